@@ -1,0 +1,64 @@
+"""softhat compiles hard attention into softmax transformers that provably compute the same.
+
+The public names, nothing else. They are loaded when first used, so that `import softhat` is
+fast and never imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from softhat.errors import CertificateError as CertificateError
+    from softhat.errors import CertificateWarning as CertificateWarning
+    from softhat.errors import FormulaError as FormulaError
+    from softhat.errors import MissingExtraError as MissingExtraError
+    from softhat.errors import SofthatError as SofthatError
+    from softhat.logic.equivalence import equivalent as equivalent
+    from softhat.logic.nodes import Formula as Formula
+    from softhat.logic.nodes import Term as Term
+    from softhat.logic.nodes import count as count
+    from softhat.logic.nodes import count_all as count_all
+    from softhat.logic.nodes import count_future as count_future
+    from softhat.logic.nodes import length as length
+    from softhat.logic.nodes import position as position
+    from softhat.logic.nodes import symbol as symbol
+    from softhat.logic.parse import parse as parse
+
+_HOME = {
+    "CertificateError": "softhat.errors",
+    "CertificateWarning": "softhat.errors",
+    "FormulaError": "softhat.errors",
+    "MissingExtraError": "softhat.errors",
+    "SofthatError": "softhat.errors",
+    "Formula": "softhat.logic.nodes",
+    "Term": "softhat.logic.nodes",
+    "count": "softhat.logic.nodes",
+    "count_all": "softhat.logic.nodes",
+    "count_future": "softhat.logic.nodes",
+    "equivalent": "softhat.logic.equivalence",
+    "length": "softhat.logic.nodes",
+    "parse": "softhat.logic.parse",
+    "position": "softhat.logic.nodes",
+    "symbol": "softhat.logic.nodes",
+}
+_SUBPACKAGES = ("ahat",)
+
+__all__ = [*_HOME, *_SUBPACKAGES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"softhat.{name}")
+    raise AttributeError(f"module 'softhat' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

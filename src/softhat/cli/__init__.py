@@ -1,0 +1,84 @@
+"""The command line: `softhat COMMAND …`, one module a command.
+
+A command's module is imported when that command runs, so `softhat --help` stays fast; the
+one-line summaries below are all that the top-level help needs. A command module has one
+function, `command`, whose signature typer turns into options and whose docstring is its help.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import typer
+
+from softhat.errors import FormulaError, SofthatError
+
+SUMMARIES = {
+    "check": "What a formula is: pretty form, fragment, depth, core form.",
+    "eval": "Truth of a formula at every position of words.",
+}
+
+
+def main() -> None:
+    """Entry point: exit code 0 done, 1 a check does not hold, 2 bad input."""
+    arguments = sys.argv[1:]
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    try:
+        _app(wanted)()
+    except SofthatError as error:
+        print(_message(error), file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader (`| head`) has left: there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _app(wanted: str | None) -> typer.Typer:
+    """All commands by name and summary, but only the wanted one with its real module."""
+    app = typer.Typer(
+        name="softhat",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Compile hard attention into softmax transformers, and certify that they agree.",
+    )
+
+    @app.callback(invoke_without_command=True)
+    def options(
+        version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    ) -> None:
+        if version:
+            from softhat import __version__
+
+            print(f"softhat {__version__}")
+            raise typer.Exit()
+
+    for name, summary in SUMMARIES.items():
+        if name == wanted:
+            command = importlib.import_module(f"softhat.cli.{name}").command
+            app.command(name=name, short_help=summary)(command)
+        else:
+            app.command(name=name, help=summary)(_not_loaded)
+    return app
+
+
+def _not_loaded() -> None:
+    """Stands in for the commands that this call did not name."""
+
+
+def _message(error: SofthatError) -> str:
+    """One line, and for a formula the text with a caret under the fault."""
+    if not isinstance(error, FormulaError) or not error.text:
+        return f"error: {error}"
+    start = error.text.rfind("\n", 0, error.position) + 1
+    end = error.text.find("\n", error.position)
+    line = error.text[start : end if end >= 0 else None]
+    column = error.position - start
+    # A window of the line, so that the caret is on screen however long the formula is.
+    left = max(0, column - 60)
+    shown = "".join(c if c.isprintable() else "?" for c in line[left : left + 100])
+    return f"error: {error}\n  {shown}\n  {' ' * (column - left)}^"

@@ -1,0 +1,42 @@
+"""What users see when something is wrong.
+
+Every error says what was expected, what came and what to do. They are `ValueError`s, so that
+code which only knows Python can catch them; the command line prints their message, with a
+caret under the position in a formula, and exits with code 2.
+"""
+
+from __future__ import annotations
+
+
+class SofthatError(ValueError):
+    """Bad input: a formula, word, alphabet, option or file that softhat cannot take."""
+
+
+class FormulaError(SofthatError):
+    """A formula that cannot be read. `position` is the 0-based offset of the fault in `text`."""
+
+    def __init__(self, message: str, position: int = 0, text: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+        self.text = text
+
+    def __reduce__(self) -> tuple[type[FormulaError], tuple[str, int, str]]:
+        return type(self), (self.message, self.position, self.text)
+
+
+class MissingExtraError(SofthatError, ImportError):
+    """A feature was asked for whose optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this needs {package}, which is not installed: pip install 'softhat[{extra}]'"
+        )
+
+
+class CertificateError(SofthatError):
+    """`strict=True`, and the word is longer than the model is certified for."""
+
+
+class CertificateWarning(UserWarning):
+    """The word is longer than the model is certified for in this number format."""
