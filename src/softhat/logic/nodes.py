@@ -4,14 +4,14 @@ A `Formula` is true or false at every position of a word; a `Term` is an integer
 are frozen, hashable and compared by structure; constructors never simplify (`rewrite` does,
 when asked). Formulas may be nested as deeply as memory allows, so nothing recurses: a hash is
 computed once from the children's, equality and every pass walk iteratively (see `walk`), and
-pickling goes through the text.
+a pickle is the flat list of distinct nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from softhat.errors import FormulaError, SofthatError
 
@@ -27,7 +27,7 @@ Relation = Literal["<", "<=", "=", "!=", ">=", ">"]
 class Node:
     """A formula or a term: `children` are its parts, `payload` the rest of its data."""
 
-    __slots__ = ()
+    __slots__ = ("_hash",)
     _hash: int
 
     @property
@@ -72,9 +72,15 @@ class Node:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from softhat.logic.parse import read
+        from softhat.logic.walk import from_rows, to_rows
 
-        return read, (type(self) if isinstance(self, Term) else Formula, str(self))
+        return from_rows, (to_rows(self),)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def __str__(self) -> str:
         from softhat.logic.print import to_text
@@ -82,7 +88,9 @@ class Node:
         return to_text(self)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self}>"
+        from softhat.logic.print import to_short
+
+        return f"<{type(self).__name__} {to_short(self, 200)}>"
 
     def pretty(self) -> str:
         """The Unicode form, which can be read back too: `¬a ∧ ⊖b`."""
@@ -238,12 +246,17 @@ def _term(value: object) -> Term:
     raise TypeError(f"expected a counting term or an integer, got {value!r}")
 
 
+def _integer(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"expected an integer, got {value!r}")
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Symbol(Formula):
     """`a`: the symbol at i is that one (in propositional mode: it is in the set at i)."""
 
     name: str
-    _hash: int = field(init=False, default=0)
 
     @property
     def payload(self) -> tuple[Hashable, ...]:
@@ -255,7 +268,6 @@ class Constant(Formula):
     """`true` or `false`."""
 
     value: bool
-    _hash: int = field(init=False, default=0)
 
     @property
     def payload(self) -> tuple[Hashable, ...]:
@@ -266,14 +278,10 @@ class Constant(Formula):
 class First(Formula):
     """`first`: i = 1."""
 
-    _hash: int = field(init=False, default=0)
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Last(Formula):
     """`last`: i = n."""
-
-    _hash: int = field(init=False, default=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -282,24 +290,25 @@ class Mod(Formula):
 
     modulus: int
     remainder: int
-    _hash: int = field(init=False, default=0)
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.modulus, self.remainder)
 
     def __post_init__(self) -> None:
+        _integer(self.modulus)
+        _integer(self.remainder)
         if self.modulus < 1 or not 0 <= self.remainder < self.modulus:
             raise FormulaError(
                 f"mod(m, r) needs m >= 1 and 0 <= r < m, not mod({self.modulus}, {self.remainder})"
             )
         Node.__post_init__(self)
 
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.modulus, self.remainder)
 
-
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unary(Formula):
     """A formula with one operand."""
 
-    __slots__ = ()
     operand: Formula
 
     @property
@@ -307,10 +316,10 @@ class Unary(Formula):
         return (self.operand,)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Formula):
     """A formula with two operands."""
 
-    __slots__ = ()
     left: Formula
     right: Formula
 
@@ -319,175 +328,124 @@ class Binary(Formula):
         return (self.left, self.right)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Not(Unary):
     """`!f`: f does not hold."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Yesterday(Unary):
     """`Y f`: i > 1 and f at i-1."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WeakYesterday(Unary):
     """`Z f`: i = 1 or f at i-1."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Once(Unary):
     """`O f`: f at some j <= i."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Historically(Unary):
     """`H f`: f at every j <= i."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tomorrow(Unary):
     """`X f`: i < n and f at i+1."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WeakTomorrow(Unary):
     """`N f`: i = n or f at i+1."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Eventually(Unary):
     """`F f`: f at some j >= i."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Always(Unary):
     """`G f`: f at every j >= i."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class And(Binary):
     """`f & g`: both hold."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Or(Binary):
     """`f | g`: one of them holds."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Xor(Binary):
     """`f xor g`: exactly one of them holds."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Implies(Binary):
     """`f -> g`: g holds or f does not."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Iff(Binary):
     """`f <-> g`: both hold or neither."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Since(Binary):
     """`f S g`: g at some j <= i, and f at every k with j < k <= i."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Triggered(Binary):
     """`f T g`: the dual of S: not (!f S !g)."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Until(Binary):
     """`f U g`: g at some j >= i, and f at every k with i <= k < j."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release(Binary):
     """`f R g`: the dual of U: not (!f U !g)."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WeakUntil(Binary):
     """`f W g`: (f U g) | G f."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StrongRelease(Binary):
     """`f M g`: g U (f & g)."""
 
-    left: Formula
-    right: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -497,7 +455,6 @@ class Comparison(Formula):
     left: Term
     relation: Relation
     right: Term
-    _hash: int = field(init=False, default=0)
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -513,7 +470,6 @@ class Integer(Term):
     """An integer constant of any size."""
 
     value: int
-    _hash: int = field(init=False, default=0)
 
     @property
     def payload(self) -> tuple[Hashable, ...]:
@@ -524,8 +480,6 @@ class Integer(Term):
 class Position(Term):
     """`i`: the position itself. Calling it gives itself, so `position()` reads well too."""
 
-    _hash: int = field(init=False, default=0)
-
     def __call__(self) -> Position:
         return self
 
@@ -534,16 +488,14 @@ class Position(Term):
 class Length(Term):
     """`n`: the length of the word. Calling it gives itself, so `length()` reads well too."""
 
-    _hash: int = field(init=False, default=0)
-
     def __call__(self) -> Length:
         return self
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Counting(Term):
     """How many positions of a range satisfy a formula."""
 
-    __slots__ = ()
     operand: Formula
 
     @property
@@ -551,28 +503,22 @@ class Counting(Term):
         return (self.operand,)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Count(Counting):
     """`#(f)`: how many j <= i satisfy f."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountFuture(Counting):
     """`#>(f)`: how many j >= i satisfy f."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountAll(Counting):
     """`#*(f)`: how many positions of the word satisfy f."""
 
-    operand: Formula
-    _hash: int = field(init=False, default=0)
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -581,7 +527,6 @@ class Scale(Term):
 
     factor: int
     term: Term
-    _hash: int = field(init=False, default=0)
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -591,6 +536,10 @@ class Scale(Term):
     def payload(self) -> tuple[Hashable, ...]:
         return (self.factor,)
 
+    def __post_init__(self) -> None:
+        _integer(self.factor)
+        Node.__post_init__(self)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sum(Term):
@@ -598,7 +547,6 @@ class Sum(Term):
 
     left: Term
     right: Term
-    _hash: int = field(init=False, default=0)
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -611,7 +559,6 @@ class Difference(Term):
 
     left: Term
     right: Term
-    _hash: int = field(init=False, default=0)
 
     @property
     def children(self) -> tuple[Node, ...]:

@@ -8,17 +8,21 @@ in the number of nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from softhat.logic import nodes
 from softhat.logic.nodes import Node
 
 T = TypeVar("T")
 
 
-def distinct(*roots: Node) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int]]:
+def distinct(
+    *roots: Node, parts: Callable[[Node], tuple[Node, ...]] | None = None
+) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int]]:
     """The distinct nodes below `roots`, each with the indices of its children, children first.
 
-    The second result gives each root's index.
+    The second result gives each root's index. `parts` says which children to follow (all,
+    unless told otherwise).
     """
     rows: list[tuple[Node, tuple[int, ...]]] = []
     index_of_key: dict[Hashable, int] = {}
@@ -30,7 +34,7 @@ def distinct(*roots: Node) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int
             if id(node) in index_of_object:
                 stack.pop()
                 continue
-            children = node.children
+            children = node.children if parts is None else parts(node)
             pending = [child for child in children if id(child) not in index_of_object]
             if pending:
                 stack.extend(reversed(pending))
@@ -52,3 +56,24 @@ def fold(root: Node, step: Callable[[Node, tuple[T, ...]], T]) -> T:
     for node, places in rows:
         results.append(step(node, tuple(results[place] for place in places)))
     return results[at]
+
+
+Rows = tuple[tuple[str, tuple[Hashable, ...], tuple[int, ...]], ...]
+
+
+def to_rows(root: Node) -> Rows:
+    """The distinct nodes as plain data (kind, payload, indices of the children), `root` last."""
+    rows, _ = distinct(root)
+    return tuple((type(node).__name__, node.payload, places) for node, places in rows)
+
+
+def from_rows(rows: Rows) -> Node:
+    """The inverse of `to_rows`: equal subformulas become one object."""
+    built: list[Node] = []
+    for kind, payload, places in rows:
+        parts: list[Any] = [built[place] for place in places]
+        if kind == "Comparison":  # the one kind whose payload stands between its children
+            parts.insert(1, *payload)
+            payload = ()
+        built.append(getattr(nodes, kind)(*payload, *parts))
+    return built[-1]
