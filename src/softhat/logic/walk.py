@@ -7,7 +7,7 @@ in the number of nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 from softhat.logic import nodes
@@ -16,13 +16,10 @@ from softhat.logic.nodes import Node
 T = TypeVar("T")
 
 
-def distinct(
-    *roots: Node, parts: Callable[[Node], tuple[Node, ...]] | None = None
-) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int]]:
+def distinct(*roots: Node) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int]]:
     """The distinct nodes below `roots`, each with the indices of its children, children first.
 
-    The second result gives each root's index. `parts` says which children to follow (all,
-    unless told otherwise).
+    The second result gives each root's index.
     """
     rows: list[tuple[Node, tuple[int, ...]]] = []
     index_of_key: dict[Hashable, int] = {}
@@ -34,7 +31,7 @@ def distinct(
             if id(node) in index_of_object:
                 stack.pop()
                 continue
-            children = node.children if parts is None else parts(node)
+            children = node.children
             pending = [child for child in children if id(child) not in index_of_object]
             if pending:
                 stack.extend(reversed(pending))
@@ -71,9 +68,20 @@ def from_rows(rows: Rows) -> Node:
     """The inverse of `to_rows`: equal subformulas become one object."""
     built: list[Node] = []
     for kind, payload, places in rows:
-        parts: list[Any] = [built[place] for place in places]
-        if kind == "Comparison":  # the one kind whose payload stands between its children
-            parts.insert(1, *payload)
-            payload = ()
-        built.append(getattr(nodes, kind)(*payload, *parts))
+        built.append(_make(kind, payload, [built[place] for place in places]))
     return built[-1]
+
+
+def rebuild(node: Node, children: Sequence[Node]) -> Node:
+    """The same kind of node over other children (the same object if they are the same)."""
+    if all(old is new for old, new in zip(node.children, children, strict=True)):
+        return node
+    return _make(type(node).__name__, node.payload, children)
+
+
+def _make(kind: str, payload: tuple[Hashable, ...], children: Sequence[Node]) -> Node:
+    fields: list[Any] = [*payload, *children]
+    if kind == "Comparison":  # the one kind whose payload stands between its children
+        fields = [children[0], *payload, children[1]]
+    made: Node = getattr(nodes, kind)(*fields)
+    return made

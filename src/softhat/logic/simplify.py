@@ -1,0 +1,323 @@
+"""Smaller formulas with the same truth value at every position of every word.
+
+One bottom-up pass; at each node the rules below are applied until none fits. No rule makes a
+formula larger. Nodes are interned on the way, so that comparing operands costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from softhat.logic import nodes
+from softhat.logic.linear import LinearForm, difference, linear, size_of_terms, to_balanced
+from softhat.logic.nodes import (
+    FALSE,
+    FIRST,
+    LAST,
+    TRUE,
+    Always,
+    And,
+    Binary,
+    Comparison,
+    Constant,
+    Eventually,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Integer,
+    Mod,
+    Node,
+    Not,
+    Once,
+    Or,
+    Release,
+    Scale,
+    Since,
+    StrongRelease,
+    Term,
+    Tomorrow,
+    Triggered,
+    Unary,
+    Until,
+    WeakTomorrow,
+    WeakUntil,
+    WeakYesterday,
+    Xor,
+    Yesterday,
+)
+from softhat.logic.walk import fold, rebuild
+
+# !op(!f) is dual(f); !op(!f, !g) is dual(f, g).
+_DUAL: dict[type[Formula], type[Formula]] = {
+    Yesterday: WeakYesterday,
+    Once: Historically,
+    Tomorrow: WeakTomorrow,
+    Eventually: Always,
+    And: Or,
+    Since: Triggered,
+    Until: Release,
+    WeakUntil: StrongRelease,
+}
+_DUAL |= {dual: kind for kind, dual in _DUAL.items()}
+_NEGATED: dict[str, nodes.Relation] = {
+    "<": ">=",
+    "<=": ">",
+    "=": "!=",
+    "!=": "=",
+    ">=": "<",
+    ">": "<=",
+}
+
+
+def simplify(formula: Formula) -> Formula:
+    """A formula of at most the same size that is true at the same positions of every word."""
+    interned: dict[Node, Node] = {}
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        now = rebuild(node, below)
+        while (simpler := _rule(now)) is not now:
+            now = simpler
+        return interned.setdefault(now, now)
+
+    result = fold(formula, step)
+    assert isinstance(result, Formula)
+    return result
+
+
+def _rule(node: Node) -> Node:
+    """One rule applied at the top of `node`, or `node` itself where none fits."""
+    match node:
+        case Not():
+            return _not(node)
+        case And() | Or():
+            return _and_or(node)
+        case Xor() | Iff() | Implies():
+            return _gate(node)
+        case Unary():
+            return _unary(node)
+        case Since() | Triggered() | Until() | Release():
+            return _binary(node)
+        case WeakUntil(left, right):  # (f U g) | G f
+            if TRUE in (left, right) or _opposite(left, right):
+                return TRUE
+            if left in (FALSE, right):
+                return right
+            return Always(left) if right == FALSE else node
+        case StrongRelease(left, right):  # g U (f & g)
+            if FALSE in (left, right) or _opposite(left, right):
+                return FALSE
+            if left in (TRUE, right):
+                return right
+            return Eventually(left) if right == TRUE else node
+        case Mod(1, _):
+            return TRUE
+        case Comparison():
+            return _comparison(node)
+        case Term():
+            return _term(node)
+    return node
+
+
+def _opposite(f: Formula, g: Formula) -> bool:
+    """Is one the negation of the other, by their form?"""
+    match f, g:
+        case Not(operand), other if operand == other:
+            return True
+        case other, Not(operand) if operand == other:
+            return True
+        case Comparison(a, relation, b), Comparison(c, other_relation, d):
+            return relation == _NEGATED[other_relation] and a == c and b == d
+    return False
+
+
+def _not(node: Not) -> Formula:
+    match node.operand:
+        case Constant(value):
+            return Constant(not value)
+        case Not(operand):
+            return operand
+        case Comparison(left, relation, right):
+            return Comparison(left, _NEGATED[relation], right)
+        case Unary(Not(operand)) as inner:
+            return _DUAL[type(inner)](operand)  # type: ignore[call-arg]
+        case Binary(Not(left), Not(right)) as inner if type(inner) in _DUAL:
+            return _DUAL[type(inner)](left, right)  # type: ignore[call-arg]
+        case Xor(left, right):
+            return Iff(left, right)
+        case Iff(left, right):
+            return Xor(left, right)
+    return node
+
+
+def _and_or(node: And | Or) -> Formula:
+    f, g = node.left, node.right
+    unit, zero = (TRUE, FALSE) if isinstance(node, And) else (FALSE, TRUE)
+    if f == g or g == unit:
+        return f
+    if f == unit:
+        return g
+    if zero in (f, g) or _opposite(f, g):
+        return zero
+    other = Or if isinstance(node, And) else And
+    for inner, outer in ((f, g), (g, f)):
+        if isinstance(outer, other) and inner in outer.children:  # f & (f | g)
+            return inner
+        if isinstance(outer, type(node)) and inner in outer.children:  # f & (f & g)
+            return outer
+    return node
+
+
+def _gate(node: Xor | Iff | Implies) -> Formula:
+    f, g = node.left, node.right
+    other: type[Xor] | type[Iff]
+    match node:
+        case Implies():
+            if f == TRUE or _opposite(f, g):
+                return g
+            if f in (FALSE, g) or g == TRUE:
+                return TRUE
+            if g == FALSE:
+                return Not(f)
+            return Or(f.operand, g) if isinstance(f, Not) else node
+        case Xor():
+            same, different, other = FALSE, TRUE, Iff
+        case _:
+            same, different, other = TRUE, FALSE, Xor
+    if f == g:
+        return same
+    if _opposite(f, g):
+        return different
+    for constant, rest in ((f, g), (g, f)):
+        if isinstance(constant, Constant):
+            return rest if constant == same else Not(rest)
+    if isinstance(f, Not):
+        return other(f.operand, g)
+    return other(f, g.operand) if isinstance(g, Not) else node
+
+
+def _unary(node: Unary) -> Formula:
+    f = node.operand
+    match node, f:
+        case (Yesterday(), Constant(True)):
+            return Not(FIRST)
+        case (Tomorrow(), Constant(True)):
+            return Not(LAST)
+        case (WeakYesterday(), Constant(False)):
+            return FIRST
+        case (WeakTomorrow(), Constant(False)):
+            return LAST
+        case (_, Constant()):
+            return f
+        # The nearest position that decides is decided the same way again.
+        case (Once(), Once()) | (Historically(), Historically()):
+            return f
+        case (Eventually(), Eventually()) | (Always(), Always()):
+            return f
+        case (Once(), Since(_, g)):
+            return Once(g)
+        case (Historically(), Triggered(_, g)):
+            return Historically(g)
+        case (Eventually(), Until(_, g)):
+            return Eventually(g)
+        case (Always(), Release(_, g)):
+            return Always(g)
+        # The ends of the word are always among the positions looked at, or never.
+        case (Once(), nodes.First()) | (Eventually(), nodes.Last()):
+            return TRUE
+        case (Historically(), Not(nodes.First())) | (Always(), Not(nodes.Last())):
+            return FALSE
+        case (Historically(), nodes.First()) | (Always(), nodes.Last()):
+            return f
+        case (Once(), Not(nodes.First())) | (Eventually(), Not(nodes.Last())):
+            return f
+        case (Once(), nodes.Last()) | (Eventually(), nodes.First()):
+            return f
+        case (Historically(), Not(nodes.Last())) | (Always(), Not(nodes.First())):
+            return f
+    return node
+
+
+# For each binary operator: the operator that ignores its left side, the left side at which it
+# is that, the left side at which it is its right side.
+_LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
+    Since: (Once, TRUE, FALSE),
+    Until: (Eventually, TRUE, FALSE),
+    Triggered: (Historically, FALSE, TRUE),
+    Release: (Always, FALSE, TRUE),
+}
+
+
+def _binary(node: Binary) -> Formula:
+    f, g = node.left, node.right
+    lone, free, stuck = _LONE[type(node)]
+    if isinstance(g, Constant | lone) or f in (g, stuck):
+        return g
+    if f == free or _opposite(f, g):
+        return lone(g)
+    if type(g) is type(node) and g.children[0] == f:  # f S (f S g)
+        return g
+    if type(f) is type(node) and f.children[1] == g:  # (f S g) S g
+        return f
+    return node
+
+
+def _term(node: Term) -> Term:
+    match node:
+        case nodes.Counting(operand) if operand == FALSE:
+            return Integer(0)
+        case nodes.Count(operand) if operand == TRUE:
+            return nodes.position
+        case nodes.CountAll(operand) if operand == TRUE:
+            return nodes.length
+        case Scale(factor, Integer(value)):
+            return Integer(factor * value)
+        case Scale(0, _):
+            return Integer(0)
+        case Scale(1, term):
+            return term
+        case Scale(factor, Scale(inner, term)):
+            return Scale(factor * inner, term)
+        case nodes.Sum(Integer(a), Integer(b)):
+            return Integer(a + b)
+        case nodes.Difference(Integer(a), Integer(b)):
+            return Integer(a - b)
+        case nodes.Sum(term, Integer(0)) | nodes.Sum(Integer(0), term):
+            return term
+        case nodes.Difference(term, Integer(0)):
+            return term
+        case nodes.Difference(left, right) if left == right:
+            return Integer(0)
+    return node
+
+
+def _comparison(node: Comparison) -> Formula:
+    form = difference(node)
+    if (decided := _decided(form, node.relation)) is not None:
+        return Constant(decided)
+    if node.relation in ("=", "!="):
+        shorter = to_balanced(form, node.relation)
+    else:
+        shorter = to_balanced(linear(node), ">=")
+    return shorter if size_of_terms(shorter) < size_of_terms(node) else node
+
+
+def _decided(form: LinearForm, relation: nodes.Relation) -> bool | None:
+    """The truth value of `form ⋈ 0`, if it is the same at every position of every word."""
+    # Counts are at least 0, those of `true` at least 1, and nothing bounds them from above.
+    least = [a * (formula == TRUE) for a, formula in form.terms]
+    low = form.constant + sum(least) if all(a > 0 for a, _ in form.terms) else -math.inf
+    high = form.constant + sum(least) if all(a < 0 for a, _ in form.terms) else math.inf
+    match relation:
+        case ">=" | "<":
+            known = True if low >= 0 else False if high < 0 else None
+            return known if relation == ">=" or known is None else not known
+        case ">" | "<=":
+            known = True if low > 0 else False if high <= 0 else None
+            return known if relation == ">" or known is None else not known
+    factor = math.gcd(*(a for a, _ in form.terms))
+    if not form.terms:
+        return (form.constant == 0) == (relation == "=")
+    if low > 0 or high < 0 or form.constant % factor:
+        return relation == "!="
+    return None
