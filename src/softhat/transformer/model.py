@@ -1,0 +1,186 @@
+"""A compiled model: weights together with the formulas they compute."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.logic.nodes import Formula
+from softhat.logic.truth import acceptance_position
+from softhat.logic.words import Word, encode
+from softhat.transformer.forward import Ready
+from softhat.transformer.numerics import format_of
+from softhat.transformer.trace import Trace, trace
+from softhat.transformer.weights import Size, Transformer
+
+if TYPE_CHECKING:
+    from softhat.certificate.certificate import Certificate
+
+Runtime = Literal["auto", "dense", "linear"]
+BATCH = 1 << 22
+"""Scores of one head that a batch of words may need at a time."""
+
+
+class Model:
+    """A transformer and the formulas (by output name) that its outputs compute."""
+
+    def __init__(self, transformer: Transformer, formulas: Mapping[str, Formula]) -> None:
+        self.transformer = transformer
+        self.formulas = dict(formulas)
+        self._ready: dict[str, Ready] = {}
+
+    def __repr__(self) -> str:
+        s = self.size
+        outputs = ", ".join(self.transformer.outputs)
+        return (
+            f"<softhat.Model {self.transformer.attention}: {outputs}; {s.layers} layers, "
+            f"{s.heads} heads, d_model {s.d_model}, {s.parameters} parameters>"
+        )
+
+    @property
+    def attention(self) -> str:
+        return self.transformer.attention
+
+    @property
+    def size(self) -> Size:
+        return self.transformer.size
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """For which lengths and number formats the answers are proved right."""
+        from softhat.certificate.check import certify
+
+        return certify(self.transformer, self.formulas)
+
+    def truth(
+        self,
+        word: Word,
+        dtype: str = "float32",
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> NDArray[np.bool_]:
+        """The model's answer at each position of `word`."""
+        return self.margins(word, dtype, output, runtime, strict) > 0
+
+    def truth_many(
+        self,
+        words: Iterable[Word],
+        dtype: str = "float32",
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> list[NDArray[np.bool_]]:
+        """`truth` of each word; words of equal length run together."""
+        return [margins > 0 for margins in self.margins_many(words, dtype, output, runtime, strict)]
+
+    def accepts(
+        self,
+        word: Word,
+        at: Literal["first", "last"] | None = None,
+        dtype: str = "float32",
+        output: str | None = None,
+    ) -> bool:
+        """The answer at the position that decides acceptance (see `Formula.accepts`)."""
+        name = self._output(output)
+        at = at or acceptance_position(self.formulas[name])
+        if at not in ("first", "last"):
+            raise SofthatError(
+                "the formula looks both ways, so where it accepts must be said: "
+                f"at='first' or at='last', not {at!r}"
+            )
+        return bool(self.truth(word, dtype, name)[0 if at == "first" else -1])
+
+    def margins(
+        self,
+        word: Word,
+        dtype: str = "float32",
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> NDArray[Any]:
+        """The signed distance from the threshold at each position: > 0 iff true."""
+        return self.margins_many([word], dtype, output, runtime, strict)[0]
+
+    def margins_many(
+        self,
+        words: Iterable[Word],
+        dtype: str = "float32",
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> list[NDArray[Any]]:
+        """`margins` of each word; words of equal length run together."""
+        column = self.transformer.outputs.index(self._output(output))
+        encoded = [self.encode(word) for word in words]
+        results: list[NDArray[Any]] = [np.empty(0)] * len(encoded)
+        by_length: dict[int, list[int]] = {}
+        for at, tokens in enumerate(encoded):
+            by_length.setdefault(len(tokens), []).append(at)
+        for n, places in by_length.items():
+            self._check_length(n, dtype, strict)
+            step = max(1, BATCH // (n + 2) ** 2)
+            for start in range(0, len(places), step):
+                chunk = places[start : start + step]
+                batch = np.stack([encoded[at] for at in chunk])
+                for at, row in zip(chunk, self.run_batch(batch, dtype), strict=True):
+                    results[at] = row[:, column]
+        return results
+
+    def run_batch(self, tokens: NDArray[Any], dtype: str = "float32") -> NDArray[Any]:
+        """Margins (batch, n, outputs) of encoded words of equal length, by the dense runtime."""
+        ready = self.ready(dtype)
+        x = ready.embed(tokens)
+        for layer in ready.layers:
+            x, _ = ready.step(layer, x, keep=False)
+        return ready.margins(x)
+
+    def run(self, word: Word, dtype: str = "float64") -> Trace:
+        """Everything that happens on one word: scores, attention, the residual stream."""
+        return trace(self.ready(dtype), self.encode(word), word)
+
+    def ready(self, dtype: str) -> Ready:
+        """The weights in a number format, made once."""
+        form = format_of(dtype)
+        if form.name not in self._ready:
+            self._ready[form.name] = Ready(self.transformer, form)
+        return self._ready[form.name]
+
+    def encode(self, word: Word) -> NDArray[Any]:
+        """Symbol codes (n,), or proposition bits (n, propositions)."""
+        return encode(word, self.transformer.symbols, self.transformer.propositional)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a model folder: config.json, model.safetensors, formula.txt, certificate.json."""
+        from softhat.transformer.files import save
+
+        save(self, Path(folder))
+
+    def _output(self, output: str | None) -> str:
+        names = self.transformer.outputs
+        if output is None and len(names) == 1:
+            return names[0]
+        if output not in names:
+            asked = "this model has several outputs" if output is None else f"no output {output!r}"
+            raise SofthatError(f"{asked}: choose output= one of {', '.join(names)}")
+        return output
+
+    def _check_length(self, n: int, dtype: str, strict: bool) -> None:
+        """Past the certified length an answer may be wrong: say so, or refuse."""
+        limit = self.certificate.max_length[format_of(dtype).name]
+        if n <= limit:
+            return
+        message = (
+            f"the word has {n:,} positions, but this model is certified only to {limit:,} "
+            f"in {format_of(dtype).name}"
+        )
+        if strict:
+            raise CertificateError(message)
+        warnings.warn(message, CertificateWarning, stacklevel=4)

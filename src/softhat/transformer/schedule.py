@@ -1,0 +1,337 @@
+"""Program to layers: which head and which gate stands where.
+
+A layer is attention, then a feed-forward layer. A head reads bits stored by earlier layers; its
+raw output can be read by the feed-forward layer of the same layer and by later ones. So a
+temporal operator costs one layer and a comparison two, and Boolean structure is free as long as
+it fits one feed-forward layer.
+
+It fits often, because a gate may be any *disjoint* sum of conjunctions: the feed-forward layer
+computes each conjunction with a clip, at most one is 1, and their sum is the bit. So a Boolean
+function of heads with a small disjoint cover (or whose complement has one) needs no layer of its
+own. Layers are minimised first; where a part can be stored earlier without costing a layer, it
+is, which saves hidden units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from softhat.program.signals import (
+    And,
+    Average,
+    Latest,
+    Literal,
+    Previous,
+    Program,
+    Sign,
+    Signal,
+    Xor,
+)
+
+Term = tuple[Literal, ...]
+
+MOST_TERMS = 16
+MOST_LITERALS = 96
+"""A cover larger than this is not worth the layer it saves."""
+NARROW = 6
+"""Raw head outputs a conjunction may read at the usual sharpness: 6·0.0187 < 1/8."""
+WIDE = 256
+"""The same at twice the sharpness: 256·0.00034 < 1/8."""
+
+
+AT_THE_END = 2**62
+"""The read-out comes after every layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """A bit as a sum of conjunctions of which at most one holds, or one minus that sum."""
+
+    terms: tuple[Term, ...]
+    complement: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Store `signal` as a bit."""
+
+    signal: int
+    cover: Cover
+
+
+@dataclass(frozen=True, slots=True)
+class HeadGroup:
+    """Signals that one head computes together: equal scores, one value coordinate each."""
+
+    signals: tuple[int, ...]
+    wide: bool
+    """Twice the sharpness, because a gate reads many raw outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledLayer:
+    heads: tuple[HeadGroup, ...]
+    gates: tuple[Gate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Layers 1, 2, …; each output is the And (or its negation) of literals at the end."""
+
+    layers: tuple[ScheduledLayer, ...]
+    outputs: tuple[tuple[str, Cover], ...]
+
+
+@dataclass(slots=True)
+class _Boolean:
+    """A gate that may be inlined: its covers over leaves (None: too large) and its layer."""
+
+    on: list[Term] | None
+    off: list[Term] | None
+    layer: int
+
+
+def schedule(program: Program) -> Schedule:
+    """As few layers as the dependencies allow, then as few heads and hidden units."""
+    return _Scheduler(program).run()
+
+
+class _Scheduler:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.head_layer: dict[int, int] = {}
+        self.stored: dict[int, int] = {}  # signal -> layer whose feed-forward stores its bit
+        self.booleans: dict[int, _Boolean] = {}
+        self.gates: dict[int, list[Gate]] = {}
+        self.wide: set[int] = set()
+
+    def run(self) -> Schedule:
+        for at, signal in enumerate(self.program.signals):
+            match signal:
+                case And(literals):
+                    self.booleans[at] = self._conjunction(list(literals))
+                case Xor(left, right):
+                    self.booleans[at] = self._xor(left, right)
+                case Latest(bad, value, _):
+                    self.head_layer[at] = 1 + max(
+                        self._store(bad.signal), self._store(value.signal)
+                    )
+                case Previous(value, _):
+                    self.head_layer[at] = 1 + self._store(value.signal)
+                case Average(terms, _):
+                    self.head_layer[at] = 1 + max(self._store(read) for _, read in terms)
+                case Sign():
+                    layers = [self.head_layer[average] for average in signal.averages]
+                    self.head_layer[at] = 1 + max(layers, default=0)
+                case _:
+                    self.stored[at] = 0
+        outputs = tuple((name, self._output(lit)) for name, lit in self.program.outputs)
+        depth = max([0, *self.head_layer.values(), *self.gates])
+        groups = self._groups()
+        layers = tuple(
+            ScheduledLayer(tuple(groups.get(k, ())), tuple(self.gates.get(k, ())))
+            for k in range(1, depth + 1)
+        )
+        return Schedule(layers, outputs)
+
+    # Gates
+
+    def _ready(self, leaf: int) -> int:
+        """The first layer whose feed-forward can read this leaf."""
+        stored = self.stored[leaf] + 1 if leaf in self.stored else None
+        raw = self.head_layer.get(leaf)
+        return min(layer for layer in (stored, raw) if layer is not None)
+
+    def _is_leaf(self, signal: int) -> bool:
+        return signal not in self.booleans
+
+    def _is_raw(self, signal: int, layer: int) -> bool:
+        """Whether the feed-forward of `layer` reads this as a raw head output, not as a bit."""
+        return signal in self.head_layer and self.stored.get(signal, layer) >= layer
+
+    def _conjunction(self, literals: list[Literal]) -> _Boolean:
+        layer = max(
+            self._ready(x.signal) if self._is_leaf(x.signal) else self.booleans[x.signal].layer
+            for x in literals
+        )
+        inlined = [self._unless_early(x, layer) for x in literals]
+        on, off = self._and_covers(inlined)
+        if on is None:
+            stored = [self._as_leaf(x) for x in literals]
+            on, off = self._and_covers(stored)
+            layer = max(self._ready(x.signal) for x in literals)
+        assert on is not None  # a conjunction of leaves is one term
+        return _Boolean(on, off, layer)
+
+    def _xor(self, left: int, right: int) -> _Boolean:
+        both = [Literal(left, True), Literal(right, True)]
+        layer = max(
+            self._ready(x) if self._is_leaf(x) else self.booleans[x].layer for x in (left, right)
+        )
+        sides = [self._unless_early(x, layer) for x in both]
+        on, off = _xor_covers(*sides)
+        if on is None and off is None:
+            sides = [self._as_leaf(x) for x in both]
+            on, off = _xor_covers(*sides)
+            layer = max(self._ready(left), self._ready(right))
+        return _Boolean(on, off, layer)
+
+    def _unless_early(
+        self, literal: Literal, layer: int
+    ) -> tuple[list[Term] | None, list[Term] | None]:
+        """Covers of a literal; a gate that can be stored in time is read as a bit instead."""
+        if self._is_leaf(literal.signal):
+            return [(literal,)], [(~literal,)]
+        gate = self.booleans[literal.signal]
+        on, off = (gate.on, gate.off) if literal.positive else (gate.off, gate.on)
+        if gate.layer < layer and (on is None or len(on) > 1):
+            return self._as_leaf(literal)
+        return on, off
+
+    def _as_leaf(self, literal: Literal) -> tuple[list[Term], list[Term]]:
+        if not self._is_leaf(literal.signal):
+            self._store(literal.signal)
+        return [(literal,)], [(~literal,)]
+
+    def _and_covers(
+        self, children: list[tuple[list[Term] | None, list[Term] | None]]
+    ) -> tuple[list[Term] | None, list[Term] | None]:
+        """on = product of the on-covers; off = ∪ (those before hold) × (this one fails)."""
+        single = [on[0] for on, _ in children if on is not None and len(on) == 1]
+        rest = [child for child in children if child[0] is None or len(child[0]) != 1]
+        merged = _consistent(tuple(literal for term in single for literal in term))
+        on: list[Term] | None = [] if merged is None else [merged]
+        for child, _ in rest:
+            on = _product(on, child)
+        off: list[Term] | None = []
+        before: list[Term] | None = [()]
+        for child_on, child_off in children:
+            off = _union(off, _product(before, child_off))
+            if off is None:
+                break
+            before = _product(before, child_on)
+        return on, off
+
+    def _store(self, signal: int) -> int:
+        """Make `signal` a stored bit; the layer after which it can be read."""
+        if signal in self.stored:
+            return self.stored[signal]
+        if self._is_leaf(signal):  # a raw head output is rounded in its own layer
+            layer = self.head_layer[signal]
+            cover = Cover(((Literal(signal, True),),), False)
+        else:
+            gate = self.booleans[signal]
+            layer = gate.layer
+            sizes = [
+                (sum(map(len, terms)), complement, terms)
+                for terms, complement in ((gate.on, False), (gate.off, True))
+                if terms is not None
+            ]
+            _, complement, terms = min(sizes)
+            if max((self._raw_count(term, layer) for term in terms), default=0) > WIDE:
+                for term in terms:
+                    self._round(term)
+                layer += 1
+            for term in terms:
+                self._sharpen(term, layer)
+            cover = Cover(tuple(terms), complement)
+        self.stored[signal] = layer
+        self.gates.setdefault(layer, []).append(Gate(signal, cover))
+        return layer
+
+    def _round(self, term: Term) -> None:
+        for literal in term:
+            self._store(literal.signal)
+
+    def _raw_count(self, term: Term, layer: int) -> int:
+        return sum(self._is_raw(x.signal, layer) for x in term)
+
+    def _sharpen(self, term: Term, layer: int) -> None:
+        raw = [x.signal for x in term if self._is_raw(x.signal, layer)]
+        if len(raw) > NARROW:
+            self.wide.update(raw)
+
+    def _output(self, literal: Literal) -> Cover:
+        """The read-out is a threshold, so the last And of an output needs no gate."""
+        if literal.signal < 0:
+            return Cover(((),), not literal.positive)
+        signal = self.program.signals[literal.signal]
+        if isinstance(signal, And) and literal.signal not in self.stored:
+            term = signal.literals
+            for x in term:
+                self._as_leaf(x)
+            if self._raw_count(term, AT_THE_END) > WIDE:
+                self._round(term)
+        else:
+            self._as_leaf(literal)
+            term = (Literal(literal.signal, True),)
+        self._sharpen(term, AT_THE_END)
+        return Cover((term,), not literal.positive)
+
+    # Heads
+
+    def _groups(self) -> dict[int, list[HeadGroup]]:
+        """Heads of one layer with equal scores become one head with several values."""
+        together: dict[tuple[int, Hashable], list[int]] = {}
+        for at, layer in self.head_layer.items():
+            together.setdefault((layer, _scores(at, self.program.signals[at])), []).append(at)
+        groups: dict[int, list[HeadGroup]] = {}
+        for (layer, _), signals in together.items():
+            wide = any(at in self.wide for at in signals)
+            groups.setdefault(layer, []).append(HeadGroup(tuple(signals), wide))
+        return groups
+
+
+def _scores(at: int, signal: Signal) -> Hashable:
+    """What the scores of a head depend on."""
+    match signal:
+        case Latest(bad, _, direction):
+            return ("latest", bad, direction)
+        case Previous(_, direction):
+            return ("previous", direction)
+        case Average(_, over):
+            return ("average", over)
+        case _:
+            return ("sign", at)
+
+
+def _consistent(literals: Term) -> Term | None:
+    """The conjunction without duplicates, or None if it can never hold."""
+    term = tuple(sorted(set(literals)))
+    if any(a.signal == b.signal for a, b in pairwise(term)):
+        return None
+    return term
+
+
+def _product(left: list[Term] | None, right: list[Term] | None) -> list[Term] | None:
+    if left is None or right is None:
+        return None
+    if len(left) * len(right) > 4 * MOST_TERMS:
+        return None
+    terms = [t for x in left for y in right if (t := _consistent(x + y)) is not None]
+    return _capped(terms)
+
+
+def _union(left: list[Term] | None, right: list[Term] | None) -> list[Term] | None:
+    if left is None or right is None:
+        return None
+    return _capped(left + right)
+
+
+def _capped(terms: list[Term]) -> list[Term] | None:
+    if len(terms) <= 1:
+        return terms
+    if len(terms) > MOST_TERMS or sum(map(len, terms)) > MOST_LITERALS:
+        return None
+    return terms
+
+
+def _xor_covers(
+    left: tuple[list[Term] | None, list[Term] | None],
+    right: tuple[list[Term] | None, list[Term] | None],
+) -> tuple[list[Term] | None, list[Term] | None]:
+    on = _union(_product(left[0], right[1]), _product(left[1], right[0]))
+    off = _union(_product(left[0], right[0]), _product(left[1], right[1]))
+    return on, off

@@ -1,0 +1,141 @@
+"""A transformer as data: its weights, and names for everything in it.
+
+Token embedding + position embedding; layers of (multi-head attention, residual; ReLU
+feed-forward, residual); a linear read-out with a threshold for each output. Matrices are sparse
+until they are saved or run, because almost every entry of a compiled matrix is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Attention = Literal["hard", "unbounded", "temperature"]
+Mask = Literal["none", "<=", ">="]
+BOS, EOS = "<bos>", "<eos>"
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A tensor by its nonzero entries: `where[axis][k]` and `values[k]`."""
+
+    shape: tuple[int, ...]
+    where: tuple[NDArray[np.int64], ...]
+    values: NDArray[np.float64]
+
+    @staticmethod
+    def of(shape: tuple[int, ...], entries: list[tuple[tuple[int, ...], float]]) -> Sparse:
+        kept = sorted((at, value) for at, value in entries if value)
+        places = np.array([at for at, _ in kept], dtype=np.int64).reshape(len(kept), len(shape))
+        values = np.array([value for _, value in kept], dtype=np.float64)
+        return Sparse(shape, tuple(places.T), values)
+
+    @staticmethod
+    def from_dense(array: NDArray[Any]) -> Sparse:
+        dense = np.asarray(array, dtype=np.float64)
+        where = tuple(np.asarray(axis, dtype=np.int64) for axis in np.nonzero(dense))
+        return Sparse(dense.shape, where, dense[where])
+
+    def dense(self) -> NDArray[np.float64]:
+        full = np.zeros(self.shape)
+        full[self.where] = self.values
+        return full
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """`query`, `key`: (heads, d_k, d_model); `value`: (heads, d_v, d_model); `output`:
+    (heads, d_model, d_v). Feed-forward: `into` (d_ff, d_model), `out` (d_model, d_ff)."""
+
+    labels: tuple[str, ...]
+    kinds: tuple[str, ...]
+    masks: tuple[Mask, ...]
+    sharpness: tuple[float, ...]
+    """C of each head: with temperature scaling its inverse temperature is C·P(n)."""
+    query: Sparse
+    key: Sparse
+    value: Sparse
+    output: Sparse
+    into: Sparse
+    into_bias: NDArray[np.float64]
+    out: Sparse
+    out_bias: NDArray[np.float64]
+
+    TENSORS = ("query", "key", "value", "output", "into", "into_bias", "out", "out_bias")
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One direction of the residual stream: what it holds from which layer on (0: embedding)."""
+
+    holds: tuple[tuple[int, str], ...]
+
+    def label(self, layer: int) -> str:
+        return next((text for since, text in reversed(self.holds) if since <= layer), "")
+
+
+@dataclass(frozen=True)
+class Size:
+    layers: int
+    heads: int
+    d_model: int
+    d_ff: int
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """All weights. `positions` names the features that `position_embedding` multiplies."""
+
+    attention: Attention
+    symbols: tuple[str, ...]
+    propositional: bool
+    sinks: tuple[str, ...]
+    """`<bos>` first, and `<eos>` last where something looks to the right."""
+    positions: tuple[str, ...]
+    embedding: Sparse  # (symbols + sinks, d_model)
+    position_embedding: Sparse  # (d_model, features)
+    layers: tuple[Layer, ...]
+    outputs: tuple[str, ...]
+    readout: Sparse  # (outputs, d_model)
+    readout_bias: NDArray[np.float64]
+    coordinates: tuple[Coordinate, ...]
+
+    @property
+    def d_model(self) -> int:
+        return self.embedding.shape[1]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.symbols + self.sinks
+
+    @property
+    def has_eos(self) -> bool:
+        return EOS in self.sinks
+
+    @cached_property
+    def size(self) -> Size:
+        shared = (self.embedding, self.position_embedding, self.readout)
+        parameters = sum(tensor.size for tensor in shared) + self.readout_bias.size
+        for layer in self.layers:
+            parameters += sum(int(getattr(layer, name).size) for name in Layer.TENSORS)
+        return Size(
+            layers=len(self.layers),
+            heads=sum(len(layer.labels) for layer in self.layers),
+            d_model=self.d_model,
+            d_ff=max((len(layer.into_bias) for layer in self.layers), default=0),
+            parameters=parameters,
+        )
+
+
+def scale(attention: Attention, n: int) -> int:
+    """P: positions are divided by it. The next power of two >= n+2, so that j/P is exact."""
+    return 1 << (n + 1).bit_length() if attention == "temperature" else 1
