@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -24,9 +23,9 @@ from numpy.typing import NDArray
 from softhat.errors import SofthatError
 from softhat.logic import nodes
 from softhat.logic.fragments import acceptance_position
-from softhat.logic.linear import LinearForm, difference
+from softhat.logic.linear import LinearForm
 from softhat.logic.nodes import Comparison, Formula, Node, Term
-from softhat.logic.walk import distinct
+from softhat.logic.plan import plan
 from softhat.logic.words import Bools, Word, join
 
 __all__ = ["acceptance_position", "accepts", "truth", "truth_many"]
@@ -138,50 +137,19 @@ def _lay_out(words: Iterable[Word]) -> tuple[Row | None, Callable[[str], Bools]]
     return Row(lengths, starts, size, *pack), symbol
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The formulas to evaluate, operands first, and after which step each is not needed."""
-
-    steps: tuple[tuple[Node, tuple[int, ...], LinearForm | None], ...]
-    dead: tuple[tuple[int, ...], ...]
-    results: tuple[int, ...]
-
-
-@lru_cache(maxsize=32)
-def _plan(formulas: tuple[Formula, ...]) -> _Plan:
-    rows, results = distinct(*formulas)
-    index: dict[Node, int] = {node: k for k, (node, _) in enumerate(rows)}
-    steps: list[tuple[Node, tuple[int, ...], LinearForm | None]] = []
-    for node, places in rows:
-        form = None
-        if isinstance(node, Comparison):
-            form = difference(node)
-            places = tuple(index.get(operand, -1) for operand in form.operands)
-        steps.append((node, places, form))
-    last_use = {k: k for k in range(len(steps))}
-    for k, (_, places, _) in enumerate(steps):
-        for place in places:
-            last_use[place] = k
-    dead: list[list[int]] = [[] for _ in steps]
-    for place, k in last_use.items():
-        if place >= 0 and place not in results:
-            dead[k].append(place)
-    return _Plan(tuple(steps), tuple(map(tuple, dead)), tuple(results))
-
-
 def _evaluate(formulas: tuple[Formula, ...], row: Row, symbol: Callable[[str], Bools]) -> list[int]:
-    plan = _plan(formulas)
+    steps = plan(formulas)
     signals: dict[int, int] = {}
-    for k, (node, places, form) in enumerate(plan.steps):
+    for k, (node, places, form) in enumerate(steps.steps):
         if not isinstance(node, Term):
             if form is not None:
                 counted = [row.inside if place < 0 else signals[place] for place in places]
                 signals[k] = _compare(node, form, counted, row)
             else:
                 signals[k] = _step(node, [signals[place] for place in places], row, symbol)
-        for place in plan.dead[k]:
+        for place in steps.dead[k]:
             signals.pop(place, None)
-    return [signals[k] for k in plan.results]
+    return [signals[k] for k in steps.results]
 
 
 def _step(node: Node, below: list[int], row: Row, symbol: Callable[[str], Bools]) -> int:
@@ -276,7 +244,7 @@ def _compare(comparison: Node, form: LinearForm, counted: list[int], row: Row) -
     largest = sum(abs(a) for a, _ in weighted) * row.longest + abs(form.constant)
     # Running sums go over the whole row before a word's start is subtracted.
     running = sum(abs(a) for a, _ in weighted) * row.size + abs(form.constant)
-    compare = _RELATIONS[comparison.relation]
+    compare = RELATIONS[comparison.relation]
     if max(largest, running) < 2**62:
         dtype = np.int32 if max(largest, running) < 2**30 else np.int64
         value = _total_of([_weigh(part, row, dtype) for part in parts], row)
@@ -354,7 +322,7 @@ def _compare_huge(
 
 
 _PIECE = 1 << 16
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": np.less,
     "<=": np.less_equal,
     "=": np.equal,
