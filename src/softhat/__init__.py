@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from softhat.logic.nodes import position as position
     from softhat.logic.nodes import symbol as symbol
     from softhat.logic.parse import parse as parse
+    from softhat.transformer.compile import compile as compile
+    from softhat.transformer.files import load as load
+    from softhat.transformer.model import Model as Model
 
 _HOME = {
     "CertificateError": "softhat.errors",
@@ -34,6 +37,9 @@ _HOME = {
     "FormulaError": "softhat.errors",
     "MissingExtraError": "softhat.errors",
     "SofthatError": "softhat.errors",
+    "Model": "softhat.transformer.model",
+    "compile": "softhat.transformer.compile",
+    "load": "softhat.transformer.files",
     "Formula": "softhat.logic.nodes",
     "Term": "softhat.logic.nodes",
     "count": "softhat.logic.nodes",

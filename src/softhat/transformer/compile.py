@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from softhat.errors import SofthatError
-from softhat.logic.fragments import symbols_of
+from softhat.logic.fragments import describe
 from softhat.logic.nodes import Formula
 from softhat.logic.parse import parse
 from softhat.program.build import build
@@ -71,7 +71,7 @@ def _symbols(
     what = "alphabet" if propositions is None else "propositions"
     given = alphabet if propositions is None else propositions
     if given is None:
-        found = {name for formula in formulas.values() for name in symbols_of(formula)}
+        found = {name for formula in formulas.values() for name in describe(formula).symbols}
         # A formula without symbols speaks of positions only: one symbol makes words.
         given = sorted(found) or ["a"]
     symbols = tuple(given)

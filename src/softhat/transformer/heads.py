@@ -103,13 +103,14 @@ def sign(
     gain = units.weight(2 * sharpness, sharpness)  # C' = 2C
     steep = units.weight(steepness(2 * sharpness, terms.largest), sharpness)
     pairs: list[tuple[Row, Row]] = []
-    for average, key in (
+    ranges: list[tuple[Row | None, Row]] = [
         (terms.past, {units.i: 1.0, units.unit: 1.0}),
         (terms.total, {units.i: 1.0, units.r: 1.0, units.unit: 1.0}),
         (terms.future, {units.r: 1.0, units.unit: 1.0}),
-    ):
+    ]
+    for average, key in ranges:
         if average is not None:
-            pairs.append(({at: gain * w for at, w in average.items()}, dict(key)))
+            pairs.append(({at: gain * w for at, w in average.items()}, key))
     # n = i + r - 1; the constant has a row of its own so that neither row needs more bits.
     offset = terms.threshold - 0.5 + terms.length
     if terms.position or terms.length:

@@ -67,7 +67,7 @@ class _Lowering:
     def run(self) -> Transformer:
         layers = [self._layer(number) for number in range(1, len(self.schedule.layers) + 1)]
         outputs = [self._readout(cover) for _, cover in self.schedule.outputs]
-        used = {key for layer in layers for key in layer.keys()}
+        used = {key for layer in layers for key in layer.read()}
         used |= {key for row, _ in outputs for key in row}
         fixed = [name for name in FIXED if name in used]
         self.place: dict[Key, int] = {name: at for at, name in enumerate(fixed)}
@@ -313,7 +313,8 @@ class _Rows:
         self.into_bias.append(bias)
         self.out.append(out)
 
-    def keys(self) -> set[Key]:
+    def read(self) -> set[Key]:
+        """The coordinates that this layer reads or writes."""
         rows = [*self.into, *self.out]
         for _, _, _, _, query, key, value, _ in self.heads:
             rows += [*query, *key, *value]
@@ -323,7 +324,10 @@ class _Rows:
         d_k = max((len(head[4]) for head in self.heads), default=0)
         d_v = max((len(head[6]) for head in self.heads), default=0)
         count = len(self.heads)
-        query, key, value, output = [], [], [], []
+        query: list[tuple[tuple[int, ...], float]] = []
+        key: list[tuple[tuple[int, ...], float]] = []
+        value: list[tuple[tuple[int, ...], float]] = []
+        output: list[tuple[tuple[int, ...], float]] = []
         for h, (_, _, _, _, q_rows, k_rows, v_rows, targets) in enumerate(self.heads):
             for rows, entries in ((q_rows, query), (k_rows, key), (v_rows, value)):
                 for r, row in enumerate(rows):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from softhat.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.nodes import Formula
-from softhat.logic.truth import acceptance_position
-from softhat.logic.words import Word, encode
+from softhat.logic.truth import resolve_at
+from softhat.logic.words import Word, encode, encode_sets
 from softhat.transformer.forward import Ready
 from softhat.transformer.numerics import format_of
 from softhat.transformer.trace import Trace, trace
@@ -90,13 +90,8 @@ class Model:
     ) -> bool:
         """The answer at the position that decides acceptance (see `Formula.accepts`)."""
         name = self._output(output)
-        at = at or acceptance_position(self.formulas[name])
-        if at not in ("first", "last"):
-            raise SofthatError(
-                "the formula looks both ways, so where it accepts must be said: "
-                f"at='first' or at='last', not {at!r}"
-            )
-        return bool(self.truth(word, dtype, name)[0 if at == "first" else -1])
+        where = resolve_at(self.formulas[name], at)
+        return bool(self.truth(word, dtype, name)[0 if where == "first" else -1])
 
     def margins(
         self,
@@ -144,7 +139,7 @@ class Model:
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""
-        return trace(self.ready(dtype), self.encode(word), word)
+        return trace(self.ready(dtype), self.encode(word))
 
     def ready(self, dtype: str) -> Ready:
         """The weights in a number format, made once."""
@@ -155,7 +150,8 @@ class Model:
 
     def encode(self, word: Word) -> NDArray[Any]:
         """Symbol codes (n,), or proposition bits (n, propositions)."""
-        return encode(word, self.transformer.symbols, self.transformer.propositional)
+        read = encode_sets if self.transformer.propositional else encode
+        return read(word, self.transformer.symbols)
 
     def save(self, folder: str | Path) -> None:
         """Write a model folder: config.json, model.safetensors, formula.txt, certificate.json."""

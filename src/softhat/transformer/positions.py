@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ def known(name: str) -> bool:
 
 def _feature(
     name: str, index: NDArray[np.int64], ordinary: NDArray[np.bool_], n: int, scale: int
-) -> NDArray[np.float64] | NDArray[np.bool_]:
+) -> Any:
     match name:
         case "1":
             return np.ones(len(index))

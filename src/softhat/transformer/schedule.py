@@ -31,6 +31,8 @@ from softhat.program.signals import (
 )
 
 Term = tuple[Literal, ...]
+Terms = list[Term] | None
+"""A disjoint cover, or None where it is too large."""
 
 MOST_TERMS = 16
 MOST_LITERALS = 96
@@ -88,8 +90,8 @@ class Schedule:
 class _Boolean:
     """A gate that may be inlined: its covers over leaves (None: too large) and its layer."""
 
-    on: list[Term] | None
-    off: list[Term] | None
+    on: Terms
+    off: Terms
     layer: int
 
 
@@ -123,8 +125,8 @@ class _Scheduler:
                 case Average(terms, _):
                     self.head_layer[at] = 1 + max(self._store(read) for _, read in terms)
                 case Sign():
-                    layers = [self.head_layer[average] for average in signal.averages]
-                    self.head_layer[at] = 1 + max(layers, default=0)
+                    read = [self.head_layer[average] for average in signal.averages]
+                    self.head_layer[at] = 1 + max(read, default=0)
                 case _:
                     self.stored[at] = 0
         outputs = tuple((name, self._output(lit)) for name, lit in self.program.outputs)
@@ -178,9 +180,7 @@ class _Scheduler:
             layer = max(self._ready(left), self._ready(right))
         return _Boolean(on, off, layer)
 
-    def _unless_early(
-        self, literal: Literal, layer: int
-    ) -> tuple[list[Term] | None, list[Term] | None]:
+    def _unless_early(self, literal: Literal, layer: int) -> tuple[Terms, Terms]:
         """Covers of a literal; a gate that can be stored in time is read as a bit instead."""
         if self._is_leaf(literal.signal):
             return [(literal,)], [(~literal,)]
@@ -190,23 +190,21 @@ class _Scheduler:
             return self._as_leaf(literal)
         return on, off
 
-    def _as_leaf(self, literal: Literal) -> tuple[list[Term], list[Term]]:
+    def _as_leaf(self, literal: Literal) -> tuple[Terms, Terms]:
         if not self._is_leaf(literal.signal):
             self._store(literal.signal)
         return [(literal,)], [(~literal,)]
 
-    def _and_covers(
-        self, children: list[tuple[list[Term] | None, list[Term] | None]]
-    ) -> tuple[list[Term] | None, list[Term] | None]:
+    def _and_covers(self, children: list[tuple[Terms, Terms]]) -> tuple[Terms, Terms]:
         """on = product of the on-covers; off = ∪ (those before hold) × (this one fails)."""
         single = [on[0] for on, _ in children if on is not None and len(on) == 1]
         rest = [child for child in children if child[0] is None or len(child[0]) != 1]
         merged = _consistent(tuple(literal for term in single for literal in term))
-        on: list[Term] | None = [] if merged is None else [merged]
+        on: Terms = [] if merged is None else [merged]
         for child, _ in rest:
             on = _product(on, child)
-        off: list[Term] | None = []
-        before: list[Term] | None = [()]
+        off: Terms = []
+        before: Terms = [()]
         for child_on, child_off in children:
             off = _union(off, _product(before, child_off))
             if off is None:
@@ -305,7 +303,7 @@ def _consistent(literals: Term) -> Term | None:
     return term
 
 
-def _product(left: list[Term] | None, right: list[Term] | None) -> list[Term] | None:
+def _product(left: Terms, right: Terms) -> Terms:
     if left is None or right is None:
         return None
     if len(left) * len(right) > 4 * MOST_TERMS:
@@ -314,13 +312,13 @@ def _product(left: list[Term] | None, right: list[Term] | None) -> list[Term] | 
     return _capped(terms)
 
 
-def _union(left: list[Term] | None, right: list[Term] | None) -> list[Term] | None:
+def _union(left: Terms, right: Terms) -> Terms:
     if left is None or right is None:
         return None
     return _capped(left + right)
 
 
-def _capped(terms: list[Term]) -> list[Term] | None:
+def _capped(terms: list[Term]) -> Terms:
     if len(terms) <= 1:
         return terms
     if len(terms) > MOST_TERMS or sum(map(len, terms)) > MOST_LITERALS:
@@ -329,9 +327,9 @@ def _capped(terms: list[Term]) -> list[Term] | None:
 
 
 def _xor_covers(
-    left: tuple[list[Term] | None, list[Term] | None],
-    right: tuple[list[Term] | None, list[Term] | None],
-) -> tuple[list[Term] | None, list[Term] | None]:
+    left: tuple[Terms, Terms],
+    right: tuple[Terms, Terms],
+) -> tuple[Terms, Terms]:
     on = _union(_product(left[0], right[1]), _product(left[1], right[0]))
     off = _union(_product(left[0], right[0]), _product(left[1], right[1]))
     return on, off

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from softhat.transformer.forward import Maps, Ready
-
-if TYPE_CHECKING:
-    from softhat.logic.words import Word
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Trace:
     """Per output, the signed distance from the threshold at the word's own positions."""
 
 
-def trace(ready: Ready, encoded: NDArray[Any], word: Word) -> Trace:
+def trace(ready: Ready, encoded: NDArray[Any]) -> Trace:
     """Run one encoded word, keeping everything."""
     t = ready.transformer
     x = ready.embed(encoded[None])
@@ -47,7 +43,7 @@ def trace(ready: Ready, encoded: NDArray[Any], word: Word) -> Trace:
         maps.append(kept)
     margins = ready.margins(x)[0]
     return Trace(
-        tokens=(t.sinks[0], *_names(word), *t.sinks[1:]),
+        tokens=(t.sinks[0], *_names(encoded, t.symbols), *t.sinks[1:]),
         attention=tuple(m.attention for m in maps),
         scores=tuple(m.scores for m in maps),
         head_outputs=tuple(m.outputs for m in maps),
@@ -60,11 +56,11 @@ def trace(ready: Ready, encoded: NDArray[Any], word: Word) -> Trace:
     )
 
 
-def _names(word: Word) -> list[str]:
-    """The word's symbols as text; a set of propositions as `{p,q}`."""
-    if isinstance(word, np.ndarray):
-        return [str(symbol) for symbol in word.tolist()]
+def _names(encoded: NDArray[Any], symbols: tuple[str, ...]) -> list[str]:
+    """The word's symbols; a set of propositions as `{p,q}`."""
+    if encoded.ndim == 1:
+        return [symbols[code] for code in encoded.tolist()]
     return [
-        symbol if isinstance(symbol, str) else "{" + ",".join(sorted(symbol)) + "}"
-        for symbol in word
+        "{" + ",".join(s for s, holds in zip(symbols, row, strict=True) if holds) + "}"
+        for row in encoded.tolist()
     ]

@@ -7,6 +7,7 @@ until they are saved or run, because almost every entry of a compiled matrix is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -28,7 +29,7 @@ class Sparse:
     values: NDArray[np.float64]
 
     @staticmethod
-    def of(shape: tuple[int, ...], entries: list[tuple[tuple[int, ...], float]]) -> Sparse:
+    def of(shape: tuple[int, ...], entries: Iterable[tuple[tuple[int, ...], float]]) -> Sparse:
         kept = sorted((at, value) for at, value in entries if value)
         places = np.array([at for at, _ in kept], dtype=np.int64).reshape(len(kept), len(shape))
         values = np.array([value for _, value in kept], dtype=np.float64)
