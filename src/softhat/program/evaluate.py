@@ -89,13 +89,15 @@ class _Evaluation:
                     moved[:-1] = self.literal(value)[1:]
                 return moved
             case Average(terms, over):
-                value = sum((a * self.values[read].astype(object) for a, read in terms), 0)
+                summed = np.zeros(self.n, dtype=object)
+                for a, read in terms:
+                    summed += a * self.values[read].astype(object)
                 match over:
                     case "past":
-                        return np.cumsum(value)
+                        return np.cumsum(summed)
                     case "future":
-                        return np.cumsum(value[::-1])[::-1]
-                return np.full(self.n, value.sum())
+                        return np.cumsum(summed[::-1])[::-1]
+                return np.full(self.n, summed.sum())
             case Sign():
                 total = signal.position * self.position.astype(object) + signal.length * self.n
                 for average in signal.averages:

@@ -1,0 +1,44 @@
+# Two commands do everything on a machine with Python 3.11 and make:
+#   make demo   install softhat into .venv, compile a formula, run it, show its certificate
+#   make test   install everything into .venv and run the tests (a slice of every suite)
+PYTHON ?= python3
+BIN := .venv/bin
+# The tests run in two processes; more threads in each would only compete.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+export HF_HUB_OFFLINE ?= 1
+
+.PHONY: demo test test-full lint clean
+
+demo: .venv/core
+	@$(BIN)/softhat demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Every suite at full size, one file at a time; results go to results/test-full.json, and a
+# second run of the same commit goes on where the first one stopped.
+test-full: .venv/dev
+	$(BIN)/python -m tests.full
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/core: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+# A CPU build of torch, where the index has one, is a twentieth of the size of the default.
+.venv/dev: .venv/bin/python pyproject.toml
+	$(BIN)/python -c "import torch" 2>/dev/null \
+		|| $(BIN)/pip install --quiet torch==2.13.0+cpu 2>/dev/null || true
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@ .venv/core
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist

@@ -1,0 +1,70 @@
+"""`make test-full`: every suite at full size, one file at a time, resumable.
+
+Results are written to results/test-full.json after each file, together with the commit they
+belong to; files that passed for the same commit are not run again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results" / "test-full.json"
+
+
+def main() -> int:
+    commit = _git("rev-parse", "HEAD")
+    if _git("status", "--porcelain", "--", "src", "tests"):
+        commit += " with uncommitted changes"
+    state = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    if state.get("commit") != commit:
+        state = {"commit": commit, "files": {}}
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    for number, path in enumerate(files, start=1):
+        name = str(path.relative_to(ROOT))
+        if state["files"].get(name, {}).get("ok"):
+            continue
+        print(f"[{number}/{len(files)}] {name}", flush=True)
+        state["files"][name] = _run(name)
+        _write(state)
+    failed = [name for name, result in state["files"].items() if not result["ok"]]
+    passed = sum(result["passed"] for result in state["files"].values())
+    print(f"{passed} passed, {len(failed)} files failed", *failed, sep="\n  ")
+    return 1 if failed else 0
+
+
+def _run(name: str) -> dict[str, object]:
+    start = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "-m", "full or not full", "-n", "2", name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
+    if done.returncode:
+        print(done.stdout[-4000:], done.stderr[-2000:], sep="\n")
+    passed = re.search(r"(\d+) passed", last)
+    return {
+        "ok": done.returncode == 0,
+        "passed": int(passed.group(1)) if passed else 0,
+        "summary": last,
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def _write(state: dict[str, object]) -> None:
+    RESULTS.parent.mkdir(exist_ok=True)
+    fresh = RESULTS.with_suffix(".tmp")
+    fresh.write_text(json.dumps(state, indent=1) + "\n")
+    fresh.replace(RESULTS)
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
