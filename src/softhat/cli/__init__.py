@@ -8,8 +8,10 @@ function, `command`, whose signature typer turns into options and whose docstrin
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
+import unicodedata
 
 import typer
 
@@ -23,6 +25,9 @@ SUMMARIES = {
 
 def main() -> None:
     """Entry point: exit code 0 done, 1 a check does not hold, 2 bad input."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show ¬ gets an escape
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     try:
@@ -72,8 +77,9 @@ def _not_loaded() -> None:
 
 def _message(error: SofthatError) -> str:
     """One line, and for a formula the text with a caret under the fault."""
+    said = "".join(c if c.isprintable() else "?" for c in str(error))
     if not isinstance(error, FormulaError) or not error.text:
-        return f"error: {error}"
+        return f"error: {said}"
     start = error.text.rfind("\n", 0, error.position) + 1
     end = error.text.find("\n", error.position)
     line = error.text[start : end if end >= 0 else None]
@@ -81,4 +87,14 @@ def _message(error: SofthatError) -> str:
     # A window of the line, so that the caret is on screen however long the formula is.
     left = max(0, column - 60)
     shown = "".join(c if c.isprintable() else "?" for c in line[left : left + 100])
-    return f"error: {error}\n  {shown}\n  {' ' * (column - left)}^"
+    before = sum(_columns(c) for c in shown[: column - left])
+    number = error.text.count("\n", 0, error.position) + 1
+    where = f" (line {number})" if "\n" in error.text.strip("\n") else ""
+    return f"error: {said}{where}\n  {shown}\n  {' ' * before}^"
+
+
+def _columns(char: str) -> int:
+    """How many columns of a terminal a character takes."""
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -1,0 +1,70 @@
+"""`softhat check`: what a formula is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from softhat.cli.inputs import (
+    AlphabetOption,
+    FormulaArgument,
+    JsonOption,
+    PropsOption,
+    read_alphabet,
+    read_formula,
+)
+from softhat.cli.output import print_facts, print_json
+from softhat.logic.fragments import Description, describe
+from softhat.logic.nodes import Node
+from softhat.logic.print import to_text, to_unicode
+from softhat.logic.rewrite import simplify, to_core
+
+_SHOWN = 2_000  # characters of a form; --json gives all
+
+
+def command(
+    formula: FormulaArgument,
+    alphabet: AlphabetOption = None,
+    props: PropsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What a formula is: pretty form, fragment, depth, simplified and core form.
+
+    Example: softhat check '!c S a'
+    """
+    parsed = read_formula(formula, read_alphabet(alphabet, props=props), props)
+    description = describe(parsed)
+    forms: dict[str, Node] = {"simplified": simplify(parsed), "core": to_core(parsed)}
+    if as_json:
+        print_json(
+            {
+                "formula": to_text(parsed),
+                "pretty": to_unicode(parsed),
+                **{name: to_text(form) for name, form in forms.items()},
+                **asdict(description),
+            }
+        )
+        return
+    print_facts(
+        [
+            ("formula", _short(to_text(parsed))),
+            ("pretty", _short(to_unicode(parsed))),
+            *((name, _short(to_text(form))) for name, form in forms.items()),
+            *_facts(description),
+        ]
+    )
+
+
+def _facts(known: Description) -> list[tuple[str, str]]:
+    where = f"at the {known.acceptance} position" if known.acceptance else "say --at first or last"
+    return [
+        ("fragment", known.fragment),
+        ("depth", str(known.temporal_depth)),
+        ("size", f"{known.size} nodes, {known.distinct_subformulas} distinct subformulas"),
+        ("symbols", " ".join(known.symbols) or "none"),
+        ("decoder", "yes" if known.is_decoder else "no"),
+        ("accepts", where),
+    ]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"

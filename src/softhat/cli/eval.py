@@ -1,0 +1,122 @@
+"""`softhat eval`: the truth of a formula at every position of words."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, Literal
+
+import typer
+
+from softhat.cli.inputs import (
+    AlphabetOption,
+    FormulaArgument,
+    JsonOption,
+    PropsOption,
+    SymbolsOption,
+    WordArguments,
+    check_words,
+    plain_word,
+    read_alphabet,
+    read_formula,
+    read_words,
+    show_item,
+    show_word,
+)
+from softhat.cli.output import print_json, print_table
+from softhat.errors import SofthatError
+from softhat.logic.fragments import acceptance_position, symbols_of
+from softhat.logic.nodes import Constant, Formula, Symbol
+from softhat.logic.print import to_short
+from softhat.logic.truth import resolve_at, truths
+from softhat.logic.walk import distinct
+from softhat.logic.words import Bools, Word
+
+# A table is for reading: beyond this, a word gets one line.
+_MOST_WORDS, _MOST_POSITIONS, _MOST_SUBFORMULAS = 8, 60, 40
+
+AtOption = Annotated[
+    str | None,
+    typer.Option("--at", help="Accept at the first or the last position.", metavar="first|last"),
+]
+
+
+def command(
+    formula: FormulaArgument,
+    words: WordArguments,
+    alphabet: AlphabetOption = None,
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    at: AtOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Truth of a formula at every position of words, with its subformulas.
+
+    Example: softhat eval '!c S a' abca
+    """
+    if formula == "-" and "-" in words:
+        raise SofthatError("standard input holds the formula or the words, not both: use @file")
+    known = read_alphabet(alphabet, symbols, props)
+    parsed = read_formula(formula, known, props)
+    read = read_words(words, symbols, props)
+    check_words(read, known, props)
+    where = resolve_at(parsed, at) if at or acceptance_position(parsed) else None
+    if not (symbols or props) and (long := [s for s in symbols_of(parsed) if len(s) > 1]):
+        print(f"note: {long[0]} is never one character: use --symbols for tokens", file=sys.stderr)
+    if as_json:
+        print_json(_documents(parsed, read, where))
+    elif len(read) <= _MOST_WORDS and all(len(word) <= _MOST_POSITIONS for word in read):
+        _tables(parsed, read, where)
+    else:
+        _lines(parsed, read, where)
+
+
+def _accepted(values: Bools, where: Literal["first", "last"] | None) -> bool | None:
+    return None if where is None else bool(values[0 if where == "first" else -1])
+
+
+def _documents(
+    formula: Formula, words: list[Word], where: Literal["first", "last"] | None
+) -> list[dict[str, Any]]:
+    return [
+        {"word": plain_word(word), "truth": values.tolist(), "accepted": _accepted(values, where)}
+        for word, values in zip(words, truths([formula], words)[0], strict=True)
+    ]
+
+
+def _tables(formula: Formula, words: list[Word], where: Literal["first", "last"] | None) -> None:
+    """A table for each word: subformulas × positions."""
+    shown = [
+        node
+        for node, _ in distinct(formula)[0]
+        if isinstance(node, Formula) and not isinstance(node, Symbol | Constant)
+    ]
+    shown = [*shown[-_MOST_SUBFORMULAS:-1], formula]
+    values = truths(shown, words)
+    for k, word in enumerate(words):
+        if k:
+            print()
+        header = ["position", *(str(i + 1) for i in range(len(word)))]
+        rows = [["word", *(show_item(item) for item in word)]]
+        for row, node in zip(values, shown, strict=True):
+            rows.append([to_short(node, 50), *("1" if value else "." for value in row[k])])
+        print_table(header, rows)
+        print(_verdict(_accepted(values[-1][k], where), where))
+
+
+def _lines(formula: Formula, words: list[Word], where: Literal["first", "last"] | None) -> None:
+    """A line for each word: its truth values and whether it is accepted."""
+    rows = []
+    for word, values in zip(words, truths([formula], words)[0], strict=True):
+        bits = "".join("1" if value else "." for value in values[:_MOST_POSITIONS])
+        more = "…" if len(values) > _MOST_POSITIONS else ""
+        accepted = {True: "accepted", False: "rejected", None: "?"}[_accepted(values, where)]
+        rows.append([show_word(word, _MOST_POSITIONS), bits + more, accepted])
+    print_table(["word", "truth", "verdict"], rows)
+    if where is None:
+        print(_verdict(None, None))
+
+
+def _verdict(accepted: bool | None, where: str | None) -> str:
+    if accepted is None:
+        return "accepted at the first or the last position? say --at first or --at last"
+    return f"{'accepted' if accepted else 'rejected'} (at the {where} position)"

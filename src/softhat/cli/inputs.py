@@ -1,0 +1,170 @@
+"""How commands read formulas, alphabets and words.
+
+An argument is the thing itself, `@file` or `-` for standard input. Words stand one a line in
+files; a word is its characters, with `--symbols` its white-space separated tokens, with
+`--props` its sets of propositions, as in `{p} {} {p,q}`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softhat.errors import SofthatError
+from softhat.logic.nodes import Formula
+from softhat.logic.parse import parse
+from softhat.logic.words import Word, encode, encode_sets
+
+FormulaArgument = Annotated[
+    str, typer.Argument(metavar="FORMULA", help="A formula, @file, or - for standard input.")
+]
+WordArguments = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="WORD…", help="Words, @file (one a line), or - for standard input, one a line."
+    ),
+]
+AlphabetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--alphabet",
+        help="The symbols: characters (abc), or tokens separated by spaces or commas "
+        "(open,close). With --props the propositions.",
+    ),
+]
+SymbolsOption = Annotated[
+    bool, typer.Option("--symbols", help="Words are tokens separated by white space.")
+]
+PropsOption = Annotated[
+    bool, typer.Option("--props", help="Words are sets of propositions: '{p} {} {p,q}'.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on standard output.")
+]
+
+
+def read_formula(
+    argument: str, alphabet: Collection[str] | None = None, props: bool = False
+) -> Formula:
+    """The formula that an argument gives, its symbols checked against the alphabet."""
+    text = read_text(argument)
+    if props:
+        return parse(text, propositions=alphabet)
+    return parse(text, alphabet=alphabet)
+
+
+def read_alphabet(text: str | None, symbols: bool = False, props: bool = False) -> list[str] | None:
+    """Symbols as characters, or as tokens where spaces, commas or an option say so."""
+    if text is None:
+        return None
+    separated = symbols or props or re.search(r"\s|^\w+(,\w+)+$", text) is not None
+    names = [name for name in re.split(r"[\s,]+", text) if name] if separated else list(text)
+    if not names:
+        raise SofthatError("the alphabet is empty: expected symbols, such as --alphabet abc")
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise SofthatError(f"the alphabet has {name!r} twice: name each symbol once")
+    return names
+
+
+def read_words(arguments: Sequence[str], symbols: bool = False, props: bool = False) -> list[Word]:
+    """All words of the arguments, in order."""
+    if symbols and props:
+        raise SofthatError("words are tokens (--symbols) or sets (--props), not both")
+    words = [_word(line, where, symbols, props) for line, where in _lines(arguments)]
+    if not words:
+        raise SofthatError("expected at least one word, found none")
+    return words
+
+
+def check_words(words: Sequence[Word], alphabet: Sequence[str] | None, props: bool) -> None:
+    """Refuse the first word with a symbol (or proposition) that is not in the alphabet."""
+    if alphabet is not None:
+        for word in words:
+            encode_sets(word, alphabet) if props else encode(word, alphabet)
+
+
+def show_word(word: Word, limit: int | None = None) -> str:
+    """A word as it is written on the command line."""
+    items = [show_item(item) for item in (word if limit is None else word[:limit])]
+    more = " …" if limit is not None and len(word) > limit else ""
+    return ("" if isinstance(word, str) else " ").join(items) + more
+
+
+def show_item(item: object) -> str:
+    """One symbol or set of propositions."""
+    text = item if isinstance(item, str) else "{" + ",".join(sorted(item)) + "}"  # type: ignore[call-overload]
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def plain_word(word: Word) -> Any:
+    """A word as JSON: text, a list of symbols, or a list of sorted lists."""
+    if isinstance(word, str):
+        return word
+    return [item if isinstance(item, str) else sorted(item) for item in word]
+
+
+def read_text(argument: str) -> str:
+    """What an argument holds: itself, a file's text or standard input."""
+    if argument == "-":
+        return _decode(sys.stdin.buffer.read(), "standard input")
+    if not argument.startswith("@"):
+        return argument
+    path = Path(argument[1:])
+    try:
+        return _decode(path.read_bytes(), str(path))
+    except OSError as error:
+        raise SofthatError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SofthatError(f"{name} is not UTF-8 text: byte {error.start} is wrong") from None
+
+
+def _lines(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each word's text and where it stands."""
+    for k, argument in enumerate(arguments, start=1):
+        if argument != "-" and not argument.startswith("@"):
+            yield argument, f"word {k}"
+            continue
+        name = "standard input" if argument == "-" else argument[1:]
+        lines = read_text(argument).replace("\r\n", "\n").split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        for number, line in enumerate(lines, start=1):
+            yield line, f"line {number} of {name}"
+
+
+_SET = re.compile(r"\s*\{([^{}]*)\}")
+
+
+def _word(line: str, where: str, symbols: bool, props: bool) -> Word:
+    if props:
+        return _sets(line, where)
+    word: Word = line.split() if symbols else line
+    if not word:
+        raise SofthatError(f"{where} is empty: the empty word has no positions")
+    return word
+
+
+def _sets(line: str, where: str) -> Word:
+    word = []
+    at, end = 0, len(line.rstrip())
+    while at < end:
+        found = _SET.match(line, at)
+        if found is None:
+            rest = line[at:].strip()
+            raise SofthatError(f"{where}: expected a set such as {{p,q}}, found {rest[:20]!r}")
+        word.append({name.strip() for name in found[1].split(",") if name.strip()})
+        at = found.end()
+    if not word:
+        raise SofthatError(f"{where} is empty: the empty word has no positions")
+    return word
