@@ -20,6 +20,10 @@ from softhat.errors import FormulaError, SofthatError
 SUMMARIES = {
     "check": "What a formula is: pretty form, fragment, depth, core form.",
     "eval": "Truth of a formula at every position of words.",
+    "compile": "A formula to a transformer, written as a model folder.",
+    "run": "What a model answers on words, and by how much.",
+    "trace": "Attention maps and residual stream of one word: text, JSON or PNG.",
+    "demo": "The main job on an example: compile, run, certify.",
 }
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.nodes import Formula
-from softhat.logic.truth import resolve_at
+from softhat.logic.truth import acceptance_position, resolve_at
 from softhat.logic.words import Word, encode, encode_sets
 from softhat.transformer.forward import Ready
 from softhat.transformer.numerics import format_of
@@ -92,6 +92,15 @@ class Model:
         name = self._output(output)
         where = resolve_at(self.formulas[name], at)
         return bool(self.truth(word, dtype, name)[0 if where == "first" else -1])
+
+    def acceptance(
+        self, output: str | None = None, at: str | None = None
+    ) -> Literal["first", "last"] | None:
+        """Where acceptance is read off; None for a two-way formula if `at` does not say."""
+        formula = self.formulas[self._output(output)]
+        if at is None and acceptance_position(formula) is None:
+            return None
+        return resolve_at(formula, at)
 
     def margins(
         self,

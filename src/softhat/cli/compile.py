@@ -1,0 +1,105 @@
+"""`softhat compile`: a formula to a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softhat.cli.inputs import (
+    AlphabetOption,
+    FormulaArgument,
+    JsonOption,
+    PropsOption,
+    SymbolsOption,
+    read_alphabet,
+    read_formula,
+)
+from softhat.cli.output import print_facts, print_json
+from softhat.errors import SofthatError
+from softhat.transformer.compile import OUTPUT
+from softhat.transformer.compile import compile as compile_formula
+from softhat.transformer.weights import Attention
+
+
+def command(
+    formula: FormulaArgument,
+    folder: Annotated[
+        Path | None, typer.Option("-o", "--out", help="The model folder to write.")
+    ] = None,
+    alphabet: AlphabetOption = None,
+    attention: Annotated[
+        Attention, typer.Option("--attention", help="The target: which attention computes it.")
+    ] = "unbounded",
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", metavar="NAME=FORMULA", help="A further output; may be repeated."),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="The name of the first output.")] = OUTPUT,
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print the attention program too.")
+    ] = False,
+    dot: Annotated[
+        Path | None, typer.Option("--dot", help="Draw the attention program (Graphviz).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compile a formula to a transformer and print its size.
+
+    Example: softhat compile '!c S a' --alphabet abc --attention temperature -o model
+    """
+    known = read_alphabet(alphabet, symbols, props)
+    formulas = {name: read_formula(formula, known, props)}
+    for entry in also or []:
+        key, equals, text = entry.partition("=")
+        if not equals or key in formulas:
+            raise SofthatError(f"--also takes NAME=FORMULA with a new name, not {entry!r}")
+        formulas[key] = read_formula(text, known, props)
+    if props:
+        from softhat.logic.fragments import symbols_of
+
+        found = {p for f in formulas.values() for p in symbols_of(f)}
+        model = compile_formula(formulas, propositions=known or sorted(found), attention=attention)
+    else:
+        model = compile_formula(formulas, alphabet=known, attention=attention)
+    if folder is not None:
+        model.save(folder)
+    size = model.size
+    if dot is not None or program:
+        from softhat.program.build import build
+        from softhat.program.draw import to_dot, to_text
+
+        drawn = build(formulas, model.transformer.symbols, props)
+        if dot is not None:
+            dot.write_text(to_dot(drawn) + "\n")
+    if as_json:
+        print_json(
+            {
+                "folder": None if folder is None else str(folder),
+                "attention": attention,
+                "alphabet": list(model.transformer.symbols),
+                "layers": size.layers,
+                "heads": size.heads,
+                "d_model": size.d_model,
+                "d_ff": size.d_ff,
+                "parameters": size.parameters,
+            }
+        )
+        return
+    if program:
+        print(to_text(drawn), end="\n\n")
+    print_facts(
+        [
+            *((key, str(f)) for key, f in formulas.items()),
+            ("attention", attention),
+            ("layers", str(size.layers)),
+            ("heads", str(size.heads)),
+            ("d_model", str(size.d_model)),
+            ("d_ff", str(size.d_ff)),
+            ("parameters", f"{size.parameters:,}"),
+            ("written to", "nowhere (give -o FOLDER)" if folder is None else str(folder)),
+        ]
+    )

@@ -1,0 +1,97 @@
+"""`softhat run`: what a model answers on words, and by how much."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from softhat.cli.inputs import (
+    AlphabetOption,
+    JsonOption,
+    PropsOption,
+    SymbolsOption,
+    WordArguments,
+    plain_word,
+    show_word,
+)
+from softhat.cli.models import (
+    AttentionOption,
+    DtypeOption,
+    ModelArgument,
+    OutputNameOption,
+    read_model,
+    read_model_words,
+)
+from softhat.cli.output import print_json, print_table
+from softhat.errors import SofthatError
+
+_MOST_POSITIONS = 60
+
+
+def command(
+    model: ModelArgument,
+    words: WordArguments,
+    alphabet: AlphabetOption = None,
+    attention: AttentionOption = "unbounded",
+    dtype: DtypeOption = "float32",
+    output: OutputNameOption = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="first|last", help="Where a word is accepted.")
+    ] = None,
+    runtime: Annotated[str, typer.Option("--runtime", help="auto, dense or linear.")] = "auto",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse words past the certified length.")
+    ] = False,
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a model (or a formula, compiled on the spot) on words: truth values and margins.
+
+    Example: softhat run '!c S a' abca --alphabet abc
+    """
+    if model == "-" and "-" in words:
+        raise SofthatError("standard input holds the formula or the words, not both: use @file")
+    ready = read_model(model, alphabet, attention, symbols, props)
+    read = read_model_words(ready, words, symbols, props)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        margins = ready.margins_many(read, dtype, output, runtime, strict)
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        print(f"warning: {text}", file=sys.stderr)
+    where = ready.acceptance(output, at)
+    if as_json:
+        print_json(
+            [
+                {
+                    "word": plain_word(word),
+                    "truth": (row > 0).tolist(),
+                    "accepted": _accepted(row, where),
+                    "margins": [float(x) for x in row],
+                }
+                for word, row in zip(read, margins, strict=True)
+            ]
+        )
+        return
+    rows = []
+    for word, row in zip(read, margins, strict=True):
+        bits = "".join("1" if x > 0 else "." for x in row[:_MOST_POSITIONS])
+        accepted = {True: "accepted", False: "rejected", None: "?"}[_accepted(row, where)]
+        rows.append(
+            [
+                show_word(word, _MOST_POSITIONS),
+                bits + ("…" if len(row) > _MOST_POSITIONS else ""),
+                accepted,
+                f"{abs(row).min():.4f}",
+            ]
+        )
+    print_table(["word", "truth", "verdict", "least margin"], rows)
+    if where is None:
+        print("accepted at the first or the last position? say --at first or --at last")
+
+
+def _accepted(row: Any, where: str | None) -> bool | None:
+    return None if where is None else bool(row[0 if where == "first" else -1] > 0)

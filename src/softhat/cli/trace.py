@@ -1,0 +1,132 @@
+"""`softhat trace`: attention maps and the residual stream of one word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from softhat.cli.inputs import AlphabetOption, PropsOption, SymbolsOption
+from softhat.cli.models import (
+    AttentionOption,
+    DtypeOption,
+    ModelArgument,
+    read_model,
+    read_model_words,
+)
+from softhat.errors import SofthatError
+from softhat.transformer.trace import Trace
+
+Format = Literal["text", "json", "png"]
+
+
+def command(
+    model: ModelArgument,
+    word: Annotated[str, typer.Argument(metavar="WORD", help="One word.")],
+    alphabet: AlphabetOption = None,
+    attention: AttentionOption = "unbounded",
+    dtype: DtypeOption = "float64",
+    form: Annotated[
+        Format | None, typer.Option("--format", help="text, json or png (by default as FILE ends).")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("-o", "--out", help="Write to FILE.")] = None,
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Show what every head attends to and what every coordinate holds on one word.
+
+    Example: softhat trace '!c S a' abca --alphabet abc -o trace.png
+    """
+    ready = read_model(model, alphabet, attention, symbols, props)
+    words = read_model_words(ready, [word], symbols, props)
+    if len(words) != 1:
+        raise SofthatError(f"trace takes one word, not {len(words)}")
+    chosen = "json" if as_json else form or _by_name(file)
+    trace = ready.run(words[0], dtype)
+    match chosen:
+        case "png":
+            if file is None:
+                raise SofthatError("a picture needs a file: -o trace.png")
+            from softhat.transformer.picture import draw
+
+            draw(trace, file)
+        case "json":
+            _emit(json.dumps(_document(trace), ensure_ascii=False), file)
+        case _:
+            _emit(as_text(trace), file)
+    if file is not None and not as_json:
+        print(f"written to {file}")
+
+
+def as_text(trace: Trace) -> str:
+    """Per layer each head's attention (rows attend to columns, in percent), then the residual."""
+    lines = []
+    tokens = [token if len(token) <= 6 else token[:5] + "…" for token in trace.tokens]
+    width = max(3, *map(len, tokens))
+    header = " " * (width + 2) + " ".join(token.rjust(width) for token in tokens)
+    for layer, (maps, labels) in enumerate(zip(trace.attention, trace.heads, strict=True)):
+        for head, (attention, label) in enumerate(zip(maps, labels, strict=True)):
+            lines += [f"layer {layer} head {head}  {label}", header]
+            for token, row in zip(tokens, attention, strict=True):
+                cells = " ".join(_percent(x).rjust(width) for x in row)
+                lines.append(f"{token.rjust(width)}  {cells}")
+            lines.append("")
+    final = trace.residual[-1]
+    names = trace.coordinates[-1]
+    lines.append(f"residual stream after layer {len(trace.residual) - 1}")
+    table = [[f"{x:.3g}" for x in column] for column in final.T]
+    pad = max([width, *(len(cell) for row in table for cell in row)])
+    margin = max(map(len, names), default=0)
+    lines.append(" " * (margin + 2) + " ".join(token.rjust(pad) for token in tokens))
+    for name, texts in zip(names, table, strict=True):
+        lines.append(f"{name.ljust(margin)}  " + " ".join(text.rjust(pad) for text in texts))
+    for name, margins in trace.margins.items():
+        lines.append(f"{name}: " + " ".join(f"{x:+.3f}" for x in margins))
+    return "\n".join(lines)
+
+
+def _percent(x: float) -> str:
+    return "." if x < 0.005 else f"{100 * x:.0f}"
+
+
+def _by_name(file: Path | None) -> Format:
+    suffix = "" if file is None else file.suffix.lower()
+    return "png" if suffix in (".png", ".svg", ".pdf") else "json" if suffix == ".json" else "text"
+
+
+def _document(trace: Trace) -> dict[str, object]:
+    def plain(array: NDArray[Any]) -> object:
+        values = np.asarray(array, dtype=np.float64)
+        as_objects = values.astype(object)
+        as_objects[~np.isfinite(values)] = None  # JSON has no infinities: a masked score is null
+        return as_objects.tolist()
+
+    return {
+        "tokens": list(trace.tokens),
+        "layers": [
+            {
+                "heads": [
+                    {"label": label, "attention": plain(a), "scores": plain(s)}
+                    for label, a, s in zip(labels, maps, scores, strict=True)
+                ]
+            }
+            for labels, maps, scores in zip(trace.heads, trace.attention, trace.scores, strict=True)
+        ],
+        "residual": [plain(x) for x in trace.residual],
+        "coordinates": [list(names) for names in trace.coordinates],
+        "margins": {name: plain(x) for name, x in trace.margins.items()},
+    }
+
+
+def _emit(text: str, file: Path | None) -> None:
+    if file is None:
+        print(text)
+        return
+    fresh = file.with_name(f".{file.name}.tmp")
+    fresh.write_text(text + "\n")
+    fresh.replace(file)
