@@ -390,10 +390,11 @@ class _Builder:
                     f"the constant of {label} is beyond 2^51 and cannot be an exact weight"
                 )
             threshold = LARGEST_THRESHOLD if threshold > 0 else -LARGEST_THRESHOLD
+        counts, p, q, threshold = _sizes_averaged(counts, p, q, threshold)
         averages: dict[Range, int] = {}
         ranges: tuple[Range, ...] = ("past", "future", "total")
         for over in ranges:
-            terms = tuple((a, signal) for (r, signal), a in counts.items() if r == over)
+            terms = tuple((a, signal) for (r, signal), a in sorted(counts.items()) if r == over)
             if terms:
                 averages[over] = self.add(Average(terms, over), self._average_label(terms, over))
         sign = Sign(
@@ -404,7 +405,8 @@ class _Builder:
     def _average_label(self, terms: tuple[tuple[int, int], ...], over: Range) -> str:
         mark = {"past": "#", "future": "#>", "total": "#*"}[over]
         text = " + ".join(
-            f"{'' if a == 1 else f'{a}*'}{mark}({self.labels[signal]})" for a, signal in terms
+            f"{'' if a == 1 else f'{a}*'}{mark}({'true' if signal < 0 else self.labels[signal]})"
+            for a, signal in terms
         )
         size = {"past": "i+1", "future": "n+2-i", "total": "n+2"}[over]
         return f"({text if len(text) <= LABEL_LIMIT else text[: LABEL_LIMIT - 1] + '…'})/({size})"
@@ -440,6 +442,38 @@ class _Builder:
             symbols=self.symbols,
             propositional=self.propositional,
         )
+
+
+def _sizes_averaged(
+    counts: dict[tuple[Range, int], int], p: int, q: int, threshold: int
+) -> tuple[dict[tuple[Range, int], int], int, int, int]:
+    """Move p·i + q·n into the averages that are there, as counts of `true`.
+
+    Then the average is near threshold/(i+1) wherever the answer hangs in the balance, and its
+    rounding error, which is relative, is small there: 2*#(a) - i is certified as far as #(a) -
+    #(b). What no average can take (n beside past counts only) stays a position feature.
+    """
+    counts = dict(counts)
+    present = {over for over, _ in counts}
+
+    def count_true(over: Range, a: int) -> None:
+        counts[over, -1] = counts.get((over, -1), 0) + a
+        if not counts[over, -1]:
+            del counts[over, -1]
+
+    if "total" in present:
+        count_true("total", q)
+        q = 0
+    elif "past" in present and "future" in present:  # n = i + r - 1
+        count_true("future", q)
+        p, q, threshold = p + q, 0, threshold + q
+    if "past" in present:
+        count_true("past", p)
+        p = 0
+    elif "future" in present:  # i = n + 1 - r
+        count_true("future", -p)
+        p, q, threshold = 0, q + p, threshold - p
+    return counts, p, q, threshold
 
 
 def _value(literal: Literal) -> _Value:

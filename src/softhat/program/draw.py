@@ -71,7 +71,8 @@ def describe(signal: Signal) -> str:
         case Previous(value, direction):
             return f"{'Previous' if direction == 'past' else 'Next'}({_literal(value)})"
         case Average(terms, over):
-            return f"Average({' + '.join(f'{a}*s{read}' for a, read in terms)}, {over})"
+            added = " + ".join(f"{a}*{_literal(Literal(read, True))}" for a, read in terms)
+            return f"Average({added}, {over})"
         case Sign(past, future, total, position, length, threshold):
             parts = [f"s{a}" for a in (past, future, total) if a is not None]
             parts += [f"{k}*{x}" for k, x in ((position, "i"), (length, "n")) if k]

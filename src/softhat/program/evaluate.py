@@ -91,7 +91,8 @@ class _Evaluation:
             case Average(terms, over):
                 summed = np.zeros(self.n, dtype=object)
                 for a, read in terms:
-                    summed += a * self.values[read].astype(object)
+                    bits = self.literal(Literal(read, True))
+                    summed += a * bits.astype(object)
                 match over:
                     case "past":
                         return np.cumsum(summed)

@@ -99,7 +99,8 @@ class Average:
     n+2-i for the future and n+2 for the total.
     """
 
-    terms: tuple[tuple[int, int], ...]  # (coefficient, signal)
+    terms: tuple[tuple[int, int], ...]
+    """(coefficient, signal); signal -1 is the constant true, which is 0 at the sinks."""
     range: Range
 
 
@@ -166,7 +167,7 @@ def inputs(signal: Signal) -> tuple[int, ...]:
         case Previous(value, _):
             return (value.signal,)
         case Average(terms, _):
-            return tuple(read for _, read in terms)
+            return tuple(read for _, read in terms if read >= 0)
         case Sign():
             return signal.averages
         case _:

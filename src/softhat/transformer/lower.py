@@ -200,7 +200,7 @@ class _Lowering:
                 return self._bit(value)
             case Average(terms, _):
                 scale = self._average_scale(at)
-                return {Register(read, False): a / scale for a, read in terms}
+                return {_source(read): a / scale for a, read in terms}
             case _:
                 return dict(ORDINARY)
 
@@ -235,16 +235,20 @@ class _Lowering:
         signal = self.program.signals[at]
         assert isinstance(signal, Average)
         by_symbol = dict.fromkeys(self.program.symbols, 0)
-        high = low = 0
+        high = low = constant = 0
         for a, source in signal.terms:
-            origin = self.program.signals[source]
-            if isinstance(origin, TokenIn) and not self.program.propositional:
+            origin = self.program.signals[source] if source >= 0 else None
+            if origin is None:
+                constant = a
+            elif isinstance(origin, TokenIn) and not self.program.propositional:
                 for symbol in origin.symbols:
                     by_symbol[symbol] += a
             else:
                 high += max(a, 0)
                 low += min(a, 0)
-        return float(max(high + max(by_symbol.values()), -(low + min(by_symbol.values())), 1))
+        high += constant + max(by_symbol.values(), default=0)
+        low += constant + min(by_symbol.values(), default=0)
+        return float(max(high, -low, 1))
 
     # Embeddings and names
 
@@ -351,6 +355,11 @@ class _Rows:
             out=Sparse.of((d_model, len(self.out)), out),
             out_bias=out_bias,
         )
+
+
+def _source(signal: int) -> Key:
+    """The coordinate of a stored bit; the constant true is 1 on ordinary positions."""
+    return "ordinary" if signal < 0 else Register(signal, False)
 
 
 def _matrix(rows: list[Row], place: dict[Key, int], d_model: int) -> Sparse:

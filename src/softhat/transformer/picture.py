@@ -40,7 +40,8 @@ def draw(trace: Trace, file: Path) -> None:
     names = [_cut(name, 40) for name in trace.coordinates[-1]]
     _ticks(axes, trace.tokens, names)
     for (row, column), value in _cells(trace.residual[-1].T):
-        axes.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=6)
+        colour = "white" if abs(value) > 0.6 else "black"
+        axes.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=6, color=colour)
     axes.set_title("residual stream after the last layer", fontsize=8)
     fresh = file.with_name(f".{file.stem}.tmp{file.suffix}")
     figure.savefig(fresh)

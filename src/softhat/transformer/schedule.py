@@ -28,6 +28,7 @@ from softhat.program.signals import (
     Sign,
     Signal,
     Xor,
+    inputs,
 )
 
 Term = tuple[Literal, ...]
@@ -122,11 +123,11 @@ class _Scheduler:
                     )
                 case Previous(value, _):
                     self.head_layer[at] = 1 + self._store(value.signal)
-                case Average(terms, _):
-                    self.head_layer[at] = 1 + max(self._store(read) for _, read in terms)
+                case Average():
+                    self.head_layer[at] = 1 + max(self._store(read) for read in inputs(signal))
                 case Sign():
-                    read = [self.head_layer[average] for average in signal.averages]
-                    self.head_layer[at] = 1 + max(read, default=0)
+                    layers_read = [self.head_layer[average] for average in signal.averages]
+                    self.head_layer[at] = 1 + max(layers_read, default=0)
                 case _:
                     self.stored[at] = 0
         outputs = tuple((name, self._output(lit)) for name, lit in self.program.outputs)
