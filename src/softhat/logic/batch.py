@@ -96,9 +96,8 @@ def _starts(start: int, period: int, run: int, k: int, count: int) -> range:
 def from_codes(codes: NDArray[np.integer[Any]], alphabet: Sequence[str]) -> WordBatch:
     """Words given as an array (count, length) of indices into `alphabet`."""
     count, length = codes.shape
-    symbols = {}
-    for k, name in enumerate(alphabet):
-        symbols[name] = np.ascontiguousarray(_pack(k == codes.T))
+    places: NDArray[Any] = np.ascontiguousarray(codes.T)
+    symbols = {name: _pack(np.equal(places, k)) for k, name in enumerate(alphabet)}
     return WordBatch(length, count, symbols)
 
 
