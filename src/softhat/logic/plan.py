@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from softhat.logic.linear import LinearForm, difference
-from softhat.logic.nodes import Comparison, Formula, Node
+from softhat.logic.nodes import TRUE, Comparison, Formula, Node
 from softhat.logic.walk import distinct
 
 
@@ -36,7 +36,7 @@ def plan(formulas: tuple[Formula, ...]) -> Plan:
     for node, places in rows:
         if isinstance(node, Comparison):
             form = difference(node)
-            counted = tuple(index.get(operand, -1) for operand in form.operands)
+            counted = tuple(-1 if f == TRUE else index[f] for f in form.operands)
             steps.append((node, counted, form))
         else:
             steps.append((node, places, None))
