@@ -1,0 +1,89 @@
+"""`softhat compile`, `run` and `trace`, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import softhat
+
+
+def call(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from softhat.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=120)
+
+
+def test_compile_run_and_trace_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    done = call(
+        "compile", "!c S a", "--alphabet", "abc", "--attention", "temperature", "-o", str(folder)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "parameters" in done.stdout
+    assert str(folder) in done.stdout
+    run = call("run", str(folder), "abca", "ccb", "--json")
+    formula = softhat.parse("!c S a")
+    documents = json.loads(run.stdout)
+    assert [d["word"] for d in documents] == ["abca", "ccb"]
+    for document in documents:
+        assert document["truth"] == formula.truth(document["word"]).tolist()
+        assert document["accepted"] == formula.accepts(document["word"])
+        assert [m > 0 for m in document["margins"]] == document["truth"]
+    assert "rejected" in call("run", str(folder), "ccb").stdout
+    trace = json.loads(call("trace", str(folder), "abca", "--json").stdout)
+    assert trace["tokens"] == ["<bos>", *"abca"]
+    assert len(trace["layers"][0]["heads"][0]["attention"]) == 5
+    picture = tmp_path / "trace.png"
+    assert call("trace", str(folder), "abca", "-o", str(picture)).returncode == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_formula_instead_of_a_folder() -> None:
+    done = call("run", "Y X a", "ab", "--json")
+    assert json.loads(done.stdout)[0]["accepted"] is None  # looks both ways: --at is missing
+    done = call("run", "Y X a", "ab", "--at", "last", "--json")
+    assert json.loads(done.stdout)[0]["accepted"] is False
+    assert call("run", "-", "aab", "--json", text="a S b\n").returncode == 0
+    done = call("run", "p S q", "{q} {p} {}", "--props", "--json")
+    assert json.loads(done.stdout)[0]["truth"] == [True, True, False]
+    assert json.loads(done.stdout)[0]["word"] == [["q"], ["p"], []]
+
+
+def test_several_outputs_and_the_program(tmp_path: Path) -> None:
+    folder = str(tmp_path / "m")
+    done = call("compile", "O a", "--also", "b=O b", "--name", "a", "--program", "-o", folder)
+    assert "Latest" in done.stdout
+    assert call("run", folder, "ab").returncode == 2
+    assert json.loads(call("run", folder, "ab", "--output", "b", "--json").stdout)[0]["truth"] == [
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compile", "a S (b", "-o", "x"),
+        ("compile", "a", "--alphabet", "aa"),
+        ("compile", "a", "--attention", "warm"),
+        ("compile", "z", "--alphabet", "ab"),
+        ("run", "a S b", "abz"),
+        ("run", "a S b", ""),
+        ("run", "a", "a", "--dtype", "int3"),
+        ("trace", "a", "a", "--format", "png"),
+        ("nonsense",),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
