@@ -71,7 +71,7 @@ class ReadyLayer:
         self.value = Linear(_flat(layer.value), form)
         merged = (layer.output.where[1], layer.output.where[0] * self.d_v + layer.output.where[2])
         self.output = Linear(Sparse((d_model, heads * self.d_v), merged, layer.output.values), form)
-        distinct, self.share = _distinct_rows(layer.into)
+        distinct, self.share = distinct_rows(layer.into)
         self.into = Linear(distinct, form)
         self.into_bias = form.load(layer.into_bias)
         self.out = Linear(layer.out, form)
@@ -214,7 +214,7 @@ def _flat(tensor: Sparse) -> Sparse:
     return Sparse((heads * d, d_model), (h * d + r, c), tensor.values)
 
 
-def _distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
+def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
     """The distinct rows of a matrix, and for each row which of them it is."""
     rows, columns = matrix.where
     contents: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
