@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from softhat.certificate.verify import verify as verify
     from softhat.errors import CertificateError as CertificateError
     from softhat.errors import CertificateWarning as CertificateWarning
     from softhat.errors import FormulaError as FormulaError
@@ -50,6 +51,7 @@ _HOME = {
     "parse": "softhat.logic.parse",
     "position": "softhat.logic.nodes",
     "symbol": "softhat.logic.nodes",
+    "verify": "softhat.certificate.verify",
 }
 _SUBPACKAGES = ("ahat",)
 

@@ -41,18 +41,21 @@ SHARED = ("embedding", "position_embedding", "readout", "readout_bias")
 
 def save(model: Model, folder: Path) -> None:
     """Write `model` to `folder`; an older model there is replaced."""
+    certificate = json.dumps(model.certificate.to_json(), indent=1, ensure_ascii=False)
+    write_folder(folder, {**contents(model), "certificate.json": certificate.encode() + b"\n"})
+
+
+def contents(model: Model) -> dict[str, bytes]:
+    """The files of a model's folder that `load` reads, by name."""
     from safetensors.numpy import save as to_bytes
 
-    certificate = json.dumps(model.certificate.to_json(), indent=1, ensure_ascii=False)
     lines = [f"{name}: {formula}\n" for name, formula in model.formulas.items()]
-    contents = {
+    return {
         "config.json": json.dumps(_config(model.transformer), indent=1, ensure_ascii=False).encode()
         + b"\n",
         "model.safetensors": to_bytes(_tensors(model.transformer)),
         "formula.txt": "".join(lines).encode(),
-        "certificate.json": certificate.encode() + b"\n",
     }
-    write_folder(folder, contents)
 
 
 def write_folder(folder: Path, contents: dict[str, bytes]) -> None:

@@ -1,0 +1,101 @@
+"""What of a verification is done: kept in memory, and in a file if it is to be resumed.
+
+The file is JSON, written under another name and then renamed, so a crash leaves the last whole
+state. It names the model and the settings it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from softhat.errors import SofthatError
+
+FORMAT = "softhat-verification/1"
+EVERY = 2.0
+"""Seconds between writes."""
+
+
+@dataclass
+class State:
+    """Findings by item number."""
+
+    path: Path | None
+    fingerprint: str
+    done: dict[int, dict[str, Any]] = field(default_factory=dict)
+    words: int = 0
+    contiguous: int = 0
+    """Items 0 … contiguous - 1 are done."""
+    mismatch: int | None = None
+    """The first item known to have found one."""
+    written: float = field(default_factory=time.monotonic)
+
+    @staticmethod
+    def open(path: str | Path | None, fingerprint: str) -> State:
+        """The state in a file, or an empty one that will be written there."""
+        state = State(Path(path) if path is not None else None, fingerprint)
+        if state.path is None or not state.path.exists():
+            return state
+        try:
+            stored = json.loads(state.path.read_text())
+            if stored["format"] != FORMAT:
+                raise KeyError("format")
+            owner, done = stored["job"], {int(k): found for k, found in stored["done"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError, OSError):
+            raise SofthatError(
+                f"{path} is not the state of a verification: delete it, or choose another file"
+            ) from None
+        if owner != fingerprint:
+            raise SofthatError(
+                f"{path} belongs to another model or other options: give the ones it was begun "
+                "with, or choose another file"
+            )
+        for k, found in done.items():
+            state._count(k, found)
+        return state
+
+    def add(self, k: int, found: dict[str, Any]) -> None:
+        """An item is done. An item done twice counts once."""
+        if k not in self.done:
+            self._count(k, found)
+            if self.path is not None and time.monotonic() - self.written > EVERY:
+                self.save()
+
+    def _count(self, k: int, found: dict[str, Any]) -> None:
+        self.done[k] = found
+        self.words += int(found["words"])
+        if found["mismatch"] and (self.mismatch is None or k < self.mismatch):
+            self.mismatch = k
+        while self.contiguous in self.done:
+            self.contiguous += 1
+
+    def end(self, total: int) -> int:
+        """Items from this one on do not matter: they come after the first mismatch."""
+        return total if self.mismatch is None else self.mismatch + 1
+
+    def finished(self, total: int) -> bool:
+        return self.contiguous >= self.end(total)
+
+    def save(self) -> None:
+        if self.path is None:
+            return
+        text = json.dumps(
+            {
+                "format": FORMAT,
+                "job": self.fingerprint,
+                "done": {str(k): found for k, found in sorted(self.done.items())},
+            }
+        )
+        try:
+            handle, fresh = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            Path(fresh).replace(self.path)
+        except OSError as error:
+            raise SofthatError(f"cannot write {self.path}: {error.strerror}") from None
+        self.written = time.monotonic()
