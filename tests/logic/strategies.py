@@ -32,49 +32,63 @@ BINARY = [
     nodes.StrongRelease,
 ]
 RELATIONS = ["<", "<=", "=", "!=", ">=", ">"]
-small = st.integers(-4, 4)
-huge = st.integers(-(10**30), 10**30)
+COUNTS = [nodes.Count, nodes.CountFuture, nodes.CountAll]
+numbers = st.integers(-4, 4) | st.integers(-(10**30), 10**30)
 
 
-def mods() -> st.SearchStrategy[Formula]:
-    pairs = st.integers(1, 7).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m - 1)))
-    return pairs.map(lambda pair: nodes.Mod(*pair))
+_leaves = ("symbol", "constant", "mod")
+_inner = ("unary", "binary", "binary", "comparison")
 
 
-def terms(formulas: st.SearchStrategy[Formula]) -> st.SearchStrategy[Term]:
-    leaf = st.one_of(
-        (small | huge).map(nodes.Integer),
-        st.sampled_from([nodes.position, nodes.length]),
-        formulas.map(nodes.Count),
-        formulas.map(nodes.CountFuture),
-        formulas.map(nodes.CountAll),
-    )
-    return st.recursive(
-        leaf,
-        lambda inner: st.one_of(
-            st.builds(nodes.Scale, small | huge, inner),
-            st.builds(nodes.Sum, inner, inner),
-            st.builds(nodes.Difference, inner, inner),
-        ),
-        max_leaves=3,
-    )
+@st.composite
+def formulas(draw: st.DrawFn, symbols: str | list[str] = "abc", size: int = 10) -> Formula:
+    """A formula of at most about `size` nodes."""
+    return _formula(draw, list(symbols), draw(st.integers(1, size)))
 
 
-def formulas(symbols: str | list[str] = "abc", max_leaves: int = 10) -> st.SearchStrategy[Formula]:
-    leaf = st.one_of(
-        st.sampled_from(list(symbols)).map(nodes.Symbol),
-        st.sampled_from([nodes.TRUE, nodes.FALSE, nodes.FIRST, nodes.LAST]),
-        mods(),
-    )
+@st.composite
+def terms(draw: st.DrawFn, symbols: str | list[str] = "abc", size: int = 6) -> Term:
+    return _term(draw, list(symbols), draw(st.integers(1, size)))
 
-    def extend(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
-        return st.one_of(
-            st.builds(lambda kind, f: kind(f), st.sampled_from(UNARY), inner),
-            st.builds(lambda kind, f, g: kind(f, g), st.sampled_from(BINARY), inner, inner),
-            st.builds(nodes.Comparison, terms(inner), st.sampled_from(RELATIONS), terms(inner)),
-        )
 
-    return st.recursive(leaf, extend, max_leaves=max_leaves)
+def _formula(draw: st.DrawFn, symbols: list[str], size: int) -> Formula:
+    match draw(st.sampled_from(_leaves if size <= 1 else _inner)):
+        case "symbol":
+            return nodes.Symbol(draw(st.sampled_from(symbols)))
+        case "constant":
+            return draw(st.sampled_from([nodes.TRUE, nodes.FALSE, nodes.FIRST, nodes.LAST]))
+        case "mod":
+            modulus = draw(st.integers(1, 7))
+            return nodes.Mod(modulus, draw(st.integers(0, modulus - 1)))
+        case "unary":
+            return draw(st.sampled_from(UNARY))(_formula(draw, symbols, size - 1))
+        case "binary":
+            left = draw(st.integers(0, size - 1))
+            return draw(st.sampled_from(BINARY))(
+                _formula(draw, symbols, left), _formula(draw, symbols, size - 1 - left)
+            )
+        case _:
+            left = draw(st.integers(0, size - 1))
+            return nodes.Comparison(
+                _term(draw, symbols, left),
+                draw(st.sampled_from(RELATIONS)),
+                _term(draw, symbols, size - 1 - left),
+            )
+
+
+def _term(draw: st.DrawFn, symbols: list[str], size: int) -> Term:
+    if size <= 1:
+        return draw(numbers.map(nodes.Integer) | st.sampled_from([nodes.position, nodes.length]))
+    match draw(st.sampled_from(("count", "count", "scale", "sum"))):
+        case "count":
+            return draw(st.sampled_from(COUNTS))(_formula(draw, symbols, size - 1))
+        case "scale":
+            return nodes.Scale(draw(numbers), _term(draw, symbols, size - 1))
+        case _:
+            left = draw(st.integers(0, size - 1))
+            return draw(st.sampled_from([nodes.Sum, nodes.Difference]))(
+                _term(draw, symbols, left), _term(draw, symbols, size - 1 - left)
+            )
 
 
 def words(symbols: str = "abc", most: int = 30) -> st.SearchStrategy[str]:

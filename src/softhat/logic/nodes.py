@@ -246,6 +246,11 @@ def _term(value: object) -> Term:
     raise TypeError(f"expected a counting term or an integer, got {value!r}")
 
 
+def _shown(value: int) -> str:
+    """An integer in a message: Python refuses to print huge ones."""
+    return str(value) if abs(value) < 10**30 else "a huge number"
+
+
 def _integer(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -261,6 +266,11 @@ class Symbol(Formula):
     @property
     def payload(self) -> tuple[Hashable, ...]:
         return (self.name,)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SofthatError(f"a symbol is a non-empty string, not {self.name!r}")
+        Node.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -299,9 +309,8 @@ class Mod(Formula):
         _integer(self.modulus)
         _integer(self.remainder)
         if self.modulus < 1 or not 0 <= self.remainder < self.modulus:
-            raise FormulaError(
-                f"mod(m, r) needs m >= 1 and 0 <= r < m, not mod({self.modulus}, {self.remainder})"
-            )
+            given = f"mod({_shown(self.modulus)}, {_shown(self.remainder)})"
+            raise FormulaError(f"mod(m, r) needs m >= 1 and 0 <= r < m, not {given}")
         Node.__post_init__(self)
 
 
@@ -575,8 +584,6 @@ length = Length()
 
 def symbol(name: str) -> Symbol:
     """The formula that the symbol (or proposition) `name` stands at the position."""
-    if not isinstance(name, str) or not name:
-        raise SofthatError(f"a symbol is a non-empty string, not {name!r}")
     return Symbol(name)
 
 

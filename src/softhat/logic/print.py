@@ -77,7 +77,8 @@ _PRETTY = {
     "true": "⊤",
     "false": "⊥",
 }
-_LONGEST = 1 << 28  # characters; only formulas that share subformulas in memory get there
+_MANY = 1 << 20  # pieces after which it is worth counting how many there will be
+_LONGEST = 1 << 28  # operators; only formulas that share subformulas in memory get there
 
 
 def to_text(node: Node) -> str:
@@ -110,16 +111,18 @@ def to_short(node: Node, limit: int = 60) -> str:
 
 def _whole(node: Node, spelling: dict[str, str]) -> Iterator[str]:
     """All pieces, unless there are hopelessly many (a shared subformula is printed each time)."""
+    for number, piece in enumerate(_pieces(node, spelling, None)):
+        if number == _MANY and _size(node) >= _LONGEST:
+            raise SofthatError(
+                f"the formula would be printed with more than {_LONGEST:,} operators, because it "
+                "shares subformulas: print its parts instead"
+            )
+        yield piece
 
-    def size(_: Node, below: tuple[int, ...]) -> int:
-        return min(1 + sum(below), _LONGEST)
 
-    if fold(node, size) >= _LONGEST:
-        raise SofthatError(
-            f"the formula would be printed with more than {_LONGEST:,} operators, because it "
-            "shares subformulas: print its parts instead"
-        )
-    return _pieces(node, spelling, None)
+def _size(node: Node) -> int:
+    """The number of nodes to print, as far as it matters."""
+    return fold(node, lambda _, below: min(1 + sum(below), _LONGEST))
 
 
 def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator[str]:

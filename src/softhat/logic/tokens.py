@@ -47,7 +47,7 @@ _SIGNS = sorted((word for word in SPELLINGS if word not in RESERVED), key=len, r
 _TOKEN = re.compile(
     rf"""(?P<skip>[ \t\r\n\f\v]+|%[^\n]*)
     |(?P<word>{IDENTIFIER.pattern})
-    |(?P<integer>[0-9]+(?![A-Za-z0-9_]))
+    |(?P<integer>[0-9]++(?![A-Za-z_]))
     |(?P<quoted>'(?:[^'\\\x00-\x1f]|\\.)*'|"(?:[^"\\\x00-\x1f]|\\.)*")
     |(?P<sign>{"|".join(map(re.escape, _SIGNS))})""",
     re.VERBOSE,
@@ -154,16 +154,10 @@ def _bad_character(text: str, at: int) -> FormulaError:
     if char in "'\"":
         return _bad_quote(text, at)
     if char.isascii() and char.isdigit():
-        run = re.compile(r"[0-9]+([A-Za-z0-9_]+)").match(text, at)
-        assert run is not None  # the token pattern refused a digit because of what follows it
-        digits = run[0][: len(run[0]) - len(run[1].lstrip("0123456789"))]
-        rest = run[0][len(digits) :]
-        return FormulaError(
-            f"a symbol cannot start with a digit: write '{run[0]}' in quotes, or {digits}*{rest} "
-            "for a product",
-            at,
-            text,
-        )
+        run = re.compile(r"([0-9]+)([A-Za-z_][A-Za-z0-9_]*)").match(text, at)
+        hint = f": write '{run[0]}', or {run[1]}*{run[2]} for a product" if run else ""
+        hint = hint if len(hint) < 100 else ", unless it is in quotes"
+        return FormulaError(f"a symbol cannot start with a digit{hint}", at, text)
     if char.isascii() and char.isprintable():
         return _unknown_sign(text, at, "[]" if text.startswith("[]", at) else char)
     if char.isspace():

@@ -119,15 +119,13 @@ def join(words: Iterable[Word]) -> tuple[NDArray[np.int64], Callable[[str], Bool
 
 def _in_text(words: list[str]) -> Callable[[str], Bools]:
     codes = _code_points("\0".join(words) + "\0")
-    inside = np.ones(len(codes), np.bool_)
-    inside[np.cumsum([len(word) + 1 for word in words]) - 1] = False
 
     def places(name: str) -> Bools:
         if len(name) != 1:
             return np.zeros(len(codes), np.bool_)
         found: Bools = codes == ord(name)
         if name == "\0":
-            found &= inside
+            found[np.cumsum([len(word) + 1 for word in words]) - 1] = False  # the empty places
         return found
 
     return places
