@@ -96,14 +96,19 @@ class _Boolean:
     layer: int
 
 
-def schedule(program: Program) -> Schedule:
-    """As few layers as the dependencies allow, then as few heads and hidden units."""
-    return _Scheduler(program).run()
+def schedule(program: Program, store_outputs: bool = False) -> Schedule:
+    """As few layers as the dependencies allow, then as few heads and hidden units.
+
+    With `store_outputs` every output is a stored bit in the end, as a read-out needs that cannot
+    add up raw head outputs.
+    """
+    return _Scheduler(program, store_outputs).run()
 
 
 class _Scheduler:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, store_outputs: bool = False) -> None:
         self.program = program
+        self.store_outputs = store_outputs
         self.head_layer: dict[int, int] = {}
         self.stored: dict[int, int] = {}  # signal -> layer whose feed-forward stores its bit
         self.booleans: dict[int, _Boolean] = {}
@@ -256,6 +261,8 @@ class _Scheduler:
         """The read-out is a threshold, so the last And of an output needs no gate."""
         if literal.signal < 0:
             return Cover(((),), not literal.positive)
+        if self.store_outputs:
+            self._store(literal.signal)
         signal = self.program.signals[literal.signal]
         if isinstance(signal, And) and literal.signal not in self.stored:
             term = signal.literals
