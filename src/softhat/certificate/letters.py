@@ -53,10 +53,8 @@ def _sets(
     if len(used) <= MOST_SETS:
         chosen = np.array(list(product((False, True), repeat=len(used))), np.bool_)
     else:
-        chosen = np.concatenate(
-            [np.zeros((1, len(used)), np.bool_), np.ones((1, len(used)), np.bool_)]
-            + [np.eye(len(used), dtype=np.bool_)]
-        )
+        none, one = np.zeros((1, len(used)), np.bool_), np.eye(len(used), dtype=np.bool_)
+        chosen = np.concatenate([none, ~none, one])
     table = np.zeros((len(chosen), len(propositions)), np.bool_)
     table[:, used] = chosen.reshape(len(chosen), len(used))
     return table, len(used) <= MOST_SETS

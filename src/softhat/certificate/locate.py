@@ -5,8 +5,7 @@ feed-forward layer, then the read-out. On a word with a wrong answer, the model'
 run up to some stage and the rest is run by what the formulas compile to (in float64). The first
 stage after which that no longer gives the right answer is at fault: everything before it could
 still be read correctly. The same transplant, of single heads or single coordinates, then says
-which head or gate it is. No tolerance is involved: a part is at fault if it alone makes the
-answer wrong.
+which head or gate it is: a part is at fault if it alone makes the answer wrong.
 """
 
 from __future__ import annotations
@@ -27,6 +26,9 @@ from softhat.transformer.weights import Layer, Sparse, Transformer
 
 Array = NDArray[Any]
 Part = Literal["embedding", "position", "head", "gate", "readout"]
+CLEARLY = 1 / 4
+"""An answer counts as right if its margin keeps half of what it has in a sound model: a fault
+that leaves the answer on the threshold is not saved by luck."""
 MOST = 64
 """Coordinates tried one by one, those furthest off first."""
 
@@ -133,8 +135,8 @@ class _Search:
             first += 1
         for layer in self.right.layers[first:]:
             x, _ = self.right.step(layer, x, keep=False)
-        says = self.right.margins(x)[:, self.at, self.output] > 0
-        return np.asarray(says == self.truth)
+        margins = self.right.margins(x)[:, self.at, self.output]
+        return np.asarray((margins if self.truth else -margins) > CLEARLY)
 
     def _embedding(self, x: Array, good: Array) -> Place:
         c = self._coordinate(x, good, 0)

@@ -140,8 +140,8 @@ class Meter:
         return self._by_head(soft), self._by_head(exact)
 
     def _by_head(self, coordinates: Array) -> Array:
-        by_head = np.zeros((len(coordinates), self.heads))
+        by_head = np.zeros((self.heads, len(coordinates)))
         # NaN (an overflow in a narrow format) is as wrong as can be.
         worst = np.where(np.isnan(coordinates), np.inf, coordinates)
-        np.maximum.at(by_head, (slice(None), self._soft.owner), worst)
-        return by_head
+        np.maximum.at(by_head, self._soft.owner, worst.T)
+        return by_head.T

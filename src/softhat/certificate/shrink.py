@@ -18,7 +18,7 @@ def shrunk(job: Job, mismatch: dict[str, Any], shorter: bool) -> tuple[Tokens, d
     """The word of a mismatch, if asked with blocks and then single symbols left out while the
     model stays wrong; and the mismatch on it."""
     dtype = np.bool_ if job.model.transformer.propositional else np.int64
-    tokens = np.array(mismatch["tokens"], dtype)
+    tokens: Tokens = np.array(mismatch["tokens"], dtype)
     effort = EFFORT
     block = len(tokens) // 2 if shorter else 0
     while block >= 1 and effort > 0:

@@ -1,0 +1,236 @@
+"""`softhat verify`: try to break a model."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softhat.certificate.verify import Verification, verify
+from softhat.cli.inputs import (
+    AlphabetOption,
+    JsonOption,
+    PropsOption,
+    SymbolsOption,
+    show_word,
+)
+from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model
+from softhat.cli.output import print_facts, print_json, print_table
+from softhat.errors import MissingExtraError, SofthatError
+
+_LABEL = 48  # characters of a head's label in the table; --json gives all
+
+
+def command(
+    model: ModelArgument,
+    exhaustive: Annotated[
+        int, typer.Option(help="Try all words to this length, as far as --max-words allows.")
+    ] = 10,
+    random: Annotated[int, typer.Option(help="How many random words.")] = 1000,
+    adversarial: Annotated[int, typer.Option(help="How many words made to break it.")] = 100,
+    max_length: Annotated[int, typer.Option(help="Longest random and adversarial words.")] = 1000,
+    max_words: Annotated[int, typer.Option(help="Most words to try exhaustively.")] = 2_000_000,
+    dtype: DtypeOption = "float32",
+    runtime: Annotated[str, typer.Option(help="dense, linear or auto.")] = "dense",
+    attention: AttentionOption = "unbounded",
+    alphabet: AlphabetOption = None,
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    beyond: Annotated[
+        bool, typer.Option("--beyond", help="Let words be longer than the certified length.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the random words.")] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes; 0 means one for each core.")
+    ] = 0,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask scheduler.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep what is done here, and go on from it."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw leak and margin against n (.png or .svg)."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Try to break a model: all short words, random words, words made for its formulas.
+
+    Exit code 0: the model agrees with its formulas everywhere; 1: it does not (or the run was
+    interrupted); 2: bad input.
+
+    Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
+    """
+    loaded = read_model(model, alphabet, attention, symbols, props)
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise SofthatError(f"--plot writes .png, .svg or .pdf files, not {plot.name!r}")
+    with _workers(jobs, dask) as (executor, renew), _progress(quiet=as_json) as progress:
+        result = verify(
+            loaded,
+            exhaustive=exhaustive,
+            random=random,
+            adversarial=adversarial,
+            max_length=max_length,
+            max_words=max_words,
+            dtype=dtype,
+            runtime=runtime,
+            executor=executor,
+            renew=renew,
+            seed=seed,
+            beyond=beyond,
+            resume=resume,
+            progress=progress,
+        )
+    if as_json:
+        print_json(result.to_json())
+    elif isinstance(result, Verification):
+        _report(result, exhaustive, max_length)
+    else:
+        print(result)
+    if plot is not None and isinstance(result, Verification):
+        from softhat.certificate.pictures import leak_and_margin
+
+        leak_and_margin(loaded, plot, dtypes=(result.dtype,))
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _workers(
+    jobs: int, dask: str | None
+) -> Iterator[tuple[Executor | None, Callable[[], Executor] | None]]:
+    """Where the items run: a Dask cluster, processes on all cores, or here."""
+    if jobs < 0:
+        raise SofthatError(f"--jobs is a number of processes, not {jobs}")
+    if dask is not None:
+        with _dask(dask) as executor:
+            yield executor, None
+        return
+    count = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or 1
+    if count == 1:
+        yield None, None
+        return
+    from softhat.certificate.pool import processes
+
+    with processes(count) as renew:
+        yield None, renew
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtraError("distributed", "dask") from None
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise SofthatError(f"no Dask scheduler at {address}: {error}") from None
+    with client, client.get_executor() as executor:
+        yield executor
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int, int], None] | None]:
+    """A bar on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        with nullcontext():
+            yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        TextColumn("verifying"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} items, {task.fields[words]:,} words"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("verify", total=None, words=0)
+
+        def update(done: int, total: int, words: int) -> None:
+            bar.update(task, completed=done, total=total, words=words)
+
+        yield update
+
+
+def _report(result: Verification, asked: int, asked_length: int) -> None:
+    if result.heads:
+        print_table(["head", *_COLUMNS], [_row(head) for head in result.heads])
+        print()
+    facts = [("verdict", _verdict(result)), *_tried(result, asked, asked_length)]
+    facts.append(
+        ("margin", f"{result.min_margin:.6f} at the least, leak {result.max_leak:.6f} at the most")
+    )
+    facts.append(
+        ("speed", f"{result.words_per_second:,.0f} words/s, {result.elapsed:.1f} s in all")
+    )
+    found = result.counterexample
+    if found is not None:
+        says = "true" if found.expected else "false"
+        kind = "shortest" if found.shortest else "shrunk"
+        facts += [
+            ("word", f"{show_word(found.word, 200)} ({kind}, {len(found.word)} positions)"),
+            (
+                "differs",
+                f"{found.output} is {says} at position {found.position + 1}, the model says "
+                f"{'false' if found.expected else 'true'}",
+            ),
+            ("parts", str(found.place) if found.place else "the model is not what we compile"),
+        ]
+    print_facts(facts)
+
+
+_COLUMNS = ("computes", "leak", "in float64", "certified", "margin", "certified")
+
+
+def _row(head: Any) -> list[str]:
+    label = head.label if len(head.label) <= _LABEL else head.label[: _LABEL - 1] + "…"
+    numbers = (
+        head.leak,
+        head.exact_leak,
+        head.certified_leak,
+        head.margin,
+        head.certified_margin,
+    )
+    shown = [
+        "-" if x is None else f"{x:.6f}" if x >= 1e-5 or x == 0 else f"{x:.1e}" for x in numbers
+    ]
+    return [f"{head.layer}.{head.head}", label, *shown]
+
+
+def _verdict(result: Verification) -> str:
+    if result.counterexample is not None:
+        within = "" if result.counterexample.certified else ", beyond what is certified"
+        return f"WRONG{within}: model and formula differ"
+    if not result.complete:
+        return "interrupted: no difference so far"
+    return "ok: model and formula agree"
+
+
+def _tried(result: Verification, asked: int, asked_length: int) -> list[tuple[str, str]]:
+    counts = result.counts
+    whole = f"all {counts['exhaustive']:,} to length {result.exhaustive_length}"
+    if result.complete and result.counterexample is None and result.exhaustive_length < asked:
+        whole += f" (not {asked}: --max-words)"
+    hostile = counts["adversarial"] + counts["search"]
+    lengths = f"to length {result.max_length:,}"
+    if result.max_length < asked_length:
+        lengths += (
+            f", the certified length in {result.dtype} (--beyond goes on to {asked_length:,})"
+        )
+    kinds = f"{result.letters} kind{'s' if result.letters != 1 else ''} of symbols"
+    return [
+        ("words", f"{result.words:,}: {whole} over {kinds}"),
+        ("", f"{counts['random']:,} random, {hostile:,} adversarial {lengths}"),
+    ]
