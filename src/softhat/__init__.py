@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from softhat.ahat.analyze import analyze as analyze
+    from softhat.ahat.simulate import simulate as simulate
     from softhat.certificate.verify import verify as verify
     from softhat.errors import CertificateError as CertificateError
     from softhat.errors import CertificateWarning as CertificateWarning
     from softhat.errors import FormulaError as FormulaError
     from softhat.errors import MissingExtraError as MissingExtraError
     from softhat.errors import SofthatError as SofthatError
+    from softhat.export.huggingface import to_huggingface as to_huggingface
+    from softhat.export.onnx import to_onnx as to_onnx
+    from softhat.export.torch import to_torch as to_torch
     from softhat.logic.equivalence import equivalent as equivalent
     from softhat.logic.nodes import Formula as Formula
     from softhat.logic.nodes import Term as Term
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from softhat.transformer.model import Model as Model
 
 _HOME = {
+    "analyze": "softhat.ahat.analyze",
+    "simulate": "softhat.ahat.simulate",
     "CertificateError": "softhat.errors",
     "CertificateWarning": "softhat.errors",
     "FormulaError": "softhat.errors",
@@ -51,6 +58,9 @@ _HOME = {
     "parse": "softhat.logic.parse",
     "position": "softhat.logic.nodes",
     "symbol": "softhat.logic.nodes",
+    "to_huggingface": "softhat.export.huggingface",
+    "to_onnx": "softhat.export.onnx",
+    "to_torch": "softhat.export.torch",
     "verify": "softhat.certificate.verify",
 }
 _SUBPACKAGES = ("ahat",)

@@ -1,0 +1,368 @@
+"""A compiled transformer as a PyTorch module: softmax attention, ReLU feed-forward, a read-out.
+
+It takes the steps of softhat's own runtime in the same order: sums in float32 (float64 for
+float64), rounded to the parameters' dtype after each projection, head output, hidden unit and
+residual. So certificates carry over. Two things are unusual: each head has its own mask (j <= i,
+j >= i or none), and hidden units with equal incoming weights (the two of a clip) share one sum,
+so that both round alike whatever order the machine adds in.
+
+This file needs only torch: it is copied into exported folders.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+_LARGEST = 2**62
+
+
+@dataclass
+class Architecture:
+    """Everything about a module but its numbers. Plain values only, so that it is JSON."""
+
+    attention: str
+    """`unbounded`, `temperature` (β = sharpness·P) or `hard` (the average over the argmax)."""
+    tokens: int
+    """Rows of the embedding: symbols (or propositions), then `<bos>`, then `<eos>` if used."""
+    bos: int
+    eos: int | None
+    positions: list[str]
+    """The position features, by name."""
+    d_model: int
+    outputs: int
+    propositional: bool = False
+    layers: list[dict[str, Any]] = field(default_factory=list)
+    """Per layer: masks and sharpness (a value a head), d_k, d_v, and for each hidden unit which
+    of the distinct incoming sums it reads (share)."""
+
+
+class Run(NamedTuple):
+    """Margins (batch, n, outputs), and per layer the attention (batch, heads, rows, rows)."""
+
+    margins: Tensor
+    attention: tuple[Tensor, ...]
+
+
+class Linear(nn.Module):  # type: ignore[misc]
+    """x ↦ W x + b, summed in at least float32; whoever calls it rounds."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(outputs, inputs))
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = widened(self.weight.dtype)
+        bias = None if self.bias is None else self.bias.to(wide)
+        return functional.linear(x.to(wide), self.weight.to(wide), bias)
+
+
+class Positions(nn.Module):  # type: ignore[misc]
+    """Position features, exact integers (divided by P), through the position embedding."""
+
+    def __init__(self, names: list[str], d_model: int) -> None:
+        super().__init__()
+        self.names = tuple(names)
+        self.weight = nn.Parameter(torch.zeros(d_model, len(names)))
+
+    def forward(self, ordinary: Tensor, index: Tensor, scale: Tensor) -> Tensor:
+        dtype = self.weight.dtype
+        table = self.features(ordinary, index, scale).to(dtype)
+        wide = widened(dtype)
+        return functional.linear(table.to(wide), self.weight.to(wide))
+
+    def features(self, ordinary: Tensor, index: Tensor, scale: Tensor) -> Tensor:
+        """(batch, rows, features) for index 0 at `<bos>`, 1..n, n+1 at `<eos>`."""
+        wide = widened(self.weight.dtype)
+        n = ordinary.sum(dim=1, keepdim=True)
+        zero = torch.zeros_like(index)
+        sign = (1 - 2 * (index & 1)).to(wide)
+        columns = []
+        for name in self.names:
+            match name:
+                case "1":
+                    column = torch.ones_like(sign)
+                case "ordinary":
+                    column = ordinary.to(wide)
+                case "ordinary/P":
+                    column = ordinary.to(wide) / scale
+                case "i" | "i/P":
+                    column = torch.where(ordinary, index, zero).to(wide) / scale
+                case "r" | "r/P":
+                    column = torch.where(ordinary, n + 1 - index, zero).to(wide) / scale
+                case "(-1)^i":
+                    column = sign
+                case "(-1)^i/P":
+                    column = sign / scale
+                case "first":
+                    column = (ordinary & (index == 1)).to(wide)
+                case "last":
+                    column = (ordinary & (index == n)).to(wide)
+                case _:
+                    column = (ordinary & _mod(name, index)).to(wide)
+            columns.append(column)
+        if not columns:
+            return sign.new_zeros((*sign.shape, 0))
+        return torch.stack(columns, dim=-1)
+
+
+class Attention(nn.Module):  # type: ignore[misc]
+    """The heads of a layer. Returns what they add to the residual stream, not yet rounded."""
+
+    def __init__(
+        self, d_model: int, masks: list[str], sharpness: list[float], d_k: int, d_v: int, kind: str
+    ) -> None:
+        super().__init__()
+        self.heads, self.d_k, self.d_v, self.kind = len(masks), d_k, d_v, kind
+        self.masks = tuple(masks)
+        self.query = Linear(d_model, self.heads * d_k)
+        self.key = Linear(d_model, self.heads * d_k)
+        self.value = Linear(d_model, self.heads * d_v)
+        self.output = Linear(self.heads * d_v, d_model)
+        # Identities, called only when maps are asked for: places to hang hooks on.
+        self.scores = nn.Identity()
+        self.pattern = nn.Identity()
+        self.register_buffer("sharpness", torch.tensor(sharpness, dtype=torch.float32))
+
+    def forward(
+        self, x: Tensor, scale: Tensor, valid: Tensor | None, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        batch, rows, _ = x.shape
+        dtype = x.dtype
+        wide = widened(dtype)
+        # (batch, heads, rows, d)
+        q = self._split(self.query(x).to(dtype), self.d_k).to(wide)
+        k = self._split(self.key(x).to(dtype), self.d_k).to(wide)
+        v = self._split(self.value(x).to(dtype), self.d_v).to(wide)
+        if self.kind == "temperature":  # β = C·P, a power of two: exact
+            beta = self.sharpness.to(wide)[None, :] * scale
+            q = q * beta[:, :, None, None]
+        if keep or self.kind == "hard":
+            o, pattern = self._explicit(q, k, v, valid)
+        else:
+            o, pattern = self._fused(q, k, v, valid), None
+        o = o.to(dtype).transpose(1, 2).reshape(batch, rows, self.heads * self.d_v)
+        return self.output(o), pattern
+
+    def _split(self, x: Tensor, d: int) -> Tensor:
+        batch, rows, _ = x.shape
+        return x.view(batch, rows, self.heads, d).transpose(1, 2)
+
+    def _fused(self, q: Tensor, k: Tensor, v: Tensor, valid: Tensor | None) -> Tensor:
+        """One call a mask. Equal widths of q, k and v let torch choose its fused kernels."""
+        width = max(self.d_k, self.d_v, 1)
+        q, k, v = (functional.pad(t, (0, width - t.shape[-1])) for t in (q, k, v))
+        outputs: list[Tensor | None] = [None] * self.heads
+        for mask in dict.fromkeys(self.masks):
+            chosen = [h for h, m in enumerate(self.masks) if m == mask]
+            part = (q, k, v)
+            if len(chosen) < self.heads:
+                part = (q[:, chosen], k[:, chosen], v[:, chosen])
+            out = _attend(*part, mask, valid)
+            for at, h in enumerate(chosen):
+                outputs[h] = out[:, at]
+        return torch.stack(outputs, dim=1)[..., : self.d_v]
+
+    def _explicit(
+        self, q: Tensor, k: Tensor, v: Tensor, valid: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The same with its maps; the division comes last, so an average is rounded once."""
+        rows = q.shape[2]
+        hidden = [~visible(mask, rows, q.device, valid) for mask in self.masks]
+        scores = q @ k.transpose(-1, -2)
+        scores = scores.masked_fill(torch.cat(hidden, dim=1), -torch.inf)
+        scores = self.scores(scores)
+        top = scores.amax(dim=-1, keepdim=True)
+        weights = (scores == top).to(q.dtype) if self.kind == "hard" else (scores - top).exp()
+        total = weights.sum(dim=-1, keepdim=True)
+        pattern = weights / total
+        hooked = self.pattern(pattern)
+        if hooked is not pattern:  # a hook has put another pattern in place
+            return hooked @ v, hooked
+        return (weights @ v) / total, pattern
+
+
+class FeedForward(nn.Module):  # type: ignore[misc]
+    """ReLU units; `share[u]` says which of the distinct sums unit u adds its bias to."""
+
+    def __init__(self, d_model: int, share: list[int]) -> None:
+        super().__init__()
+        self.units = len(share)
+        self.into = Linear(d_model, max(share, default=-1) + 1)
+        self.bias = nn.Parameter(torch.zeros(self.units))
+        self.register_buffer("share", torch.tensor(share, dtype=torch.int64))
+        self.activation = nn.ReLU()
+        self.out = Linear(self.units, d_model, bias=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        sums = self.into(x)
+        hidden = sums.index_select(-1, self.share) + self.bias.to(sums.dtype)
+        return self.out(self.activation(hidden).to(x.dtype))
+
+
+class Layer(nn.Module):  # type: ignore[misc]
+    """Attention, then feed-forward, each added to the residual stream and rounded."""
+
+    def __init__(self, kind: str, d_model: int, shape: dict[str, Any]) -> None:
+        super().__init__()
+        masks, sharpness = shape["masks"], shape["sharpness"]
+        self.attention = Attention(d_model, masks, sharpness, shape["d_k"], shape["d_v"], kind)
+        self.feed_forward = FeedForward(d_model, shape["share"])
+
+    def forward(
+        self, x: Tensor, scale: Tensor, valid: Tensor | None, keep: bool
+    ) -> tuple[Tensor, Tensor]:
+        pattern = x.new_zeros((x.shape[0], 0, x.shape[1], x.shape[1])) if keep else x
+        if self.attention.heads:
+            update, found = self.attention(x, scale, valid, keep)
+            pattern = pattern if found is None else found
+            x = (x + update).to(x.dtype)
+        if self.feed_forward.units:
+            x = (x + self.feed_forward(x)).to(x.dtype)
+        return x, pattern
+
+
+class Embedding(nn.Module):  # type: ignore[misc]
+    """A row for each symbol (or proposition) and sink; the sinks' rows are zero."""
+
+    def __init__(self, tokens: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(tokens, d_model))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return functional.embedding(tokens, self.weight)
+
+    def bits(self, tokens: Tensor, propositions: int) -> Tensor:
+        """The sum of the rows of the propositions that hold."""
+        return tokens.to(self.weight.dtype) @ self.weight[:propositions]
+
+    def row(self, token: int, batch: int) -> Tensor:
+        return self.weight[token].expand(batch, 1, -1)
+
+
+class Body(nn.Module):  # type: ignore[misc]
+    """Embedding, positions and layers: from tokens to the last residual."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        a = architecture
+        self.architecture = a
+        self.embedding = Embedding(a.tokens, a.d_model)
+        self.positions = Positions(a.positions, a.d_model)
+        self.layers = nn.ModuleList(Layer(a.attention, a.d_model, shape) for shape in a.layers)
+
+    def encode(
+        self, embedded: Tensor, ordinary: Tensor, valid: Tensor | None, keep: bool = False
+    ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+        """The residual (batch, rows, d_model) after the embedding and each layer, and the maps.
+
+        `embedded` are words with their sinks; `ordinary` marks the words' own positions, `valid`
+        these and the sinks (None where there is no padding).
+        """
+        counted = torch.ones_like(ordinary) if valid is None else valid
+        index = counted.cumsum(dim=1) - 1
+        scale = self._scale(ordinary).to(widened(embedded.dtype))
+        x = (embedded + self.positions(ordinary, index, scale)).to(embedded.dtype)
+        residuals, maps = [x], []
+        for layer in self.layers:
+            x, pattern = layer(x, scale, valid, keep)
+            residuals.append(x)
+            maps.append(pattern)
+        return residuals, tuple(maps) if keep else ()
+
+    def _scale(self, ordinary: Tensor) -> Tensor:
+        """P (batch, 1): the next power of two >= n+2 of each word, 1 without temperature."""
+        n = ordinary.sum(dim=1, keepdim=True)
+        if self.architecture.attention != "temperature":
+            return torch.ones_like(n)
+        powers = 1 << torch.arange(62, device=n.device)
+        return 1 << (n + 1 >= powers).sum(dim=1, keepdim=True)
+
+
+class SofthatTransformer(Body):
+    """(batch, n) symbols to (batch, n, outputs) margins: > 0 iff the formula holds there.
+
+    The module adds the sinks `<bos>` and `<eos>` itself. `attention_mask` (batch, n) is 1 on the
+    word's own positions and 0 on padding, which may stand anywhere; positions and the length n
+    are those of the word without its padding. Propositional models take (batch, n, propositions)
+    bits. With `return_attention=True` the result is a `Run` whose maps include the sinks.
+    """
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__(architecture)
+        self.readout = Linear(architecture.d_model, architecture.outputs, bias=True)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        attention_mask: Tensor | None = None,
+        return_attention: bool = False,
+    ) -> Tensor | Run:
+        a = self.architecture
+        batch, n = tokens.shape[:2]
+        word = self.embedding.bits(tokens, a.bos) if a.propositional else self.embedding(tokens)
+        parts = [self.embedding.row(a.bos, batch), word]
+        if a.eos is not None:
+            parts.append(self.embedding.row(a.eos, batch))
+        own = (
+            torch.ones((batch, n), dtype=torch.bool, device=tokens.device)
+            if attention_mask is None
+            else attention_mask.to(torch.bool)
+        )
+        sinks = (1, 0 if a.eos is None else 1)
+        ordinary = functional.pad(own, sinks, value=False)
+        valid = None if attention_mask is None else functional.pad(own, sinks, value=True)
+        residuals, maps = self.encode(torch.cat(parts, dim=1), ordinary, valid, return_attention)
+        x = residuals[-1][:, 1 : n + 1]
+        margins = self.readout(x).to(x.dtype)
+        return Run(margins, maps) if return_attention else margins
+
+
+def widened(dtype: torch.dtype) -> torch.dtype:
+    """The dtype that sums are taken in."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def visible(mask: str, rows: int, device: torch.device, valid: Tensor | None) -> Tensor:
+    """(batch or 1, 1, rows, rows): which keys a query sees.
+
+    Padding is never seen, except by itself: a row without keys would be NaN, and NaN times a
+    weight of 0 would spread.
+    """
+    at = torch.arange(rows, device=device)
+    query, key = at[:, None], at[None, :]
+    if mask == "<=":
+        seen = key <= query
+    elif mask == ">=":
+        seen = key >= query
+    else:
+        seen = torch.ones((rows, rows), dtype=torch.bool, device=device)
+    seen = seen[None, None]
+    if valid is not None:
+        seen = (seen & valid[:, None, None, :]) | (key == query)
+    return seen
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, mask: str, valid: Tensor | None) -> Tensor:
+    """Softmax attention of heads with one mask; no map is made."""
+    if valid is not None:
+        seen = visible(mask, q.shape[2], q.device, valid)
+        return functional.scaled_dot_product_attention(q, k, v, attn_mask=seen, scale=1.0)
+    if mask == ">=":  # the mirror image of a causal head
+        q, k, v = (t.flip(2) for t in (q, k, v))
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0).flip(2)
+    return functional.scaled_dot_product_attention(q, k, v, is_causal=mask == "<=", scale=1.0)
+
+
+def _mod(name: str, index: Tensor) -> Tensor:
+    found = re.fullmatch(r"mod\((\d+), (\d+)\)", name)
+    if found is None:
+        raise ValueError(f"unknown position feature {name!r}: this model needs a newer softhat")
+    modulus, remainder = (min(int(text), _LARGEST) for text in found.groups())
+    return index % modulus == remainder

@@ -1,0 +1,257 @@
+"""A compiled model as an ONNX graph with dynamic batch and length.
+
+The graph takes the steps of softhat's own runtime: attention is exp(score - row maximum), the
+division by the sum of the weights comes last, hidden units with equal incoming weights share one
+sum. Inputs are `tokens` (batch, n), the symbols' indices (for propositional models (batch, n,
+propositions) bits), and `attention_mask` (batch, n), 1 on the word and 0 on padding, which may be
+left out. The output `margins` (batch, n, outputs) is > 0 where the formula holds. The graph adds
+the sinks itself.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.kernels import kernel_certificate
+from softhat.export.native_labels import native_labels
+from softhat.export.onnx_graph import Graph
+from softhat.export.torch import transformer_of
+from softhat.export.writing import as_json, write_file
+from softhat.transformer.forward import distinct_rows
+from softhat.transformer.model import Model
+from softhat.transformer.weights import Layer, Sparse, Transformer
+
+OPSET = 18
+MOST = 2**31
+"""A protobuf file holds less than 2 GiB."""
+
+
+def to_onnx(model: Model, file: str | Path, dtype: str = "float32") -> None:
+    """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
+    path = Path(file)
+    certificate = kernel_certificate(model, "onnx")
+    data = _serialized(model, dtype, certificate)
+    write_file(
+        path.with_name(f"{path.stem}.labels.json"),
+        as_json(native_labels(model.transformer).to_json()),
+    )
+    write_file(path.with_name(f"{path.stem}.certificate.json"), as_json(certificate))
+    write_file(path, data)
+
+
+def _serialized(model: Model, dtype: str, certificate: dict[str, Any]) -> bytes:
+    try:
+        import onnx
+        from onnx import helper
+    except ImportError:
+        raise MissingExtraError("onnx", "onnx") from None
+    if dtype not in ("float32", "float64"):
+        raise SofthatError(f"ONNX models are float32 or float64, not {dtype!r}")
+    t = transformer_of(model)
+    if t.size.parameters * np.dtype(dtype).itemsize >= MOST:
+        raise SofthatError(
+            f"{t.size.parameters:,} parameters do not fit an ONNX file (2 GiB): use to_torch"
+        )
+    graph = Graph(np.dtype(dtype))
+    _build(graph, t)
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    tokens = (
+        helper.make_tensor_value_info(
+            "tokens", onnx.TensorProto.BOOL, ["batch", "n", len(t.symbols)]
+        )
+        if t.propositional
+        else helper.make_tensor_value_info("tokens", onnx.TensorProto.INT64, ["batch", "n"])
+    )
+    mask = helper.make_tensor_value_info(
+        "attention_mask", onnx.TensorProto.INT64, ["mask_batch", "mask_n"]
+    )
+    margins = helper.make_tensor_value_info("margins", number, ["batch", "n", len(t.outputs)])
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, "softhat", [tokens, mask], [margins], graph.initializers),
+        producer_name="softhat",
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=9,
+    )
+    helper.set_model_props(
+        made,
+        {
+            "alphabet": json.dumps(list(t.symbols), ensure_ascii=False),
+            "outputs": json.dumps(list(t.outputs), ensure_ascii=False),
+            "formulas": json.dumps(
+                {name: str(f) for name, f in model.formulas.items()}, ensure_ascii=False
+            ),
+            "certificate": json.dumps(certificate, ensure_ascii=False),
+        },
+    )
+    onnx.checker.check_model(made, full_check=True)
+    data: bytes = made.SerializeToString(deterministic=True)
+    return data
+
+
+def _build(g: Graph, t: Transformer) -> None:
+    """tokens, attention_mask → margins."""
+    g.optional("attention_mask", np.ones((1, 1), np.int64))
+    shape = g.op("Slice", g.op("Shape", "tokens"), g.ints([0]), g.ints([2]))
+    batch = g.op("Slice", shape, g.ints([0]), g.ints([1]))
+    n = g.op("Slice", shape, g.ints([1]), g.ints([2]))
+    column = g.op("Concat", batch, g.ints([1]), axis=0)
+    own = g.op("Cast", g.op("Expand", "attention_mask", shape), to=g.INT64)
+    own = g.op("Min", g.op("Abs", own), g.ints([1]))
+    one = g.op("Expand", g.ints([[1]]), column)
+    zero = g.op("Expand", g.ints([[0]]), column)
+    tail = t.has_eos
+    ordinary = g.op("Concat", zero, own, *[zero] * tail, axis=1)
+    valid = g.op("Concat", one, own, *[one] * tail, axis=1)
+    x = _embedded(g, t, batch)
+    length = g.op("ReduceSum", ordinary, g.ints([1]), keepdims=1)  # (batch, 1)
+    scale = _scale(g, t, length)
+    x = g.op("Add", x, _positions(g, t, ordinary, valid, length, scale))
+    masks = Masks(g, valid)
+    for layer in t.layers:
+        x = _layer(g, t, layer, x, scale, masks)
+    stop = g.op("Add", n, g.ints([1]))
+    words = g.op("Slice", x, g.ints([1]), stop, g.ints([1]))
+    y = g.op("MatMul", words, g.numbers(t.readout.dense().T))
+    g.op("Add", y, g.numbers(t.readout_bias), name="margins")
+
+
+def _embedded(g: Graph, t: Transformer, batch: str) -> str:
+    table = t.embedding.dense()
+    k = len(t.symbols)
+    if t.propositional:
+        word = g.op("MatMul", g.float("tokens"), g.numbers(table[:k]))
+    else:
+        word = g.op("Gather", g.numbers(table[:k]), "tokens", axis=0)
+    row = g.op("Concat", batch, g.ints([1, t.d_model]), axis=0)
+    sinks = [g.op("Expand", g.numbers(table[at][None, None]), row) for at in range(k, len(table))]
+    return g.op("Concat", sinks[0], word, *sinks[1:], axis=1)
+
+
+def _scale(g: Graph, t: Transformer, length: str) -> str:
+    """P (batch, 1): the next power of two >= n+2, 1 without temperature."""
+    if t.attention != "temperature":
+        return g.numbers(np.ones((1, 1)))
+    powers = 1 << np.arange(62, dtype=np.int64)
+    reached = g.op("GreaterOrEqual", g.op("Add", length, g.ints([1])), g.ints(powers))
+    doubled = g.op("Where", reached, g.ints(2 * powers), g.ints([1]))
+    return g.float(g.op("ReduceMax", doubled, g.ints([1]), keepdims=1))
+
+
+def _positions(g: Graph, t: Transformer, ordinary: str, valid: str, length: str, scale: str) -> str:
+    """Position features (batch, rows, features) times the position embedding."""
+    index = g.op("Sub", g.op("CumSum", valid, g.ints(1)), g.ints([1]))
+    own = g.op("Cast", ordinary, to=g.BOOL)
+
+    def feature(name: str) -> str:
+        base, divided = name.removesuffix("/P"), name.endswith("/P")
+        match base:
+            case "1":
+                column = g.float(g.op("Add", g.op("Mul", index, g.ints([0])), g.ints([1])))
+            case "ordinary":
+                column = g.float(ordinary)
+            case "i":
+                column = g.float(g.op("Mul", ordinary, index))
+            case "r":
+                distance = g.op("Sub", g.op("Add", length, g.ints([1])), index)
+                column = g.float(g.op("Mul", ordinary, distance))
+            case "(-1)^i":
+                odd = g.op("Mod", index, g.ints([2]))
+                column = g.float(g.op("Sub", g.ints([1]), g.op("Mul", odd, g.ints([2]))))
+            case "first":
+                column = g.float(g.op("And", own, g.op("Equal", index, g.ints([1]))))
+            case "last":
+                column = g.float(g.op("And", own, g.op("Equal", index, length)))
+            case _:
+                modulus, remainder = (
+                    min(int(text), 2**62) for text in base[len("mod(") : -1].split(", ")
+                )
+                found = g.op("Mod", index, g.ints([modulus]))
+                column = g.float(g.op("And", own, g.op("Equal", found, g.ints([remainder]))))
+        column = g.op("Div", column, scale) if divided else column
+        return g.op("Unsqueeze", column, g.ints([2]))
+
+    if not t.positions:
+        return g.numbers(np.zeros((1, 1, t.d_model)))
+    table = g.op("Concat", *[feature(name) for name in t.positions], axis=2)
+    return g.op("MatMul", table, g.numbers(t.position_embedding.dense().T))
+
+
+class Masks:
+    """Which keys a query sees, (batch, 1, rows, rows), made once for each mask in use.
+
+    Padding is never seen, except by itself: a row without keys would be NaN.
+    """
+
+    def __init__(self, g: Graph, valid: str) -> None:
+        self.g = g
+        rows = g.op("Squeeze", g.op("Slice", g.op("Shape", valid), g.ints([1]), g.ints([2])))
+        at = g.op("Range", g.ints(0), rows, g.ints(1))
+        self.key = g.op("Unsqueeze", at, g.ints([0]))
+        self.query = g.op("Unsqueeze", at, g.ints([1]))
+        self.self = g.op("Equal", self.key, self.query)
+        self.valid = g.op("Cast", g.op("Unsqueeze", valid, g.ints([1, 2])), to=g.BOOL)
+        self.made: dict[str, str] = {}
+
+    def __getitem__(self, mask: str) -> str:
+        if mask not in self.made:
+            g = self.g
+            seen = self.valid
+            if mask != "none":
+                compare = "LessOrEqual" if mask == "<=" else "GreaterOrEqual"
+                seen = g.op("And", seen, g.op(compare, self.key, self.query))
+            self.made[mask] = g.op("Or", seen, self.self)
+        return self.made[mask]
+
+
+def _layer(g: Graph, t: Transformer, layer: Layer, x: str, scale: str, masks: Masks) -> str:
+    """Attention and feed-forward, each added to the residual stream."""
+    if layer.masks:
+        x = g.op("Add", x, _attention(g, t, layer, x, scale, masks))
+    if layer.into_bias.size:
+        rows, share = distinct_rows(layer.into)
+        sums = g.op("MatMul", x, g.numbers(rows.dense().T))
+        hidden = g.op(
+            "Add", g.op("Gather", sums, g.ints(share), axis=2), g.numbers(layer.into_bias)
+        )
+        update = g.op("MatMul", g.op("Relu", hidden), g.numbers(layer.out.dense().T))
+        x = g.op("Add", x, g.op("Add", update, g.numbers(layer.out_bias)))
+    return x
+
+
+def _attention(g: Graph, t: Transformer, layer: Layer, x: str, scale: str, masks: Masks) -> str:
+    heads, d_model, d_v = layer.output.shape
+    q, k, v = (_projected(g, tensor, x) for tensor in (layer.query, layer.key, layer.value))
+    scores = g.op("MatMul", q, g.op("Transpose", k, perm=[0, 1, 3, 2]))
+    if t.attention == "temperature":
+        beta = g.op("Mul", scale, g.numbers(np.array(layer.sharpness)))  # (batch, heads)
+        scores = g.op("Mul", scores, g.op("Unsqueeze", beta, g.ints([2, 3])))
+    distinct = set(layer.masks)
+    parts = [masks[mask] for mask in (layer.masks if len(distinct) > 1 else layer.masks[:1])]
+    seen = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
+    scores = g.op("Where", seen, scores, g.numbers(np.array(-np.inf)))
+    top = g.op("ReduceMax", scores, g.ints([-1]), keepdims=1)
+    if t.attention == "hard":
+        weights = g.float(g.op("Equal", scores, top))
+    else:
+        weights = g.op("Exp", g.op("Sub", scores, top))
+    total = g.op("ReduceSum", weights, g.ints([-1]), keepdims=1)
+    o = g.op("Div", g.op("MatMul", weights, v), total)
+    o = g.op("Reshape", g.op("Transpose", o, perm=[0, 2, 1, 3]), g.ints([0, 0, heads * d_v]))
+    output = layer.output.dense().transpose(0, 2, 1).reshape(heads * d_v, d_model)
+    return g.op("MatMul", o, g.numbers(output))
+
+
+def _projected(g: Graph, tensor: Sparse, x: str) -> str:
+    """(batch, heads, rows, d); a head without coordinates (an Average's query) gets a zero."""
+    heads, d, d_model = tensor.shape
+    matrix: NDArray[np.float64] = tensor.dense()
+    if d == 0:
+        matrix, d = np.zeros((heads, 1, d_model)), 1
+    y = g.op("MatMul", x, g.numbers(matrix.reshape(heads * d, d_model).T))
+    return g.op("Transpose", g.op("Reshape", y, g.ints([0, 0, heads, d])), perm=[0, 2, 1, 3])

@@ -1,0 +1,127 @@
+"""A compiled model as a PyTorch module: named submodules, hooks, gradients, any device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import MissingExtraError, SofthatError
+from softhat.transformer.forward import distinct_rows
+from softhat.transformer.model import Model
+from softhat.transformer.numerics import FORMATS
+from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
+
+
+def to_torch(model: Model, dtype: Any = "float32", device: Any = "cpu") -> Any:
+    """An `nn.Module` that computes what the model computes.
+
+    `module(tokens)` takes (batch, n) symbol indices (for propositional models (batch, n,
+    propositions) bits) and gives (batch, n, outputs) margins, > 0 iff the formula holds. See
+    `SofthatTransformer` for padding and attention maps. `dtype` is a name or a torch dtype.
+    """
+    torch = import_torch()
+    from softhat.export.architecture.module_softhat import Architecture, SofthatTransformer
+
+    weights = transformer_of(model)
+    module = SofthatTransformer(Architecture(**architecture(weights)))
+    chosen = torch_dtype(dtype)
+    module.to(chosen)
+    module.load_state_dict(
+        {name: torch.from_numpy(array).to(_kept(array, chosen)) for name, array in state(weights)}
+    )
+    return module.to(device)
+
+
+def import_torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "torch") from None
+    return torch
+
+
+def torch_dtype(dtype: Any) -> Any:
+    """A torch dtype from its name or itself, if softhat knows the format."""
+    torch = import_torch()
+    name = str(dtype).removeprefix("torch.")
+    if name not in FORMATS:
+        raise SofthatError(f"unknown dtype {name!r}: choose one of {', '.join(FORMATS)}")
+    return getattr(torch, name)
+
+
+def transformer_of(model: Any) -> Transformer:
+    """The weights of a compiled model; other models have other exports."""
+    if not isinstance(model, Model):
+        raise SofthatError(
+            f"expected a compiled model (softhat.compile or softhat.load), got {type(model)}"
+        )
+    return model.transformer
+
+
+def architecture(t: Transformer) -> dict[str, Any]:
+    """The shape of the module, as the fields of `Architecture`."""
+    return {
+        "attention": t.attention,
+        "tokens": len(t.tokens),
+        "bos": t.tokens.index(BOS),
+        "eos": t.tokens.index(EOS) if t.has_eos else None,
+        "positions": list(t.positions),
+        "d_model": t.d_model,
+        "outputs": len(t.outputs),
+        "propositional": t.propositional,
+        "layers": [
+            {
+                "masks": list(layer.masks),
+                "sharpness": list(layer.sharpness),
+                "d_k": layer.query.shape[1],
+                "d_v": layer.value.shape[1],
+                "share": distinct_rows(layer.into)[1].tolist(),
+            }
+            for layer in t.layers
+        ],
+    }
+
+
+def state(t: Transformer) -> list[tuple[str, NDArray[Any]]]:
+    """The module's parameters and buffers by name."""
+    tensors: list[tuple[str, NDArray[Any]]] = [
+        ("embedding.weight", t.embedding.dense()),
+        ("positions.weight", t.position_embedding.dense()),
+        ("readout.weight", t.readout.dense()),
+        ("readout.bias", t.readout_bias),
+    ]
+    for number, layer in enumerate(t.layers):
+        tensors += [(f"layers.{number}.{name}", array) for name, array in _layer_state(layer)]
+    return [(name, np.ascontiguousarray(array)) for name, array in tensors]
+
+
+def _layer_state(layer: Layer) -> list[tuple[str, NDArray[Any]]]:
+    sums, share = distinct_rows(layer.into)
+    heads, d_model, d_v = layer.output.shape
+    output = layer.output.dense().transpose(1, 0, 2).reshape(d_model, heads * d_v)
+    return [
+        ("attention.query.weight", _stacked(layer.query)),
+        ("attention.key.weight", _stacked(layer.key)),
+        ("attention.value.weight", _stacked(layer.value)),
+        ("attention.output.weight", output),
+        ("attention.sharpness", np.array(layer.sharpness, np.float64)),
+        ("feed_forward.into.weight", sums.dense()),
+        ("feed_forward.bias", layer.into_bias),
+        ("feed_forward.share", share),
+        ("feed_forward.out.weight", layer.out.dense()),
+        ("feed_forward.out.bias", layer.out_bias),
+    ]
+
+
+def _stacked(tensor: Sparse) -> NDArray[np.float64]:
+    """(heads, d, d_model) as (heads·d, d_model)."""
+    heads, d, d_model = tensor.shape
+    return tensor.dense().reshape(heads * d, d_model)
+
+
+def _kept(array: NDArray[Any], dtype: Any) -> Any:
+    """Indices stay integers."""
+    torch = import_torch()
+    return torch.int64 if array.dtype.kind == "i" else dtype
