@@ -1,0 +1,214 @@
+"""A gallery of average-hard attention transformers, written with the builder.
+
+Each function states what the model computes at position i of a word w. `GALLERY` names them;
+`examples/ahat/` holds the same models as files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from softhat.ahat.build import Builder, Expr, Score
+from softhat.ahat.model import AHAT, BOS
+
+HALF = Fraction(1, 2)
+
+
+def majority() -> AHAT:
+    """More a than b among all of w: one uniform head."""
+    b = Builder("ab")
+    lead = b.head("none", value={"lead": b.token("a") - b.token("b")})["lead"]
+    b.output(lead)
+    return b.build()
+
+
+def first_token() -> AHAT:
+    """Is w_1 an a? The score -j is greatest at the first position."""
+    b = Builder("ab")
+    first = b.head("none", value={"first": b.token("a")}, score=[(-1, b.position("i"))])["first"]
+    b.output(first - HALF)
+    return b.build()
+
+
+def last_token() -> AHAT:
+    """Is w_n an a? The score j/n: gaps shrink like 1/n."""
+    b = Builder("ab")
+    last = b.head("none", value={"last": b.token("a")}, score=[(1, b.position("i/n"))])["last"]
+    b.output(last - HALF)
+    return b.build()
+
+
+def last_by_inverse() -> AHAT:
+    """Is w_i an a, looked up as the last of w_1 … w_i? The score -1/j: gaps of 1/n²."""
+    b = Builder("ab")
+    last = b.head("<=", value={"last": b.token("a")}, score=[(-1, b.position("1/i"))])["last"]
+    b.output(last - HALF)
+    return b.build()
+
+
+def previous_token() -> AHAT:
+    """Is w_(i-1) an a (w_1 at i = 1)? Integer quadratic scores 2j(i-1) - j²."""
+    b = Builder("ab")
+    i, square = b.position("i"), b.position("i^2")
+    score: Score = [(2 * (i - 1), i), (-1, square)]
+    previous = b.head("none", value={"previous": b.token("a")}, score=score)["previous"]
+    b.output(previous - HALF)
+    return b.build()
+
+
+def induction_latest() -> AHAT:
+    """Was w_i followed by an a at its latest occurrence before i? False if it has none.
+
+    Layer 1 fetches the previous token; layer 2 takes the latest j ≤ i whose previous token is
+    w_i. A match is worth 2, recency at most 1, and `<bos>` 3/2: it wins if nothing matches.
+    """
+    b = Builder("ab", bos=True)
+    before, bos = _previous_tokens(b), b.embed("bos", {BOS: 1})
+    score: Score = [(2 * b.token(s), before[s]) for s in "ab"]
+    score += [(Fraction(3, 2), bos), (1, b.position("i/n"))]
+    found = b.head("<=", value={"next": b.token("a")}, score=score, name="latest match")["next"]
+    b.output(found - HALF)
+    return b.build()
+
+
+def induction_average() -> AHAT:
+    """Was w_i followed by a more than half of the time, over all its occurrences before i?
+
+    The matches tie, their scores carry the error of layer 1, and their values vary: dangerous
+    ties. Value: share of a - 1/2 - 1/(4i), never 0.
+    """
+    b = Builder("ab", bos=True)
+    before, bos = _previous_tokens(b), b.embed("bos", {BOS: 1})
+    score: Score = [(b.token(s), before[s]) for s in "ab"] + [(HALF, bos)]
+    share = b.head("<=", value={"share": b.token("a")}, score=score, name="all matches")["share"]
+    b.output(share - HALF - Fraction(1, 4) * b.position("1/i"))
+    return b.build()
+
+
+def most_recent_occurrence() -> AHAT:
+    """Is the latest j < i with w_j = w_i odd? False if there is none (`<bos>` is taken)."""
+    b = Builder("ab", bos=True)
+    score: Score = [(2 * b.token(s), b.token(s)) for s in "ab"]
+    score += [(Fraction(3, 2), b.embed("bos", {BOS: 1})), (1, b.position("i/n"))]
+    odd = b.head("<", value={"odd": b.mod(2, 1)}, score=score)["odd"]
+    b.output(odd - HALF)
+    return b.build()
+
+
+def histogram() -> AHAT:
+    """Does w_i occur at least twice in w? Ties with `<bos>` give 1/(count + 1)."""
+    letters = "abc"
+    b = Builder(letters, bos=True)
+    bos = b.embed("bos", {BOS: 1})
+    score: Score = [(b.token(s), b.embed(f"{s} or bos", {s: 1, BOS: 1})) for s in letters]
+    share = b.head("none", value={"1/(count+1)": bos}, score=[*score, (bos, bos)])
+    b.output(Fraction(5, 12) - share["1/(count+1)"])
+    return b.build()
+
+
+def reverse() -> AHAT:
+    """Is w_(n+1-i) an a? Quadratic scores around n + 1 - i."""
+    b = Builder("ab")
+    i, n, square = b.position("i"), b.position("n"), b.position("i^2")
+    score: Score = [(2 * (n - i + 1), i), (-1, square)]
+    mirrored = b.head("none", value={"mirrored": b.token("a")}, score=score)["mirrored"]
+    b.output(mirrored - HALF)
+    return b.build()
+
+
+def sort() -> AHAT:
+    """The i-th smallest of distinct keys a < b < c < d (as 1 … 4), minus 3/2: is it more than a?
+
+    Uniform attention finds which letters occur (words to length 8), ReLUs turn that into each
+    key's rank and its square, and position i looks for rank i - 1. Equal keys would tie with
+    equal values.
+    """
+    letters = "abcd"
+    b = Builder(letters)
+    shares = b.head("none", value={f"share of {s}": b.token(s) for s in letters})
+    present = [b.clip(f"has {s}", 8 * shares[f"share of {s}"]) for s in letters]
+    smaller = Expr()
+    rank = Expr()
+    for k, s in enumerate(letters):
+        if k:
+            rank = rank + b.relu(f"rank if {s}", smaller - 3 + 3 * b.token(s))
+        smaller = smaller + present[k]
+    square = rank + 2 * b.relu("rank-1", rank - 1) + 2 * b.relu("rank-2", rank - 2)
+    key = sum((Fraction(k + 1) * b.token(s) for k, s in enumerate(letters)), Expr())
+    place = b.position("i")
+    found = b.head("none", value={"sorted": key}, score=[(2 * (place - 1), rank), (-1, square)])
+    b.output(found["sorted"] - Fraction(3, 2))
+    return b.build()
+
+
+def dyck_uniform() -> AHAT:
+    """Is w_1 … w_i balanced? Two uniform heads: prefix averages, and how negative they get."""
+    b = Builder("()")
+    average = _prefix_average(b)
+    below = b.head("<=", value={"below": b.relu("negative part", -average)})["below"]
+    above = b.relu("positive part", average)
+    threshold = b.table([Fraction(1, 2 * i * i) for i in range(1, 65)])
+    b.output(threshold - below - above)
+    return b.build()
+
+
+def dyck_argmin() -> AHAT:
+    """Is w_1 … w_i balanced? Average-hard attention to the least prefix average."""
+    b = Builder("()")
+    average = _prefix_average(b)
+    least = b.head("<=", value={"least": average}, score=[(1, -average)], name="argmin")["least"]
+    b.output(HALF * b.position("1/i") + least - 2 * b.relu("positive part", average))
+    return b.build()
+
+
+def parity_of_length() -> AHAT:
+    """Is n even? Every position looks at the last, whose (-1)^j is (-1)^n."""
+    b = Builder("ab")
+    sign = b.head("none", value={"sign": b.position("(-1)^i")}, score=[(1, b.position("i"))])
+    b.output(sign["sign"])
+    return b.build()
+
+
+def third_token() -> AHAT:
+    """Is w_3 an a (the last token, in shorter words)? Quadratic scores 6j - j²."""
+    b = Builder("ab")
+    score: Score = [(6, b.position("i")), (-1, b.position("i^2"))]
+    third = b.head("none", value={"third": b.token("a")}, score=score)["third"]
+    b.output(third - HALF)
+    return b.build()
+
+
+def _previous_tokens(b: Builder) -> dict[str, Expr]:
+    """The token at i - 1 as a one-hot; all 0 at the first position and at `<bos>`."""
+    i, square = b.position("i"), b.position("i^2")
+    score: Score = [(2 * (i - 1), i), (-1, square)]
+    values = {f"previous {s}": b.token(s) for s in b.alphabet}
+    out = b.head("none", value=values, score=score, name="previous token")
+    return {s: out[f"previous {s}"] for s in b.alphabet}
+
+
+def _prefix_average(b: Builder) -> Expr:
+    """(opening - closing brackets) / i."""
+    return b.head("<=", value={"average": b.token("(") - b.token(")")}, name="prefix average")[
+        "average"
+    ]
+
+
+GALLERY: dict[str, Callable[[], AHAT]] = {
+    "majority": majority,
+    "first-token": first_token,
+    "last-token": last_token,
+    "last-by-inverse": last_by_inverse,
+    "previous-token": previous_token,
+    "induction-latest": induction_latest,
+    "induction-average": induction_average,
+    "most-recent-occurrence": most_recent_occurrence,
+    "histogram": histogram,
+    "reverse": reverse,
+    "sort": sort,
+    "dyck-uniform": dyck_uniform,
+    "dyck-argmin": dyck_argmin,
+    "parity-of-length": parity_of_length,
+    "third-token": third_token,
+}

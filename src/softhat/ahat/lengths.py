@@ -1,0 +1,182 @@
+"""The certified error at one length, over all its words: by running them, or by reachable sets.
+
+Short lengths, with few words, are run word by word (tight); longer ones are bounded on the
+reachable sets. Both cover every word of the length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from softhat.ahat.analyze import row_tally
+from softhat.ahat.arithmetic import REALS, Arithmetic, embedding_noise
+from softhat.ahat.errors import word_errors
+from softhat.ahat.exact import Scaled, embedding_table, linear, run, scaled
+from softhat.ahat.functionals import Plan, plan
+from softhat.ahat.gaps import gaps_of
+from softhat.ahat.model import AHAT
+from softhat.ahat.ranges import uniform_error
+from softhat.ahat.reach import Reach, reach
+from softhat.ahat.setbound import set_errors
+from softhat.ahat.structure import error_free
+from softhat.ahat.words import all_words
+
+HeadId = tuple[int, int]
+Betas = Mapping[HeadId, float]
+Method = Literal["structure", "words", "sets", "none"]
+FEW_WORDS = 300  # run them rather than bound them
+MANY_WORDS = 20_000  # run them if the sets are too large
+COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is certified at one length, in one arithmetic."""
+
+    error: float
+    margin: float  # least distance of a value from the threshold, on its right side
+    decisions: bool  # every decision value > 0 is the AHAT's
+    leaks: Mapping[HeadId, float]
+
+
+def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] | None:
+    """Coordinates whose embedding is rounded in this format; None in the reals."""
+    if not kind.bits:
+        return None
+    noise = embedding_noise(kind, embedding_table(model, n))
+    return frozenset(int(c) for c in np.flatnonzero(noise.any(axis=(0, 1))))
+
+
+class Lengths:
+    """Bounds at every length of one model; what does not depend on β is kept."""
+
+    def __init__(self, model: AHAT) -> None:
+        self.model = model
+        self.uniform = error_free(model)
+        self._plans: dict[frozenset[int] | None, Plan] = {}
+        self._sets: dict[int, Reach] = {}
+        self._margins: dict[int, float] = {}
+
+    def method(self, n: int) -> Method:
+        """How length n is certified."""
+        if self.uniform:
+            return "structure"
+        words = len(self.model.alphabet) ** n
+        if words <= FEW_WORDS:
+            return "words"
+        if self.sets(n).complete:
+            return "sets"
+        return "words" if words <= MANY_WORDS else "none"
+
+    def reason(self, n: int) -> str:
+        """Why length n has no method."""
+        words = len(self.model.alphabet) ** n
+        return f"{self.sets(n).reason}; and {words} words of length {n} are too many to run"
+
+    def sets(self, n: int) -> Reach:
+        """The reachable sets of length n."""
+        if n not in self._sets:
+            self._sets[n] = reach(self.model, n)
+        return self._sets[n]
+
+    def bound(self, n: int, betas: Betas, kind: Arithmetic = REALS) -> Bound:
+        """Certified error and decisions over all words of length n."""
+        match self.method(n):
+            case "structure":
+                return self._by_structure(n, kind)
+            case "words":
+                return self._by_words(n, betas, kind)
+            case "sets":
+                plan_ = self._plan(n, kind)
+                found = set_errors(plan_, self.sets(n), betas, kind, int(self.model.bos))
+                return Bound(found.error, found.margin, not found.wrong_side, found.leaks)
+            case "none":
+                return Bound(np.inf, -np.inf, False, dict.fromkeys(self.model.heads, 1.0))
+
+    def reference(self, n: int) -> dict[HeadId, float]:
+        """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
+        if self.method(n) == "words":
+            return dict(row_tally(self.model, n, COLD_LEAK).betas[n])
+        return dict(gaps_of(self.sets(n), COLD_LEAK).critical_beta)
+
+    def exact_margin(self, n: int) -> tuple[float, str]:
+        """The least |exact value| over all words of length n, and where (a word or the length)."""
+        if self.method(n) == "sets":
+            sets = self.sets(n)
+            places = sets.final[int(self.model.bos) :]
+            x = Scaled(np.concatenate(places), sets.final_den)
+            weights = scaled((self.model.output_weights,))
+            exact = linear(x, weights, scaled(((self.model.output_bias,),)))
+            return float(np.abs(exact.floats()).min()), f"possibly at length {n}"
+        best, where = np.inf, ""
+        for codes in all_words(len(self.model.alphabet), n):
+            trace = run(self.model, codes)
+            sizes = np.abs(trace.output.floats()[:, trace.offset :]).min(axis=1)
+            if sizes.min() < best:
+                best = float(sizes.min())
+                where = f"word {self.model.spell(codes[int(sizes.argmin())])!r}"
+        return best, where
+
+    def gaps(self, n: int) -> dict[HeadId, Fraction | float]:
+        """The least gap of each head over all words of length n; inf where it is always uniform."""
+        if self.method(n) == "structure":
+            return dict.fromkeys(self.model.heads, math.inf)
+        if self.method(n) == "sets":
+            return dict(gaps_of(self.sets(n), COLD_LEAK).gaps)
+        return dict(row_tally(self.model, n, COLD_LEAK).gaps[n])
+
+    def ties(self, n: int) -> dict[HeadId, tuple[bool, bool]]:
+        """For each head: may a row be tied (or, beside erroneous scores, uniform by accident)?
+        And may the values it averages differ?"""
+        if self.method(n) == "structure":
+            return dict.fromkeys(self.model.heads, (False, False))
+        if self.method(n) == "sets":
+            return {
+                (l, h): (
+                    any(o.ties for row in rows for o in row.outcomes),
+                    any(t.varies for row in rows for o in row.outcomes for t in o.ties),
+                )
+                for l, stage in enumerate(self.sets(n).stages)
+                for h, places in enumerate(stage.rows)
+                for rows in [[row for place in places for row in place]]
+            }
+        tally = row_tally(self.model, n, COLD_LEAK)
+        return {name: (tally.several[name], tally.varying[name]) for name in self.model.heads}
+
+    def _plan(self, n: int, kind: Arithmetic) -> Plan:
+        noisy = noisy_coordinates(self.model, n, kind)
+        if noisy not in self._plans:
+            self._plans[noisy] = plan(self.model, noisy)
+        return self._plans[noisy]
+
+    def _by_words(self, n: int, betas: Betas, kind: Arithmetic) -> Bound:
+        used = self._plan(n, kind)
+        error, margin, right = 0.0, np.inf, True
+        leaks = dict.fromkeys(self.model.heads, 0.0)
+        width = max([2 * p.output.shape[0] for layer in used.layers for p in layer.heads] + [1])
+        chunk = max(8, 1_500_000 // ((n + 1) ** 2 * width))
+        for codes in all_words(len(self.model.alphabet), n, chunk):
+            trace = run(self.model, codes)
+            found = word_errors(used, trace, betas, kind)
+            error = max(error, float(np.maximum(found.high, -found.low).max()))
+            exact = trace.output.floats()[:, trace.offset :]
+            positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
+            margins = np.where(positive, exact + found.low, -(exact + found.high))
+            margin = min(margin, float(margins.min()))
+            right = right and not bool(np.where(positive, margins <= 0, margins < 0).any())
+            for name, leak in found.leaks.items():
+                leaks[name] = max(leaks[name], leak)
+        return Bound(error, margin, right, leaks)
+
+    def _by_structure(self, n: int, kind: Arithmetic) -> Bound:
+        leaks = dict.fromkeys(self.model.heads, 0.0)
+        if not kind.bits:
+            return Bound(0.0, 0.0, True, leaks)
+        error = uniform_error(self.model, n, kind)
+        return Bound(error, -error, False, leaks)

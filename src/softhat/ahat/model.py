@@ -1,0 +1,148 @@
+"""An average-hard attention transformer (AHAT) with exact rational weights, as plain data.
+
+Every head attends with equal weight to the unmasked positions whose score is the maximum of its
+row. Sublayers have residual connections; a row without keys gives 0; the model's value at a
+position is `output_weights · x + output_bias`, and its decision there is value > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.positions import Feature, longest
+from softhat.errors import SofthatError
+
+if TYPE_CHECKING:
+    from softhat.transformer.trace import Trace
+
+BOS = "<bos>"
+Mask: TypeAlias = Literal["none", "<=", "<", ">=", ">"]
+MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
+Vector: TypeAlias = tuple[Fraction, ...]
+Matrix: TypeAlias = tuple[Vector, ...]
+Word: TypeAlias = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Scores `(query x_i) · (key x_j)`, values `value x_j`, written by `output`."""
+
+    mask: Mask
+    query: Matrix  # d_k × d_model
+    key: Matrix  # d_k × d_model
+    value: Matrix  # d_v × d_model
+    output: Matrix  # d_model × d_v
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedForward:
+    """`x + out · ReLU(in · x + in_bias) + out_bias`."""
+
+    in_weights: Matrix  # d_ff × d_model
+    in_bias: Vector
+    out_weights: Matrix  # d_model × d_ff
+    out_bias: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Attention heads, then a feed-forward sublayer (or none)."""
+
+    heads: tuple[Head, ...]
+    feed_forward: FeedForward | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AHAT:
+    """The whole model. `embedding` has one vector a symbol, in the alphabet's order."""
+
+    alphabet: tuple[str, ...]
+    bos: bool
+    positions: tuple[Feature, ...]
+    embedding: Matrix
+    bos_embedding: Vector | None
+    position_embedding: Matrix  # d_model × number of position features
+    layers: tuple[Layer, ...]
+    output_weights: Vector
+    output_bias: Fraction
+    names: tuple[str, ...] = ()  # of the coordinates, for people
+
+    @property
+    def d_model(self) -> int:
+        return len(self.output_weights)
+
+    @property
+    def longest(self) -> int | None:
+        """The greatest word length its position tables allow; None if any length is."""
+        return longest(self.positions, self.bos)
+
+    @property
+    def heads(self) -> tuple[tuple[int, int], ...]:
+        """All (layer, head) indices, in order."""
+        return tuple((a, b) for a, layer in enumerate(self.layers) for b in range(len(layer.heads)))
+
+    def symbols(self, word: Word) -> tuple[str, ...]:
+        """The word as a tuple of symbols of the alphabet; an error names the first unknown one."""
+        if isinstance(word, str) and any(c.isspace() for c in word):
+            parts: tuple[str, ...] = tuple(word.split())
+        else:
+            parts = tuple(word)
+        if isinstance(word, str) and word in self.alphabet:
+            parts = (word,)
+        if not parts:
+            raise SofthatError("the empty word has no position: give at least one symbol")
+        known = set(self.alphabet)
+        for place, symbol in enumerate(parts):
+            if symbol not in known:
+                raise SofthatError(
+                    f"symbol {symbol!r} at position {place + 1} is not in the alphabet "
+                    f"({' '.join(self.alphabet)})"
+                )
+        return parts
+
+    def codes(self, words: Iterable[Word]) -> npt.NDArray[np.int64]:
+        """Words of one length as a (words, n) array of symbol numbers."""
+        number = {symbol: k for k, symbol in enumerate(self.alphabet)}
+        rows = [[number[s] for s in self.symbols(word)] for word in words]
+        if len({len(row) for row in rows}) > 1:
+            raise SofthatError("these words have different lengths: run them length by length")
+        return np.array(rows, dtype=np.int64)
+
+    def spell(self, codes: Iterable[int]) -> Word:
+        """The word with these symbol numbers: a string if every symbol is one character."""
+        symbols = tuple(self.alphabet[c] for c in codes)
+        return "".join(symbols) if all(len(s) == 1 for s in self.alphabet) else symbols
+
+    def values(self, word: Word) -> list[Fraction]:
+        """The exact value at each position of the word (not at `<bos>`)."""
+        from softhat.ahat.exact import run
+
+        return run(self, self.codes([word])).values()[0]
+
+    def truth(self, word: Word) -> npt.NDArray[np.bool_]:
+        """The decision value > 0 at each position."""
+        return np.array([value > 0 for value in self.values(word)], dtype=bool)
+
+    def accepts(self, word: Word) -> bool:
+        """The decision at the last position."""
+        return bool(self.truth(word)[-1])
+
+    def run(self, word: Word, dtype: str = "float64") -> Trace:
+        """Average-hard attention in floats: the same forward pass with β infinite."""
+        from softhat.ahat.soft import run
+
+        return run(self, {}, self.symbols(word), dtype, hard=True)
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON file of design section 6.1."""
+        from softhat.ahat.files import save
+
+        save(self, path)

@@ -1,0 +1,211 @@
+"""`softhat analyze`: what kind of AHAT it is; or the attention of a Hugging Face checkpoint."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softhat.ahat.analyze import Analysis, Counterexample, analyze
+from softhat.ahat.files import load
+from softhat.ahat.laws import plot as plot_laws
+from softhat.cli.inputs import JsonOption, read_text
+from softhat.cli.output import print_facts, print_json, print_table
+from softhat.cli.progress import counting
+from softhat.errors import SofthatError
+
+LEVELS = {
+    "proved_all": "proved for all words of every length",
+    "proved_to_length": "proved for all words to length {}",
+    "exhaustive": "exhaustive to length {}",
+    "sampled": "on the given words only",
+}
+
+
+def command(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="The JSON file of an AHAT, or a Hugging Face checkpoint's folder."
+        ),
+    ],
+    up_to: Annotated[int, typer.Option("--up-to", help="All words to this length.")] = 8,
+    words: Annotated[
+        list[str] | None,
+        typer.Option("--words", help="Only these words (or @file, one a line; repeatable)."),
+    ] = None,
+    leak: Annotated[
+        float, typer.Option("--leak", help="The leak δ that critical β is for.")
+    ] = 1e-3,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw critical β against n.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="For a checkpoint: the text (or @file, -) to run.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rows, gaps and critical β of an AHAT's heads; whether it is uniform-tieless.
+
+    Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
+    """
+    if model.is_dir():
+        _lens(model, text, leak, as_json)
+        return
+    if text is not None:
+        raise SofthatError("--text is for a Hugging Face checkpoint; for an AHAT use --words")
+    source = load(model)
+    given = None if words is None else [w for item in words for w in _words(item)]
+    with counting("words") as progress:
+        result = analyze(source, up_to=up_to, words=given, leak=leak, progress=progress)
+    if plot is not None:
+        plot_laws(result.laws, plot)
+    if as_json:
+        print_json(to_json(result))
+    else:
+        _show(result)
+
+
+def _words(item: str) -> list[str]:
+    lines = read_text(item).splitlines() if item == "-" or item.startswith("@") else [item]
+    return [line for line in lines if line.strip()]
+
+
+def _show(result: Analysis) -> None:
+    level = LEVELS[result.guarantee].format(result.up_to)
+    verdict = "uniform-tieless" if result.uniform_tieless else "not uniform-tieless"
+    if result.counterexample is None:
+        print(f"{verdict}, {level}")
+    else:
+        print(f"{verdict}: {picture(result.counterexample, result.model.bos)}")
+        print(f"rows and gaps are {level}")
+    facts = []
+    for l, h in result.model.heads:
+        fact = result.structure[l, h]
+        name = result.model.layers[l].heads[h].name
+        kind = "structurally uniform" if fact.uniform else f"least gap {result.min_gap[l, h]}"
+        law = result.laws.get((l, h))
+        beta = "" if law is None else f"; critical β at leak {result.leak:g}: {law}"
+        facts.append((f"layer {l} head {h}", f"{name + ': ' if name else ''}{kind}{beta}"))
+    if facts:
+        print_facts(facts)
+    rows = []
+    for n, heads in sorted(result.rows.items()):
+        for (l, h), (uniform, tieless, tied) in sorted(heads.items()):
+            critical = result.critical_beta[n][l, h]
+            gap = str(result.gaps[n][l, h])
+            counts = [str(uniform), str(tieless), str(tied)]
+            profile = _profile(result, n, (l, h))
+            rows.append([str(n), f"{l}.{h}", *counts, gap, f"{critical:.6g}", profile])
+    if rows:
+        print()
+        header = ["n", "head", "uniform", "tieless", "tied", "gap", "critical β", "gap profile"]
+        print_table(header, rows)
+    for note in result.notes:
+        print(f"note: {note}")
+
+
+def _profile(result: Analysis, n: int, name: tuple[int, int]) -> str:
+    """The row with the greatest critical β: competitors × gap, nearest first."""
+    profile = result.profiles.get(n, {}).get(name)
+    if profile is None:
+        return "-"
+    shown = [f"{count}×{gap}" for gap, count in profile.gaps[:4]]
+    return " ".join(shown) + (" …" if len(profile.gaps) > 4 else "")
+
+
+def picture(found: Counterexample, bos: bool) -> str:
+    """The tied row with positions counted from 1 (`<bos>` is 0) and the winners marked."""
+    first = 0 if bos else 1
+    symbols = (["<bos>"] if bos else []) + list(found.word)
+    marked = " ".join(f"[{s}]" if k in found.positions else s for k, s in enumerate(symbols))
+    where = ", ".join(str(k + first) for k in found.positions)
+    return (
+        f"layer {found.layer} head {found.head} ties at row {found.row + first} of {marked}: "
+        f"positions {where} share the maximum score {found.scores[found.positions[0]]}"
+    )
+
+
+def to_json(result: Analysis) -> dict[str, Any]:
+    """The analysis as one JSON document; heads are named "layer.head"."""
+    found = result.counterexample
+    return {
+        "uniform_tieless": result.uniform_tieless,
+        "guarantee": result.guarantee,
+        "up_to": result.up_to,
+        "exhaustive_length": result.exhaustive_length,
+        "counterexample": None if found is None else _counterexample(found),
+        "leak": result.leak,
+        "min_gap": {_name(k): _gap(g) for k, g in result.min_gap.items()},
+        "rows": {
+            str(n): {_name(k): list(c) for k, c in heads.items()}
+            for n, heads in result.rows.items()
+        },
+        "gaps": {
+            str(n): {_name(k): _gap(g) for k, g in heads.items()}
+            for n, heads in result.gaps.items()
+        },
+        "profiles": {
+            str(n): {
+                _name(k): {"winners": p.winners, "gaps": [[str(g), c] for g, c in p.gaps]}
+                for k, p in heads.items()
+            }
+            for n, heads in result.profiles.items()
+        },
+        "critical_beta": {
+            str(n): {_name(k): b for k, b in heads.items()}
+            for n, heads in result.critical_beta.items()
+        },
+        "laws": {
+            _name(k): {"shape": w.shape, "slope": w.slope, "offset": w.offset, "error": w.error}
+            for k, w in result.laws.items()
+        },
+        "structurally_uniform": [_name(k) for k, f in result.structure.items() if f.uniform],
+        "notes": list(result.notes),
+    }
+
+
+def _counterexample(found: Counterexample) -> dict[str, Any]:
+    return {
+        "word": found.word if isinstance(found.word, str) else list(found.word),
+        "layer": found.layer,
+        "head": found.head,
+        "row": found.row,
+        "positions": list(found.positions),
+        "scores": [None if s is None else str(s) for s in found.scores],
+    }
+
+
+def _name(head: tuple[int, int]) -> str:
+    return f"{head[0]}.{head[1]}"
+
+
+def _gap(gap: Fraction | float) -> str | None:
+    """A gap as text, p/q; null for a head whose rows are all uniform."""
+    return None if gap == math.inf else str(gap)
+
+
+def _lens(folder: Path, text: str | None, leak: float, as_json: bool) -> None:
+    from softhat.ahat.lens import look
+
+    if text is None:
+        raise SofthatError("a checkpoint is analysed on a text: give --text '…' (or @file, -)")
+    report = look(folder, read_text(text), leak)
+    if as_json:
+        print_json(report.to_json())
+        return
+    print(f"{report.model}, {report.tokens} tokens, leak δ = {leak:g}")
+    header = ["head", "type", "hardness", "leak", "median gap", "median β×", "uniform"]
+    header += ["tieless", "tied"]
+    rows = [
+        [
+            f"{h.layer}.{h.head}", h.nearest, f"{h.hardness:.3f}", f"{h.leak:.3f}",
+            f"{h.median_gap:.3g}", f"{h.median_beta:.3g}",
+            str(h.rows[0]), str(h.rows[1]), str(h.rows[2]),
+        ]
+        for h in report.heads
+    ]  # fmt: skip
+    print_table(header, rows)

@@ -1,0 +1,52 @@
+"""`softhat simulate`: an AHAT to a softmax transformer with temperatures and a certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softhat.cli.inputs import JsonOption
+from softhat.cli.output import print_json
+from softhat.cli.progress import note_line
+
+
+def command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The JSON file of an AHAT.")],
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="The model folder to write.")
+    ],
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", help="How far values may be from the AHAT's.")
+    ] = 1e-3,
+    decide: Annotated[
+        bool, typer.Option("--decide", help="Ask only that every decision value > 0 agrees.")
+    ] = False,
+    max_length: Annotated[
+        int, typer.Option("--max-length", help="The greatest word length to certify.")
+    ] = 64,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the temperatures at which softmax simulates an AHAT; write the model and certificate.
+
+    Example: softhat simulate examples/ahat/induction-latest.json --max-length 32 -o induction
+    """
+    from softhat.ahat.files import load
+    from softhat.ahat.simulate import simulate
+
+    source = load(model)
+    with note_line() as note:
+        simulation = simulate(source, max_length, None if decide else epsilon, progress=note)
+        note("certifying in floats")
+        certificate = simulation.certificate
+    simulation.save(folder)
+    if as_json:
+        print_json(certificate.to_json())
+        return
+    print(certificate.explain())
+    size = simulation.size
+    print(
+        f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
+        f"{size.parameters} parameters, written to {folder}"
+    )
