@@ -1,0 +1,187 @@
+"""Boolean functions in canonical form: two functions are equal exactly if their numbers are.
+
+A function speaks of one position of a word: of its symbol, and of *atoms*, which are true or
+false there (a position predicate, what a head computes, in propositional mode a proposition).
+Symbols exclude each other, so a function is a partition of the alphabet with a decision diagram
+over the atoms for each part; the parts are bit masks. Diagrams are reduced, ordered, hash-consed
+and have complement edges (Brace, Rudell and Bryant 1990), so that negation is free. An edge is
+2·node + 1 if it is negated. Nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+MOST_NODES = 2_000_000
+"""Beyond this equality is not decided: the certificate says so."""
+
+_TRUE, _FALSE = 0, 1
+_BOTTOM = 1 << 62
+
+
+class TooLargeError(Exception):
+    """A function needs more nodes than `MOST_NODES`."""
+
+
+class Space:
+    """All functions over an alphabet, numbered."""
+
+    def __init__(self, symbols: Sequence[str], propositional: bool) -> None:
+        self.propositional = propositional
+        self.rank = {symbol: at for at, symbol in enumerate(symbols)}
+        self.everything = 1 if propositional else (1 << len(symbols)) - 1
+        self._level = [_BOTTOM]
+        self._low = [_TRUE]
+        self._high = [_TRUE]
+        self._node: dict[tuple[int, int, int], int] = {}
+        self._and: dict[tuple[int, int], int] = {}
+        self._functions: list[tuple[tuple[int, int], ...]] = []
+        self._index: dict[tuple[tuple[int, int], ...], int] = {}
+        self._atoms: dict[Hashable, int] = {}
+        self._levels: set[int] = set()
+        self.true = self._number({_TRUE: self.everything})
+        self.false = self._number({_FALSE: self.everything})
+
+    # Functions
+
+    def symbol(self, name: str) -> int:
+        """The symbol is that one; in propositional mode the proposition holds."""
+        if self.propositional:
+            return self.atom(("proposition", name), self.rank[name])
+        return self.symbols(1 << self.rank[name])
+
+    def symbols(self, mask: int) -> int:
+        """The symbol is one of those in the mask."""
+        parts = {_TRUE: mask, _FALSE: self.everything & ~mask}
+        return self._number({edge: part for edge, part in parts.items() if part})
+
+    def atom(self, key: Hashable, level: int) -> int:
+        """The atom named `key`; a new one stands at `level`, or at the first free one after it."""
+        found = self._atoms.get(key)
+        if found is None:
+            while level in self._levels:
+                level += 1
+            self._levels.add(level)
+            edge = self._make(level, _FALSE, _TRUE)
+            found = self._atoms[key] = self._number({edge: self.everything})
+        return found
+
+    def negation(self, f: int) -> int:
+        return self._number({edge ^ 1: mask for mask, edge in self._functions[f]})
+
+    def both(self, f: int, g: int) -> int:
+        if f == g or f == self.false or g == self.true:
+            return f
+        if g == self.false or f == self.true:
+            return g
+        parts: dict[int, int] = {}
+        for mask, edge in self._functions[f]:
+            for other, edge2 in self._functions[g]:
+                common = mask & other
+                if common:
+                    result = self._conjunction(edge, edge2)
+                    parts[result] = parts.get(result, 0) | common
+        return self._number(parts)
+
+    def every(self, functions: Iterable[int]) -> int:
+        """The conjunction of many, the deepest first, so that each step only adds on top."""
+        result = self.true
+        for f in sorted(set(functions), key=self._top, reverse=True):
+            result = self.both(f, result)
+        return result
+
+    def either(self, f: int, g: int) -> int:
+        return self.negation(self.both(self.negation(f), self.negation(g)))
+
+    def differ(self, f: int, g: int) -> int:
+        return self.either(self.both(f, self.negation(g)), self.both(self.negation(f), g))
+
+    def polarity(self, f: int) -> bool:
+        """Of a function and its negation exactly one is positive."""
+        return not self._functions[f][0][1] & 1
+
+    def range_of_sum(self, terms: Sequence[tuple[float, int]]) -> tuple[float, float]:
+        """Bounds of Σ a·f over all symbols and atoms: exact where f depends on symbols only."""
+        lowest, highest = 0.0, 0.0
+        first = True
+        for mask in self._common_parts([f for _, f in terms]):
+            low = high = 0.0
+            for a, f in terms:
+                edge = next(e for part, e in self._functions[f] if part & mask)
+                if edge == _TRUE:
+                    low, high = low + a, high + a
+                elif edge != _FALSE:
+                    low, high = low + min(a, 0.0), high + max(a, 0.0)
+            lowest, highest = (low, high) if first else (min(lowest, low), max(highest, high))
+            first = False
+        return lowest, highest
+
+    def _common_parts(self, functions: Sequence[int]) -> list[int]:
+        parts = [self.everything]
+        for f in functions:
+            parts = [c for p in parts for mask, _ in self._functions[f] if (c := p & mask)]
+        return parts
+
+    def _number(self, parts: dict[int, int]) -> int:
+        function = tuple(sorted((mask, edge) for edge, mask in parts.items()))
+        at = self._index.get(function)
+        if at is None:
+            at = self._index[function] = len(self._functions)
+            self._functions.append(function)
+        return at
+
+    def _top(self, f: int) -> int:
+        return min(self._level[edge >> 1] for _, edge in self._functions[f])
+
+    # Diagrams
+
+    def _make(self, level: int, low: int, high: int) -> int:
+        if low == high:
+            return low
+        flip = high & 1  # the high edge is never negated, which makes the form canonical
+        key = (level, low ^ flip, high ^ flip)
+        node = self._node.get(key)
+        if node is None:
+            node = self._node[key] = len(self._level)
+            if node > MOST_NODES:
+                raise TooLargeError
+            self._level.append(level)
+            self._low.append(key[1])
+            self._high.append(key[2])
+        return node * 2 + flip
+
+    def _known(self, f: int, g: int) -> int | None:
+        if f == g or g == _TRUE:
+            return f
+        if f == _TRUE:
+            return g
+        if f == _FALSE or g == _FALSE or f == g ^ 1:
+            return _FALSE
+        return self._and.get((f, g) if f < g else (g, f))
+
+    def _conjunction(self, f: int, g: int) -> int:
+        known = self._known(f, g)
+        if known is not None:
+            return known
+        stack = [(f, g)]
+        while stack:
+            f, g = stack[-1]
+            x, y = f >> 1, g >> 1
+            level = min(self._level[x], self._level[y])
+            f0 = f1 = f
+            if self._level[x] == level:
+                f0, f1 = self._low[x] ^ (f & 1), self._high[x] ^ (f & 1)
+            g0 = g1 = g
+            if self._level[y] == level:
+                g0, g1 = self._low[y] ^ (g & 1), self._high[y] ^ (g & 1)
+            low, high = self._known(f0, g0), self._known(f1, g1)
+            if low is None:
+                stack.append((f0, g0))
+            if high is None:
+                stack.append((f1, g1))
+            if low is not None and high is not None:
+                known = self._make(level, low, high)
+                self._and[(f, g) if f < g else (g, f)] = known
+                stack.pop()
+        assert known is not None
+        return known

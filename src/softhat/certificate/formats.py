@@ -1,0 +1,72 @@
+"""Number formats as the proof sees them: bits, limits, and how weights are stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp, ldexp, log
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+CAP = 2**53
+"""Certified lengths end here: beyond, not even float64 holds every position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`digits` significand bits in storage and `sum_digits` where sums are taken."""
+
+    name: str
+    digits: int
+    sum_digits: int
+    largest: float
+    smallest: float
+    """The least positive number, subnormals included."""
+    normal: float
+    """The least positive number with all its digits."""
+
+    @property
+    def u(self) -> float:
+        """The largest relative error of rounding to storage; 0 where sums are stored as such."""
+        return 0.0 if self.digits == self.sum_digits else 2.0**-self.digits
+
+    @property
+    def u_sum(self) -> float:
+        return 2.0**-self.sum_digits
+
+    @property
+    def visible(self) -> float:
+        """Weights e^-x with x beyond this are stored as 0."""
+        return log(2) - log(self.smallest)
+
+    def holds(self, size: float, grid: float) -> bool:
+        """Whether all multiples of `grid` up to `size` are representable."""
+        return size <= 2.0**self.digits * grid and size <= self.largest and grid >= self.smallest
+
+    def grid(self, size: float) -> float:
+        """The spacing at which sums up to `size` are rounded: the least power of two g with
+        size <= 2^sum_digits·g."""
+        if size <= 0:
+            return 0.0
+        mantissa, exponent = frexp(size)
+        return ldexp(1.0, exponent - (mantissa == 0.5) - self.sum_digits)
+
+    def load(self, weight: float) -> float:
+        """A weight as stored."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.asarray(weight, np.float64).astype(_STORAGE[self.name]))
+
+
+_STORAGE: dict[str, Any] = {
+    "float16": np.float16,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float32": np.float32,
+    "float64": np.float64,
+}
+FORMATS = {
+    "float16": Format("float16", 11, 24, 65504.0, 2.0**-24, 2.0**-14),
+    "bfloat16": Format("bfloat16", 8, 24, (2 - 2.0**-7) * 2.0**127, 2.0**-133, 2.0**-126),
+    "float32": Format("float32", 24, 24, (2 - 2.0**-23) * 2.0**127, 2.0**-149, 2.0**-126),
+    "float64": Format("float64", 53, 53, (2 - 2.0**-52) * 2.0**1023, 5e-324, 2.0**-1022),
+}

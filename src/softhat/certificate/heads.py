@@ -1,0 +1,412 @@
+"""Which kind of head a pair of query and key matrices is, read off the weights.
+
+The scores of a head are a bilinear form of what its query and key coordinates hold. Written in
+logits (the temperature and the scale P of positions multiplied in) the forms are, past heads
+over j <= i (mirrored: r for i and j >= i):
+
+    Latest      B(j - i) - A·i·bad_j          with A >= 2B          (temperature: A·P·bad_j)
+    Previous    B(j - i) - A0 - A1·(-1)^(i+j) with 2·A1 > B
+    Average     0
+    Sign        Σ κ·mean_i·key_j + A_i·i + A_r·r_i + A_0 + D(j - i) on ordinary j, 0 at the sink
+
+The kinds and labels that a model carries are not trusted: only the numbers are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+from softhat.certificate.atoms import Atoms, Direction, Range, Sum
+from softhat.certificate.cells import (
+    Bit,
+    Cell,
+    Feature,
+    Form,
+    Mean,
+    Raw,
+    VoidError,
+    Zero,
+    literal,
+)
+from softhat.transformer.weights import Attention, Mask
+
+Key = str | int
+"""A feature's base name, or the coordinate of a bit or a mean."""
+Terms = dict[tuple[Key, Key, int], Fraction]
+"""(query, key, power of P) -> coefficient of the logit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One weight of a query or key row: of a feature (`base`·P^power), a bit or a mean."""
+
+    base: str
+    power: int
+    weight: float
+
+
+Side = tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The rows as numbers, without coordinates: what rounding depends on."""
+
+    attention: Attention
+    sharpness: float
+    rows: tuple[tuple[Side, Side], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """Softmax of B(j - i) - A·i·bad_j."""
+
+    direction: Direction
+    scores: Scores
+    slope: float
+    penalty: float
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """Softmax of B(j - i) - A0 - A1·(-1)^(i+j)."""
+
+    direction: Direction
+    scores: Scores
+    slope: float
+    offset: float
+    alternation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """Uniform attention. `range` is of the integer-valued Σ a·bit, in units of `grid`."""
+
+    over: Range
+    attention: Attention
+    low: float
+    high: float
+    grid: float
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A mean that Sign reads: κ·Σ a·bit lies in [low, high] at a position."""
+
+    over: Range
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Ordinary positions against the sink: at j = i the logit is Σ κ·count + A_i·i + A_r·r + A_0.
+
+    It is never nearer to 0 than `up` above and `down` below, and is a multiple of `unit` away
+    from these. `steep` is D.
+    """
+
+    direction: Direction
+    scores: Scores
+    means: tuple[Slope, ...]
+    at_i: float
+    at_r: float
+    constant: float
+    up: float
+    down: float
+    unit: float
+    steep: float
+
+
+Kind = Latest | Previous | Average | Sign
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWeights:
+    """One head: its rows over coordinates."""
+
+    attention: Attention
+    mask: Mask
+    sharpness: float
+    query: tuple[Form, ...]
+    key: tuple[Form, ...]
+    value: tuple[Form, ...]
+
+
+def recognise(
+    head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
+) -> tuple[Kind, list[Cell]]:
+    """The head's kind, and what each of its value rows makes it return."""
+    terms = _logits(head, cells)
+    scores = _scores(head, cells)
+    if not terms:
+        return _average(head, cells, number, atoms)
+    direction: Direction = {"<=": "past", ">=": "future"}.get(head.mask, "none")  # type: ignore[assignment]
+    if direction not in ("past", "future"):
+        raise VoidError("it has scores but no mask")
+    here = "i" if direction == "past" else "r"
+    if any(query == "(-1)^i" for query, _, _ in terms):
+        return _previous(head, cells, number, atoms, level, terms, scores, direction, here)
+    if (here, "1", 0) in terms:
+        return _latest(head, cells, number, atoms, level, terms, scores, direction, here)
+    return _sign(head, cells, number, atoms, level, terms, scores, direction, here)
+
+
+def _logits(head: HeadWeights, cells: list[Cell]) -> Terms:
+    """Σ_r query_r ⊗ key_r, with the inverse temperature C·P multiplied in."""
+    scaled = head.attention == "temperature"
+    if scaled and head.sharpness <= 0:
+        raise VoidError("its inverse temperature is not positive")
+    factor = Fraction(head.sharpness) if scaled else Fraction(1)
+    terms: Terms = {}
+    for query, key in zip(head.query, head.key, strict=True):
+        if bool(query) != bool(key):
+            raise VoidError("a query row and its key row do not both have weights")
+        for q_at, q_weight in query.items():
+            for k_at, k_weight in key.items():
+                (q, q_power), (k, k_power) = _key(cells, q_at), _key(cells, k_at)
+                at = (q, k, q_power + k_power + scaled)
+                product = factor * Fraction(q_weight) * Fraction(k_weight)
+                terms[at] = terms.get(at, Fraction(0)) + product
+    return {at: value for at, value in terms.items() if value}
+
+
+def _key(cells: list[Cell], at: int) -> tuple[Key, int]:
+    match cells[at]:
+        case Feature(base, power):
+            return base, power
+        case Bit() | Mean():
+            return at, 0
+        case Zero():
+            raise VoidError(f"it reads coordinate {at}, which holds nothing")
+        case _:
+            raise VoidError(f"it reads coordinate {at}, a head's raw output")
+
+
+def _scores(head: HeadWeights, cells: list[Cell]) -> Scores:
+    def side(form: Form) -> Side:
+        entries = []
+        for at, weight in form.items():
+            match cells[at]:
+                case Feature(base, power):
+                    entries.append(Entry(base, power, weight))
+                case Bit():
+                    entries.append(Entry("bit", 0, weight))
+                case _:
+                    entries.append(Entry("mean", 0, weight))
+        return tuple(sorted(entries, key=lambda e: (e.base, e.power, e.weight)))
+
+    rows = tuple(
+        (side(query), side(key)) for query, key in zip(head.query, head.key, strict=True) if query
+    )
+    # Without temperature scaling the runtime does not read the sharpness.
+    sharpness = head.sharpness if head.attention == "temperature" else 1.0
+    return Scores(head.attention, sharpness, rows)
+
+
+def _values(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> list[int]:
+    values = []
+    for form in head.value:
+        function = literal(cells, form, atoms)
+        if function is None:
+            raise VoidError("its value is not a stored bit or the negation of one")
+        values.append(function)
+    return values
+
+
+def _average(
+    head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms
+) -> tuple[Kind, list[Cell]]:
+    over: Range = {"<=": "past", ">=": "future", "none": "total"}[head.mask]  # type: ignore[assignment]
+    low = high = 0.0
+    grid = float("inf")
+    made: list[Cell] = []
+    weights: list[float] = []
+    for form in head.value:
+        terms = []
+        for at, weight in form.items():
+            match cells[at]:
+                case Bit(function):
+                    terms.append((Fraction(weight), function))
+                case Feature("ordinary", 0):
+                    terms.append((Fraction(weight), atoms.space.true))
+                case _:
+                    raise VoidError("it averages something that is not a stored bit")
+            weights.append(weight)
+            grid = min(grid, grid_of(weight))
+        bounds = atoms.space.range_of_sum([(float(a), f) for a, f in terms])
+        low, high = min(low, bounds[0]), max(high, bounds[1])
+        made.append(Mean(over, tuple(terms), number))
+    kind = Average(over, head.attention, low, high, grid, tuple(sorted(set(weights))))
+    return kind, made
+
+
+def _latest(
+    head: HeadWeights,
+    cells: list[Cell],
+    number: int,
+    atoms: Atoms,
+    level: int,
+    terms: Terms,
+    scores: Scores,
+    direction: Direction,
+    here: str,
+) -> tuple[Kind, list[Cell]]:
+    slope = terms.pop(("1", here, 0), Fraction(0))
+    anchor = terms.pop((here, "1", 0), Fraction(0))
+    if slope <= 0 or anchor != -slope:
+        raise VoidError(
+            f"its scores do not fall by one slope with the distance ({slope}, {anchor})"
+        )
+    # The penalty of a bad key: A·i with unbounded positions, A·P with temperature scaling.
+    across = ("1", 1) if head.attention == "temperature" else (here, 0)
+    form: Form = {}
+    penalty = max((abs(value) for value in terms.values()), default=Fraction(0))
+    for (query, key, power), value in terms.items():
+        if (query, power) != across or not (isinstance(key, int) or key == "ordinary"):
+            raise VoidError("its scores have a term that no kind of head has")
+        form[_at(cells, key)] = float(-value / penalty)
+    bad = literal(cells, form, atoms)
+    if bad is None:
+        raise VoidError("the keys that it rules out are not a stored bit or the negation of one")
+    if form and penalty < 2 * slope:
+        raise VoidError(
+            f"ruling out a key costs {float(penalty)}·{here}, less than twice the slope"
+        )
+    for _, key_side in scores.rows:
+        bits = [e for e in key_side if e.base in ("bit", "ordinary")]
+        if bits and len(bits) != len(key_side):
+            raise VoidError("a row mixes positions with the keys that it rules out")
+    made: list[Cell] = []
+    for value in _values(head, cells, atoms):
+        if atoms.space.both(bad, value) != atoms.space.false:
+            raise VoidError("its value does not imply that the key is not ruled out")
+        made.append(Raw(atoms.since(bad, value, direction, level), number))
+    return Latest(direction, scores, float(slope), float(penalty)), made
+
+
+def _previous(
+    head: HeadWeights,
+    cells: list[Cell],
+    number: int,
+    atoms: Atoms,
+    level: int,
+    terms: Terms,
+    scores: Scores,
+    direction: Direction,
+    here: str,
+) -> tuple[Kind, list[Cell]]:
+    slope = terms.pop(("1", here, 0), Fraction(0))
+    anchor = terms.pop((here, "1", 0), Fraction(0))
+    alternation = -terms.pop(("(-1)^i", "(-1)^i", 0), Fraction(0))
+    offset = -sum((terms.pop((one, "1", 0), Fraction(0)) for one in ("1", "ordinary")), Fraction(0))
+    if terms:
+        raise VoidError("its scores have a term that no kind of head has")
+    if slope <= 0 or anchor != -slope:
+        raise VoidError(
+            f"its scores do not fall by one slope with the distance ({slope}, {anchor})"
+        )
+    if 2 * alternation <= slope:
+        raise VoidError("keys of the query's own parity are not ruled out")
+    made = [
+        Raw(atoms.previous(value, direction, level), number)
+        for value in _values(head, cells, atoms)
+    ]
+    kind = Previous(direction, scores, float(slope), float(offset), float(alternation))
+    return kind, made
+
+
+def _sign(
+    head: HeadWeights,
+    cells: list[Cell],
+    number: int,
+    atoms: Atoms,
+    level: int,
+    terms: Terms,
+    scores: Scores,
+    direction: Direction,
+    here: str,
+) -> tuple[Kind, list[Cell]]:
+    if any(value != atoms.space.true for value in _values(head, cells, atoms)):
+        raise VoidError("it compares, but its value is not 1 on the word's own positions")
+    steep = terms.pop(("1", here, 0), Fraction(0))
+    at: dict[str, Fraction] = {
+        base: terms.pop((base, "ordinary", 0), Fraction(0)) for base in ("i", "r", "ordinary")
+    }
+    at[here] += steep
+    slopes: list[Slope] = []
+    weighted: dict[tuple[Range, int], Fraction] = {}
+    for query in [q for q in dict.fromkeys(q for q, _, _ in terms) if isinstance(q, int)]:
+        mean = cells[query]
+        if not isinstance(mean, Mean):
+            raise VoidError(f"it compares coordinate {query}, which is not an average")
+        needed = {"past": ("i",), "future": ("r",), "total": ("i", "r")}[mean.over]
+        found = [terms.pop((query, base, 0), Fraction(0)) for base in (*needed, "ordinary")]
+        if len(set(found)) != 1:
+            raise VoidError("an average is not multiplied by the number of positions it is over")
+        scaled = [(found[0] * a, f) for a, f in mean.terms]
+        low, high = atoms.space.range_of_sum([(float(a), f) for a, f in scaled])
+        slopes.append(Slope(mean.over, low, high))
+        for a, f in scaled:
+            weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
+    if terms:
+        raise VoidError("its scores have a term that no kind of head has")
+    unit = _common([*weighted.values(), at["i"], at["r"]])
+    if not unit:
+        raise VoidError("it compares nothing")
+    whole = -at["ordinary"] / unit  # Σ + … >= whole, of integers: the least that counts is
+    least = -((-whole.numerator) // whole.denominator)
+    up = float(unit * least + at["ordinary"])
+    down = float(unit) - up
+    if up <= 0:
+        raise VoidError("its threshold is an integer, so that the sign of 0 would decide")
+    i, r = int(at["i"] / unit), int(at["r"] / unit)
+    total = Sum(
+        {key: int(a / unit) for key, a in weighted.items() if a}, i - r, r, r
+    )  # r = n + 1 - i
+    function = atoms.at_least(total, least, level)
+    kind = Sign(
+        direction, scores, tuple(slopes), float(at["i"]), float(at["r"]),
+        float(at["ordinary"]), up, down, float(unit), float(steep),
+    )  # fmt: skip
+    if slope_of(kind) <= 0:
+        raise VoidError("its scores do not fall with the distance")
+    return kind, [Raw(function, number) for _ in head.value]
+
+
+def slope_of(sign: Sign) -> float:
+    """How fast scores fall with the distance, at least, where the answer is no."""
+    rising, falling = ("future", "past") if sign.direction == "past" else ("past", "future")
+    slope = sign.steep
+    for mean in sign.means:
+        if mean.over == falling:
+            slope += min(0.0, mean.low)
+        elif mean.over == rising:
+            slope -= max(0.0, mean.high)
+    return slope
+
+
+def grid_of(weight: float) -> float:
+    """The largest power of two that `weight` is a multiple of."""
+    numerator, denominator = float(weight).as_integer_ratio()
+    return float(numerator & -numerator) / denominator if numerator else float("inf")
+
+
+def _at(cells: list[Cell], key: Key) -> int:
+    if isinstance(key, int):
+        return key
+    return cells.index(Feature("ordinary", 0))
+
+
+def _common(values: list[Fraction]) -> Fraction:
+    """The greatest common divisor of rationals."""
+    result = Fraction(0)
+    for value in values:
+        if value:
+            a, b = result, abs(value)
+            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+            result = Fraction(numerator, a.denominator * b.denominator)
+    return result
