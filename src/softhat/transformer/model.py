@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,11 @@ from softhat.logic.nodes import Formula
 from softhat.logic.truth import acceptance_position, resolve_at
 from softhat.logic.words import Word, encode, encode_sets
 from softhat.transformer.forward import Ready
+from softhat.transformer.linear.bound import linear_max_length
+from softhat.transformer.linear.forms import UnknownShapeError
+from softhat.transformer.linear.runtime import LinearModel
 from softhat.transformer.numerics import format_of
+from softhat.transformer.stream import Stream
 from softhat.transformer.trace import Trace, trace
 from softhat.transformer.weights import Size, Transformer
 
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 Runtime = Literal["auto", "dense", "linear"]
 BATCH = 1 << 22
 """Scores of one head that a batch of words may need at a time."""
+CROSSOVER = 600
+"""From this length on the linear runtime is the faster one (measured)."""
 
 
 class Model:
@@ -35,6 +41,8 @@ class Model:
         self.transformer = transformer
         self.formulas = dict(formulas)
         self._ready: dict[str, Ready] = {}
+        self._linear: dict[str, LinearModel | UnknownShapeError] = {}
+        self._linear_limits: dict[str, int] = {}
 
     def __repr__(self) -> str:
         s = self.size
@@ -89,7 +97,7 @@ class Model:
         output: str | None = None,
     ) -> bool:
         """The answer at the position that decides acceptance (see `Formula.accepts`)."""
-        name = self._output(output)
+        name = self.output_name(output)
         where = resolve_at(self.formulas[name], at)
         return bool(self.truth(word, dtype, name)[0 if where == "first" else -1])
 
@@ -97,7 +105,7 @@ class Model:
         self, output: str | None = None, at: str | None = None
     ) -> Literal["first", "last"] | None:
         """Where acceptance is read off; None for a two-way formula if `at` does not say."""
-        formula = self.formulas[self._output(output)]
+        formula = self.formulas[self.output_name(output)]
         if at is None and acceptance_position(formula) is None:
             return None
         return resolve_at(formula, at)
@@ -122,14 +130,19 @@ class Model:
         strict: bool = False,
     ) -> list[NDArray[Any]]:
         """`margins` of each word; words of equal length run together."""
-        column = self.transformer.outputs.index(self._output(output))
+        column = self.transformer.outputs.index(self.output_name(output))
         encoded = [self.encode(word) for word in words]
         results: list[NDArray[Any]] = [np.empty(0)] * len(encoded)
         by_length: dict[int, list[int]] = {}
         for at, tokens in enumerate(encoded):
             by_length.setdefault(len(tokens), []).append(at)
         for n, places in by_length.items():
-            self._check_length(n, dtype, strict)
+            chosen = self.runtime_for(n, runtime, dtype)
+            self._check_length(n, dtype, strict, chosen)
+            if chosen == "linear":
+                for at in places:
+                    results[at] = self.linear(dtype).margins(encoded[at])[:, column]
+                continue
             step = max(1, BATCH // (n + 2) ** 2)
             for start in range(0, len(places), step):
                 chunk = places[start : start + step]
@@ -145,6 +158,51 @@ class Model:
         for layer in ready.layers:
             x, _ = ready.step(layer, x, keep=False)
         return ready.margins(x)
+
+    def runtime_for(
+        self, n: int, runtime: Runtime = "auto", dtype: str = "float32"
+    ) -> Literal["dense", "linear"]:
+        """The runtime that `truth` and `margins` use for a word of length n."""
+        if runtime not in get_args(Runtime):
+            choices = ", ".join(get_args(Runtime))
+            raise SofthatError(f"unknown runtime {runtime!r}: choose one of {choices}")
+        if runtime == "dense" or (runtime == "auto" and n < CROSSOVER):
+            return "dense"
+        try:
+            self.linear(dtype)
+        except SofthatError:
+            if runtime == "linear":
+                raise
+            return "dense"
+        return "linear"
+
+    def linear(self, dtype: str = "float32") -> LinearModel:
+        """The linear-time runtime, made once; an error if the weights do not allow it."""
+        form = format_of(dtype)
+        if form.name not in self._linear:
+            try:
+                self._linear[form.name] = LinearModel(self.transformer, form)
+            except UnknownShapeError as error:
+                self._linear[form.name] = error
+        found = self._linear[form.name]
+        if isinstance(found, UnknownShapeError):
+            raise SofthatError(f"this model cannot run in linear time ({found}): run it densely")
+        return found
+
+    def linear_max_length(self, dtype: str = "float32") -> int:
+        """The longest word on which the linear runtime is proved right in a number format."""
+        name = format_of(dtype).name
+        if name not in self._linear_limits:
+            # The linear bound adds to the certificate of the weights; without it, it is void.
+            proved = self.certificate.max_length["float64"] > 0
+            self._linear_limits[name] = linear_max_length(self.transformer, name) if proved else 0
+        return self._linear_limits[name]
+
+    def stream(
+        self, dtype: str = "float32", output: str | None = None, strict: bool = False
+    ) -> Stream:
+        """The model as a stream of tokens, in constant memory; for pure-past formulas."""
+        return Stream(self, dtype, output, strict)
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""
@@ -168,7 +226,7 @@ class Model:
 
         save(self, Path(folder))
 
-    def _output(self, output: str | None) -> str:
+    def output_name(self, output: str | None) -> str:
         names = self.transformer.outputs
         if output is None and len(names) == 1:
             return names[0]
@@ -177,9 +235,14 @@ class Model:
             raise SofthatError(f"{asked}: choose output= one of {', '.join(names)}")
         return output
 
-    def _check_length(self, n: int, dtype: str, strict: bool) -> None:
+    def _check_length(
+        self, n: int, dtype: str, strict: bool, runtime: Literal["dense", "linear"]
+    ) -> None:
         """Past the certified length an answer may be wrong: say so, or refuse."""
-        limit = self.certificate.max_length[format_of(dtype).name]
+        if runtime == "linear":
+            limit = self.linear_max_length(dtype)
+        else:
+            limit = self.certificate.max_length[format_of(dtype).name]
         if n <= limit:
             return
         message = (

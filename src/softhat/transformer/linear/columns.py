@@ -81,6 +81,8 @@ class IntegerRow:
         self.quantum = min((_lowest_bit(w) for _, w in fractions), default=Fraction(1))
         self.terms = tuple((c, int(w / self.quantum)) for c, w in fractions)
         self.largest = sum(abs(k) for _, k in self.terms)
+        # The coordinate, where the row is simply one.
+        self.plain = self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 else None
         if self.largest >= 2**62:
             raise UnknownShapeError("values that are no multiples of one unit in 64 bits")
 

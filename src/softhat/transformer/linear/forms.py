@@ -211,7 +211,11 @@ class Reader:
         return Local(slope, even, self._penalty(bad, slope, even, here), taps)
 
     def _penalty(
-        self, bad: dict[tuple[Factor, int], dict[Factor, float]], slope: float, even: float, here: str
+        self,
+        bad: dict[tuple[Factor, int], dict[Factor, float]],
+        slope: float,
+        even: float,
+        here: str,
     ) -> Penalty | None:
         if not bad:
             return None

@@ -94,13 +94,19 @@ class LocalKernel:
         early = max(0, min(view.size, self.shape.taps - start))
         for k in range(early):
             means = self._advance(
-                state, 1 if good is None else int(good[k]), [int(b[k]) for b in bits], start + k, word
+                state,
+                1 if good is None else int(good[k]),
+                [int(b[k]) for b in bits],
+                start + k,
+                word,
             )
             for column, mean in zip(out, means, strict=True):
                 column[k] = mean
         if early < view.size:
             rest = [column[early:] for column in out]
-            self._settled(state, None if good is None else good[early:], [b[early:] for b in bits], rest)
+            self._settled(
+                state, None if good is None else good[early:], [b[early:] for b in bits], rest
+            )
         return out
 
     def _settled(
@@ -113,21 +119,24 @@ class LocalKernel:
             for k, column in enumerate(bits):
                 codes = pack(column, state.values[k])
                 state.values[k] = int(codes[-1])
-                np.multiply(normal[codes & window], self.weights[k], out=out[k])
+                np.take(normal, (codes & window).astype(np.intp), out=out[k], mode="clip")
+                if self.weights[k] != 1:
+                    out[k] *= self.weights[k]
                 state.held[k] = float(out[k][-1])
             return
         good_codes = pack(good, state.good)
         state.good = int(good_codes[-1])
-        at = np.flatnonzero(good)
-        since = np.cumsum(good, dtype=np.int64)  # how many good positions up to here
-        kept = good_codes[at] & window
-        total = self.table[kept]
+        at = np.flatnonzero(good.view(np.bool_))
+        since = good.astype(np.intp)
+        np.cumsum(since, out=since)  # how many good positions up to here
+        kept = good_codes[at].astype(np.intp) & self.window
+        total = self.table.take(kept, mode="clip")
         for k, column in enumerate(bits):
             codes = pack(column, state.values[k])
             state.values[k] = int(codes[-1])
             means = np.empty(len(at) + 1)
             means[0] = state.held[k]
-            np.divide(self.table[codes[at] & kept], total, out=means[1:])
+            np.divide(self.table.take(codes[at] & kept, mode="clip"), total, out=means[1:])
             if self.weights[k] != 1:
                 means[1:] *= self.weights[k]
             np.take(means, since, out=out[k], mode="clip")
@@ -135,6 +144,14 @@ class LocalKernel:
 
     def step(self, state: LocalState, x: list[float], time: int, word: Word) -> list[float]:
         good = 1 if self.bad is None else 1 - bit_of(self.bad, x)
+        if time >= self.shape.taps and len(self.values) == 1:  # the usual case, unrolled
+            goods = state.good = (state.good << 1 | good) & 0xFFFF
+            code = (state.values[0] << 1 | bit_of(self.values[0], x)) & 0xFFFF
+            state.values[0] = code
+            if good:
+                kept = goods & self.window
+                state.held[0] = self.weights[0] * self.lookup[code & kept] / self.lookup[kept]
+            return state.held
         return self._advance(state, good, [bit_of(row, x) for row in self.values], time, word)
 
     def _advance(
@@ -286,7 +303,9 @@ def _add(total: Array, weight: float, positions: Array | None) -> None:
 def _weight(logit: Array, slope: Array, time: Array) -> Array:
     """Z/(1 + Z) for any slope: log Σ_{d<t} e^(-B·d), turned around where B is negative."""
     out = np.zeros(len(logit))
-    for k, (own, b, t) in enumerate(zip(logit.tolist(), slope.tolist(), time.tolist(), strict=True)):
+    for k, (own, b, t) in enumerate(
+        zip(logit.tolist(), slope.tolist(), time.tolist(), strict=True)
+    ):
         if t == 0:
             continue
         steep = abs(b)
@@ -310,9 +329,12 @@ def pack(bits: Array, before: int) -> Array:
 
 
 def bit_of(row: IntegerRow, x: list[float]) -> int:
-    total = 0.0
-    for c, k in row.terms:
-        total += k * x[c]
+    if row.plain is not None:
+        total = x[row.plain]
+    else:
+        total = 0.0
+        for c, k in row.terms:
+            total += k * x[c]
     if total == 1:
         return 1
     if total:

@@ -43,7 +43,7 @@ class Embedding:
         """Columns of the positions from `start` on; a propositional row has a bit a token."""
         columns: list[Column] = [None] * self.d_model
         for c, table in self.tokens.items():
-            columns[c] = codes @ table if self.propositional else table[codes]
+            columns[c] = codes @ table if self.propositional else table.take(codes)
         for c, parts in self.positions.items():
             for name, weight in parts:
                 feature = self.feature(name, start, start + len(codes), word)
@@ -87,11 +87,12 @@ class FeedForward:
     def __call__(self, columns: list[Column], size: int) -> dict[int, Array]:
         """The new columns where this layer changes one."""
         deltas: dict[int, Array] = {}
+        zeros = np.zeros(size, self.form.accumulate)  # an array: several times a scalar's speed
         for row, units in self.units:
             total = weighted(row, columns, size, self.form)
             for bias, out in units:
                 hidden = total + self.form.accumulate(bias) if bias else total.copy()
-                hidden = self.form.round(np.maximum(hidden, 0, out=hidden))
+                hidden = self.form.round(np.maximum(hidden, zeros, out=hidden))
                 for c, weight in out:
                     part = hidden if weight == 1 else hidden * self.form.accumulate(weight)
                     if c in deltas:

@@ -14,18 +14,22 @@ from typing import Any
 import numpy as np
 
 from softhat.transformer.linear.columns import Array, Column, View
-from softhat.transformer.linear.forms import HeadForm, Reader, Uniform, check_positions
+from softhat.transformer.linear.forms import HeadForm, Reader, Row, Uniform, check_positions
 from softhat.transformer.linear.kernels import UniformKernel, Word
 from softhat.transformer.linear.layers import Embedding, LinearLayer, ReadOut
 from softhat.transformer.numerics import Format
 from softhat.transformer.positions import features
 from softhat.transformer.weights import Transformer, scale
 
-CHUNK = 1 << 15
-"""Positions computed at a time: a few columns of them fit a core's cache."""
+CHUNK = 1 << 16
+"""Positions computed at a time: enough to hide the cost of a NumPy call."""
 ENDLESS = float(1 << 62)
 """P of a stream. P cancels in every score but Latest's penalty on bad positions, which only
 grows with it, so a P beyond any length gives the logits of every shorter word."""
+
+
+UNDERFLOW = 746.0
+"""e^-746 is 0 in float64."""
 
 
 class LinearModel:
@@ -154,9 +158,7 @@ class LinearModel:
             stop = min(start + CHUNK, rows)
             self._store(columns, self._embedded(tokens, start, stop, word), start, stop, rows)
         for layer in self.layers:
-            means = [
-                self._head(layer, h, columns, rows, word) for h in range(len(layer.heads))
-            ]
+            means = [self._head(layer, h, columns, rows, word) for h in range(len(layer.heads))]
             if keep is not None:
                 keep.append(means)
             for start in range(0, rows, CHUNK):
@@ -229,9 +231,8 @@ class LinearModel:
         assert word.length is not None
         rows = word.length + 2
         at = rows - 1 if past else 0
-        values = [_row64(row, columns, rows) for row in head.values]
         if isinstance(head.shape, Uniform):
-            return [float(value.mean()) for value in values]
+            return [float(_row64(row, columns, rows).sum()) / rows for row in head.values]
         logits = np.zeros(rows)
         for (left, right, power), weight in head.terms.items():
             query = self._factor(left, columns, at, at + 1, word)[0]
@@ -239,8 +240,12 @@ class LinearModel:
             if factor:
                 logits += factor * self._factor(right, columns, 0, rows, word)
         logits -= logits.max()
-        weights = np.exp(logits, out=logits)
-        return [float(weights @ value / weights.sum()) for value in values]
+        seen = np.flatnonzero(logits > -UNDERFLOW)
+        weights = np.exp(logits[seen])
+        near = [None if x is None else x[seen] for x in columns]
+        return [
+            float(weights @ _row64(row, near, len(seen)) / weights.sum()) for row in head.values
+        ]
 
     def _factor(
         self, factor: str | int, columns: list[Column], start: int, stop: int, word: Word
@@ -253,8 +258,9 @@ class LinearModel:
         return features((factor,), word.length, 1, eos, start, stop)[:, 0]
 
 
-def _row64(row: Any, columns: list[Column], rows: int) -> Array:
-    total = np.zeros(rows)
+def _row64(row: Row, columns: list[Column], size: int) -> Array:
+    """Σ w·x_c in float64."""
+    total = np.zeros(size)
     for c, w in row:
         column = columns[c]
         if column is not None:
