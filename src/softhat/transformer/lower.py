@@ -110,10 +110,10 @@ class _Lowering:
         for gate in scheduled.gates:
             target = Register(gate.signal, False)
             for term in gate.cover.terms:
-                row, bias = self._sum(term, number)
+                row = self._sum(term, number)
                 weight = -8.0 if gate.cover.complement else 8.0
-                rows.hidden(row, bias - LOW, {target: weight})
-                rows.hidden(row, bias - HIGH, {target: -weight})
+                rows.hidden(row, -LOW, {target: weight})
+                rows.hidden(row, -HIGH, {target: -weight})
             if gate.cover.complement:
                 rows.out_bias[target] = 1.0
                 complement = True
@@ -130,17 +130,21 @@ class _Lowering:
                 rows.hidden({register: -1.0}, 0.0, {register: 1.0})
         return rows
 
-    def _sum(self, term: Term, layer: int) -> tuple[Row, float]:
-        """Σ literals - (k - 1): 1 if all hold, <= 0 if not and at the sinks."""
-        row: Row = {}
-        bias = 1.0 - len(term)
+    def _sum(self, term: Term, layer: int) -> Row:
+        """ordinary + Σ (x - 1 for a positive literal x) - Σ (x for a negated one).
+
+        1 if all literals hold, at most 0 if one fails and, since everything read lies in
+        [0, 1], at the sinks. The integer constant is a weight on `1`, not part of the bias, so
+        that both are short numbers in every format.
+        """
+        row: Row = {"ordinary": 1.0}
+        positive = sum(literal.positive for literal in term)
+        if positive:
+            row["1"] = -float(positive)
         for literal in term:
             register = read(self.stored, literal.signal, layer)
             row[register] = 1.0 if literal.positive else -1.0
-            if register.raw or not literal.positive:
-                row["ordinary"] = row.get("ordinary", 0.0) + 1.0
-                bias -= 1.0 if literal.positive else 0.0
-        return row, bias
+        return row
 
     def _readout(self, cover: Cover) -> tuple[Row, float]:
         """The And of the literals minus 1/2; the negation of that for a complement."""
