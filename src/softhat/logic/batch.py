@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.logic import nodes
+from softhat.logic.counts import RELATIONS
 from softhat.logic.linear import LinearForm
 from softhat.logic.nodes import Comparison, Formula, Node, Term
 from softhat.logic.plan import plan
@@ -304,8 +305,6 @@ def _compare_huge(
     comparison: Comparison, form: LinearForm, counted: list[Lanes], batch: WordBatch
 ) -> Lanes:
     """With Python's integers, word by word."""
-    from softhat.logic.truth import RELATIONS
-
     past, future = len(form.past), len(form.past) + len(form.future)
     value = np.full((batch.count, batch.length), form.constant, object)
     for k, ((a, _), signal) in enumerate(zip(form.terms, counted, strict=True)):
