@@ -44,6 +44,8 @@ WIDE = 256
 """The same at twice the sharpness: 256·0.00034 < 1/8."""
 
 
+READ_OUT = 64
+"""Literals a read-out may add up: its bias 1/2 - k is then exact in every format."""
 AT_THE_END = 2**62
 """The read-out comes after every layer."""
 
@@ -264,12 +266,11 @@ class _Scheduler:
         if self.store_outputs:
             self._store(literal.signal)
         signal = self.program.signals[literal.signal]
-        if isinstance(signal, And) and literal.signal not in self.stored:
+        narrow = isinstance(signal, And) and len(signal.literals) <= READ_OUT
+        if isinstance(signal, And) and narrow and literal.signal not in self.stored:
             term = signal.literals
             for x in term:
                 self._as_leaf(x)
-            if self._raw_count(term, AT_THE_END) > WIDE:
-                self._round(term)
         else:
             self._as_leaf(literal)
             term = (Literal(literal.signal, True),)
