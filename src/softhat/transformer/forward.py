@@ -1,8 +1,10 @@
 """The forward pass, in NumPy: softmax attention, ReLU feed-forward, nothing else.
 
 `hard` models attend to the average over the argmax set; the soft targets compute softmax and
-have no other path. Rows are processed in blocks, so memory is linear in the word's length. The
-division by the sum of the weights comes last, so an average of integers is rounded once.
+have no other path. The residual stream is (words, rows, d_model), the words of a batch having
+equal length; in memory the words lie side by side, so that all steps are long vector
+operations or matrix products. Memory is linear in the words' length. The division by the sum
+of the weights comes last, so an average of integers is rounded once.
 """
 
 from __future__ import annotations
@@ -13,25 +15,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.transformer.attend import Attention
 from softhat.transformer.numerics import Format
 from softhat.transformer.positions import features
 from softhat.transformer.weights import Layer, Mask, Sparse, Transformer, scale
 
 Array = NDArray[Any]
 
-BLOCK = 1 << 20
-"""Scores computed at a time."""
-DENSE = 1 << 22
-"""Entries up to which a matrix is made dense for the machine's matrix multiplication."""
+PIECE = 1 << 18
+"""Hidden units × positions computed at a time."""
+SMALL = 1 << 12
+"""Entries up to which a matrix is multiplied densely however few are not 0."""
 
 
 class Linear:
-    """x ↦ x Wᵀ in a number format, before rounding."""
+    """x ↦ W x in a number format, before rounding; x is (inputs, positions)."""
 
     def __init__(self, matrix: Sparse, form: Format) -> None:
         self.shape = matrix.shape
         values = form.load(matrix.values)
-        if matrix.size <= DENSE:
+        if matrix.size <= max(SMALL, 8 * len(values)):
             self.dense: Array | None = np.zeros(matrix.shape, form.accumulate)
             self.dense[matrix.where] = values
             return
@@ -41,17 +44,30 @@ class Linear:
         rows, columns, values = rows[order], columns[order], values[order]
         rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
         self.steps = [
-            (rows[rank == k], columns[rank == k], values[rank == k])
+            (rows[rank == k], columns[rank == k], values[rank == k, None])
             for k in range(int(rank.max(initial=-1)) + 1)
         ]
 
     def __call__(self, x: Array) -> Array:
         if self.dense is not None:
-            return x @ self.dense.T
-        y = np.zeros((*x.shape[:-1], self.shape[0]), x.dtype)
+            return self.dense @ x
+        y = np.zeros((self.shape[0], x.shape[1]), x.dtype)
         for rows, columns, values in self.steps:
-            y[..., rows] += x[..., columns] * values
+            y[rows] += x[columns] * values
         return y
+
+
+class ReadyHead:
+    """A head's weights in a number format, without the rows that are 0."""
+
+    def __init__(self, layer: Layer, h: int, form: Format) -> None:
+        self.mask: Mask = layer.masks[h]
+        self.sharpness = layer.sharpness[h]
+        scored = np.intersect1d(_used(layer.query, h), _used(layer.key, h))
+        self.values = _used(layer.value, h)
+        self.query = Linear(_rows(layer.query, h, scored), form)
+        self.key = Linear(_rows(layer.key, h, scored), form)
+        self.value = Linear(_rows(layer.value, h, self.values), form)
 
 
 class ReadyLayer:
@@ -62,20 +78,20 @@ class ReadyLayer:
     """
 
     def __init__(self, layer: Layer, form: Format) -> None:
-        self.masks: tuple[Mask, ...] = layer.masks
-        self.sharpness = layer.sharpness
-        heads, self.d_k, d_model = layer.query.shape
         self.d_v = layer.value.shape[1]
-        self.query = Linear(_flat(layer.query), form)
-        self.key = Linear(_flat(layer.key), form)
-        self.value = Linear(_flat(layer.value), form)
-        merged = (layer.output.where[1], layer.output.where[0] * self.d_v + layer.output.where[2])
-        self.output = Linear(Sparse((d_model, heads * self.d_v), merged, layer.output.values), form)
+        self.heads = [ReadyHead(layer, h, form) for h in range(len(layer.masks))]
+        h, c, r = layer.output.where
+        merged = Sparse(
+            (layer.output.shape[1], len(self.heads) * self.d_v),
+            (c, h * self.d_v + r),
+            layer.output.values,
+        )
+        self.output = Linear(merged, form)
         distinct, self.share = distinct_rows(layer.into)
         self.into = Linear(distinct, form)
-        self.into_bias = form.load(layer.into_bias)
+        self.into_bias = form.load(layer.into_bias)[:, None]
         self.out = Linear(layer.out, form)
-        self.out_bias = form.load(layer.out_bias)
+        self.out_bias = form.load(layer.out_bias)[:, None]
 
 
 @dataclass(frozen=True)
@@ -93,103 +109,82 @@ class Ready:
     def __init__(self, transformer: Transformer, form: Format) -> None:
         self.transformer = transformer
         self.form = form
-        self.embedding = form.load(transformer.embedding.dense())
+        self.attention = Attention(form, transformer.attention == "hard")
+        self.embedding = form.load(transformer.embedding.dense().T)
         self.position_embedding = Linear(transformer.position_embedding, form)
         self.layers = [ReadyLayer(layer, form) for layer in transformer.layers]
         self.readout = Linear(transformer.readout, form)
-        self.readout_bias = form.load(transformer.readout_bias)
+        self.readout_bias = form.load(transformer.readout_bias)[:, None]
 
     def embed(self, tokens: Array) -> Array:
-        """(batch, n) symbol codes or (batch, n, propositions) bits to the first residual."""
+        """(words, n) symbol codes or (words, n, propositions) bits to the first residual."""
         t, form = self.transformer, self.form
         batch, n = tokens.shape[:2]
         k = len(t.symbols)
         table = features(t.positions, n, scale(t.attention, n), t.has_eos)
-        x = np.zeros((batch, n + 1 + t.has_eos, t.d_model), form.accumulate)
-        x[:, 0] = self.embedding[k]
+        x = np.zeros((t.d_model, n + 1 + t.has_eos, batch), form.accumulate)
+        x[:, 0] = self.embedding[:, k, None]
         if t.has_eos:
-            x[:, -1] = self.embedding[k + 1]
+            x[:, -1] = self.embedding[:, k + 1, None]
         if t.propositional:
-            x[:, 1 : n + 1] = tokens.astype(form.accumulate) @ self.embedding[:k]
+            bits = tokens.transpose(2, 1, 0).reshape(k, n * batch).astype(form.accumulate)
+            x[:, 1 : n + 1] = (self.embedding[:, :k] @ bits).reshape(-1, n, batch)
         else:
-            x[:, 1 : n + 1] = self.embedding[tokens]
-        x += self.position_embedding(form.load(table))
-        return form.round(x)
+            x[:, 1 : n + 1] = self.embedding.take(tokens.T, axis=1)
+        x += self.position_embedding(form.load(table.T))[:, :, None]
+        return form.round(x).transpose(2, 1, 0)
 
     def step(self, layer: ReadyLayer, x: Array, keep: bool) -> tuple[Array, Maps | None]:
         """One layer: attention and feed-forward, each added to the residual stream."""
         form = self.form
-        batch, rows, _ = x.shape
-        heads = len(layer.masks)
+        batch, rows, d_model = x.shape
+        flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
         maps: list[tuple[Array, Array]] = []
-        if heads:
-            q = form.round(layer.query(x)).reshape(batch, rows, heads, layer.d_k)
-            k = form.round(layer.key(x)).reshape(batch, rows, heads, layer.d_k)
-            v = form.round(layer.value(x)).reshape(batch, rows, heads, layer.d_v)
-            o = np.empty((batch, rows, heads, layer.d_v), form.accumulate)
-            for h in range(heads):
-                head = (q[:, :, h], k[:, :, h], v[:, :, h])
-                o[:, :, h] = self._attend(*head, layer.masks[h], layer.sharpness[h], maps, keep)
-            x = form.round(x + layer.output(o.reshape(batch, rows, -1)))
+        outputs = np.zeros((len(layer.heads), layer.d_v, rows, batch), form.accumulate)
+        for o, head in zip(outputs, layer.heads, strict=True):
+            q, k, v = (
+                form.round(matrix(flat)).reshape(-1, rows, batch)
+                for matrix in (head.query, head.key, head.value)
+            )
+            beta = self._beta(rows, head.sharpness)
+            o[head.values] = self.attention(q, k, v, head.mask, beta)
+            if keep:
+                maps.append(self.attention.maps(q[..., 0], k[..., 0], head.mask, beta))
+        if layer.heads:
+            flat = form.round(flat + layer.output(outputs.reshape(-1, rows * batch)))
         if layer.into_bias.size:
-            hidden = layer.into(x)[..., layer.share] + layer.into_bias
-            hidden = form.round(np.maximum(hidden, 0, out=hidden))
-            x = form.round(x + (layer.out(hidden) + layer.out_bias))
+            flat = self._feed_forward(layer, flat)
+        after = flat.reshape(d_model, rows, batch).transpose(2, 1, 0)
         if not keep:
-            return x, None
+            return after, None
         empty = np.empty((0, rows, rows))
-        return x, Maps(
+        return after, Maps(
             scores=np.stack([s for s, _ in maps]) if maps else empty,
             attention=np.stack([a for _, a in maps]) if maps else empty,
-            outputs=o[0].transpose(1, 0, 2) if heads else np.empty((0, rows, 0)),
+            outputs=outputs[..., 0].transpose(0, 2, 1),
         )
 
+    def _feed_forward(self, layer: ReadyLayer, x: Array) -> Array:
+        """x + W_out relu(W_in x + b) + b_out, a piece of the positions at a time."""
+        form = self.form
+        after = np.empty_like(x)
+        size = max(64, PIECE // len(layer.into_bias))
+        for start in range(0, x.shape[1], size):
+            piece = x[:, start : start + size]
+            hidden = layer.into(piece)[layer.share] + layer.into_bias
+            hidden = form.round(np.maximum(hidden, np.zeros_like(hidden), out=hidden))
+            after[:, start : start + size] = form.round(
+                piece + (layer.out(hidden) + layer.out_bias)
+            )
+        return after
+
     def margins(self, x: Array) -> Array:
-        """(batch, n, outputs): the read-out at the word's own positions."""
+        """(words, n, outputs): the read-out at the word's own positions."""
+        batch, rows, d_model = x.shape
+        flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
+        margins = self.form.round(self.readout(flat) + self.readout_bias)
         end = -1 if self.transformer.has_eos else None
-        return self.form.round(self.readout(x[:, 1:end]) + self.readout_bias)
-
-    def _attend(
-        self,
-        q: Array,
-        k: Array,
-        v: Array,
-        mask: Mask,
-        sharpness: float,
-        maps: list[tuple[Array, Array]],
-        keep: bool,
-    ) -> Array:
-        """Attention of one head, a block of rows at a time."""
-        batch, rows, _ = q.shape
-        out = np.empty((batch, rows, v.shape[-1]), q.dtype)
-        beta = self._beta(rows, sharpness)
-        block = rows if keep else max(1, min(rows, BLOCK // (batch * rows)))
-        kt = np.ascontiguousarray(k.transpose(0, 2, 1))
-        for start in range(0, rows, block):
-            stop = min(start + block, rows)
-            low = start if mask == ">=" else 0
-            high = stop if mask == "<=" else rows
-            scores = q[:, start:stop] @ kt[:, :, low:high]
-            if beta != 1:
-                scores *= beta
-            scores = self.form.round(scores)
-            _hide(scores, mask, stop - start)
-            weights = self._weights(scores)
-            total = weights.sum(axis=-1, keepdims=True)
-            out[:, start:stop] = (weights @ v[:, low:high]) / total
-            if keep:
-                maps.append((scores[0], weights[0] / total[0]))
-        return self.form.round(out)
-
-    def _weights(self, scores: Array) -> Array:
-        """exp(score - maximum), to be divided by their sum; 1 on the argmax set for `hard`."""
-        top = scores.max(axis=-1, keepdims=True)
-        if self.transformer.attention == "hard":
-            return (scores == top).astype(scores.dtype)
-        weights = scores - top
-        with np.errstate(under="ignore"):
-            np.exp(weights, out=weights)
-        return self.form.round(weights)
+        return margins.reshape(-1, rows, batch)[:, 1:end].transpose(2, 1, 0)
 
     def _beta(self, rows: int, sharpness: float) -> float:
         if self.transformer.attention != "temperature":
@@ -198,20 +193,17 @@ class Ready:
         return sharpness * scale("temperature", n)
 
 
-def _hide(scores: Array, mask: Mask, block: int) -> None:
-    """-inf above the diagonal of the last (for >=: below that of the first) square block."""
-    if mask == "none":
-        return
-    square = scores[..., -block:] if mask == "<=" else scores[..., :block]
-    above = np.tri(block, k=-1, dtype=bool)
-    square[..., above.T if mask == "<=" else above] = -np.inf
+def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:
+    """The rows of head h that are not 0."""
+    return np.unique(tensor.where[1][tensor.where[0] == h])
 
 
-def _flat(tensor: Sparse) -> Sparse:
-    """(heads, d, d_model) as (heads·d, d_model)."""
-    heads, d, d_model = tensor.shape
-    h, r, c = tensor.where
-    return Sparse((heads * d, d_model), (h * d + r, c), tensor.values)
+def _rows(tensor: Sparse, h: int, rows: NDArray[np.int64]) -> Sparse:
+    """Some rows of head h, as a matrix."""
+    heads, r, c = tensor.where
+    chosen = (heads == h) & np.isin(r, rows)
+    where = (np.searchsorted(rows, r[chosen]), c[chosen])
+    return Sparse((len(rows), tensor.shape[2]), where, tensor.values[chosen])
 
 
 def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
