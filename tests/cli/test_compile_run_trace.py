@@ -71,7 +71,7 @@ def test_several_outputs_and_the_program(tmp_path: Path) -> None:
         ("compile", "a", "--alphabet", "aa"),
         ("compile", "a", "--attention", "warm"),
         ("compile", "z", "--alphabet", "ab"),
-        ("run", "a S b", "abz"),
+        ("run", "a S b", "abz", "--alphabet", "ab"),
         ("run", "a S b", ""),
         ("run", "a", "a", "--dtype", "int3"),
         ("trace", "a", "a", "--format", "png"),

@@ -9,9 +9,11 @@ import typer
 
 from softhat.cli.inputs import read_alphabet, read_formula, read_words
 from softhat.errors import SofthatError
+from softhat.logic.fragments import symbols_of
 from softhat.logic.words import Word
 from softhat.transformer.compile import compile as compile_formula
 from softhat.transformer.files import load
+from softhat.transformer.model import Model
 from softhat.transformer.weights import Attention
 
 ModelArgument = Annotated[
@@ -46,18 +48,35 @@ def read_model(
     formula = read_formula(argument, known, props)
     if not props:
         return compile_formula(formula, alphabet=known, attention=attention)
-    from softhat.logic.fragments import symbols_of
-
     names = known if known is not None else sorted(symbols_of(formula))
     return compile_formula(formula, propositions=names, attention=attention)
 
 
-def read_model_words(
-    model: Any, arguments: list[str], symbols: bool = False, props: bool = False
-) -> list[Word]:
-    """Words as the model reads them: sets, tokens if a symbol is long, else characters."""
-    transformer = getattr(model, "transformer", None)
-    if transformer is not None:
-        props = props or transformer.propositional
-        symbols = symbols or (not props and any(len(s) > 1 for s in transformer.symbols))
-    return read_words(arguments, symbols and not props, props)
+def read_model_and_words(
+    argument: str,
+    arguments: list[str],
+    alphabet: str | None,
+    attention: Attention,
+    symbols: bool,
+    props: bool,
+) -> tuple[Any, list[Word]]:
+    """A model and the words to run it on.
+
+    The words of a folder's model are read as it needs them: sets, tokens if a symbol is long,
+    else characters. A formula without an alphabet gets its own symbols and the words'.
+    """
+    if argument == "-" and "-" in arguments:
+        raise SofthatError("standard input holds the formula or the words, not both: use @file")
+    if Path(argument).is_dir():
+        model = read_model(argument, alphabet)
+        if isinstance(model, Model):
+            known = model.transformer
+            props = known.propositional
+            symbols = not props and (symbols or any(len(s) > 1 for s in known.symbols))
+        return model, read_words(arguments, symbols, props)
+    words = read_words(arguments, symbols, props)
+    if alphabet is not None or props:
+        return read_model(argument, alphabet, attention, symbols, props), words
+    formula = read_formula(argument)
+    found = {str(symbol) for word in words for symbol in word} | set(symbols_of(formula))
+    return compile_formula(formula, alphabet=sorted(found), attention=attention), words

@@ -22,11 +22,9 @@ from softhat.cli.models import (
     DtypeOption,
     ModelArgument,
     OutputNameOption,
-    read_model,
-    read_model_words,
+    read_model_and_words,
 )
 from softhat.cli.output import print_json, print_table
-from softhat.errors import SofthatError
 
 _MOST_POSITIONS = 60
 
@@ -53,10 +51,7 @@ def command(
 
     Example: softhat run '!c S a' abca --alphabet abc
     """
-    if model == "-" and "-" in words:
-        raise SofthatError("standard input holds the formula or the words, not both: use @file")
-    ready = read_model(model, alphabet, attention, symbols, props)
-    read = read_model_words(ready, words, symbols, props)
+    ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         margins = ready.margins_many(read, dtype, output, runtime, strict)

@@ -15,8 +15,7 @@ from softhat.cli.models import (
     AttentionOption,
     DtypeOption,
     ModelArgument,
-    read_model,
-    read_model_words,
+    read_model_and_words,
 )
 from softhat.errors import SofthatError
 from softhat.transformer.trace import Trace
@@ -42,8 +41,7 @@ def command(
 
     Example: softhat trace '!c S a' abca --alphabet abc -o trace.png
     """
-    ready = read_model(model, alphabet, attention, symbols, props)
-    words = read_model_words(ready, [word], symbols, props)
+    ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
     if len(words) != 1:
         raise SofthatError(f"trace takes one word, not {len(words)}")
     chosen = "json" if as_json else form or _by_name(file)
