@@ -91,8 +91,8 @@ def test_short_forms(formula: Formula, limit: int) -> None:
 
 def test_short_forms_of_giants_are_cheap() -> None:
     chain: Formula = Symbol("a")
-    for _ in range(20_000):
-        chain = And(chain, Not(chain))  # printed in full it would have 2^20000 operators
+    for _ in range(5_000):
+        chain = And(chain, Not(chain))  # printed in full it would have 2^5000 operators
     assert len(to_short(chain, 60)) <= 60
     assert "…" in repr(chain)
     with pytest.raises(SofthatError, match="shares subformulas"):
