@@ -26,6 +26,7 @@ SUMMARIES = {
     "verify": "Try to break a model: all short words, random and hostile ones.",
     "analyze": "What kind of AHAT: rows, gaps, critical β; or the heads of a Hugging Face model.",
     "simulate": "An AHAT to a softmax transformer with temperatures and a certificate.",
+    "export": "A model as stock GPT-2, Hugging Face, PyTorch or ONNX files.",
     "demo": "The main job on an example: compile, run, certify.",
 }
 

@@ -1,0 +1,94 @@
+"""`softhat export`: a model in the formats of other tools."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.models import AttentionOption, ModelArgument, OutputNameOption, read_model
+from softhat.cli.output import print_facts, print_json
+from softhat.errors import SofthatError
+from softhat.transformer.model import Model
+
+Target = Literal["gpt2", "torch", "huggingface", "onnx"]
+
+
+def command(
+    model: ModelArgument,
+    to: Annotated[Target, typer.Option("--to", help="The format.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
+    context: Annotated[
+        int, typer.Option("--context", help="gpt2: positions, <bos> included.")
+    ] = 1024,
+    activation: Annotated[
+        Literal["relu", "gelu_new"], typer.Option("--activation", help="gpt2: of its gates.")
+    ] = "relu",
+    kernel: Annotated[
+        Literal["sdpa", "eager"],
+        typer.Option("--kernel", help="gpt2: the attention that the certificate is for."),
+    ] = "sdpa",
+    head: Annotated[
+        Literal["token-classification", "lm"],
+        typer.Option("--head", help="gpt2: lm needs an output for each symbol, 'may come next'."),
+    ] = "token-classification",
+    margin: Annotated[
+        float, typer.Option("--margin", help="gpt2: how far apart logits are.")
+    ] = 20.0,
+    output: OutputNameOption = None,
+    alphabet: AlphabetOption = None,
+    attention: AttentionOption = "unbounded",
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a model for other tools: a stock GPT-2, Hugging Face, PyTorch or ONNX.
+
+    Example: softhat export '!c S a' --alphabet abc --to gpt2 --context 1024 -o out
+    """
+    read = read_model(model, alphabet, attention, symbols, props)
+    if not isinstance(read, Model):
+        raise SofthatError("only models that were compiled from formulas can be exported")
+    chosen = {} if output is None else {"output": output}
+    match to:
+        case "gpt2":
+            function = _function("gpt2", "to_gpt2")
+            function(read, out, context, activation, kernel, head, output, margin)
+        case "torch":
+            _function("torch", "to_torch_file")(read, out)
+        case "huggingface":
+            _function("huggingface", "to_huggingface")(read, out, **chosen)
+        case "onnx":
+            _function("onnx", "to_onnx")(read, out)
+    certified = _certified(out)
+    if as_json:
+        print_json({"format": to, "written": str(out), "max_length": certified})
+        return
+    facts = [("format", to), ("written to", str(out))]
+    facts += [(f"certified, {name}", f"{most:,}") for name, most in (certified or {}).items()]
+    print_facts(facts)
+
+
+def _function(module: str, name: str) -> Callable[..., Any]:
+    """An export is imported when it is asked for: each needs other packages."""
+    try:
+        function: Callable[..., Any] = getattr(
+            importlib.import_module(f"softhat.export.{module}"), name
+        )
+    except AttributeError:
+        raise SofthatError(f"this softhat cannot write {module} files") from None
+    return function
+
+
+def _certified(out: Path) -> dict[str, int] | None:
+    """The lengths that the written certificate states, if there is one in the folder."""
+    path = out / "certificate.json"
+    if not path.is_file():
+        return None
+    stated = json.loads(path.read_text()).get("max_length")
+    return stated if isinstance(stated, dict) else None

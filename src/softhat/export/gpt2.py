@@ -1,0 +1,292 @@
+"""A stock GPT-2 that computes a formula: a checkpoint for unmodified Hugging Face transformers.
+
+The way: formula → attention program → layout → tensors → folder. Nothing in the folder needs
+softhat: `GPT2ForTokenClassification.from_pretrained`, `pipeline("token-classification")` and, for
+language models, `GPT2LMHeadModel.generate` run it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.export.gpt2_certificate import certify
+from softhat.export.gpt2_labels import label
+from softhat.export.gpt2_layout import ONE, Layout, lay_out
+from softhat.export.gpt2_lm import lm_formulas, lm_readout
+from softhat.export.gpt2_weights import Trunk, read_row, trunk
+from softhat.export.tokenizer import as_json, tokenizer_files, vocabulary
+from softhat.logic import nodes
+from softhat.logic.fragments import describe
+from softhat.logic.walk import distinct
+from softhat.program.build import build
+from softhat.program.signals import Literal as ProgramLiteral
+from softhat.transformer.allocate import Register
+from softhat.transformer.files import write_folder
+from softhat.transformer.model import Model
+from softhat.transformer.weights import BOS, EOS
+
+Activation = Literal["relu", "gelu_new"]
+Kernel = Literal["sdpa", "eager"]
+HeadName = Literal["token-classification", "lm"]
+LABELS = ("false", "true")
+
+
+def to_gpt2(
+    model: Model,
+    folder: str | Path,
+    context: int = 1024,
+    activation: Activation = "relu",
+    kernel: Kernel = "sdpa",
+    head: HeadName = "token-classification",
+    output: str | None = None,
+    margin: float = 20.0,
+) -> None:
+    """Write a stock GPT-2 checkpoint that computes the model's formulas to `folder`.
+
+    `context` counts `<bos>`: words of up to context - 1 symbols. `head="token-classification"`
+    labels every symbol true or false by one output; `head="lm"` takes a model with an output for
+    each symbol, "may come next" (and optionally `<eos>`, "the word may end"), and makes a language
+    model whose allowed and forbidden next tokens have logits at least `margin` apart. `kernel` is
+    the attention that the certificate is for. Formulas must look only to the past.
+    """
+    _check(context, activation, kernel, head, margin)
+    if not isinstance(model, Model):
+        raise SofthatError(f"expected a model that softhat.compile made, got {model!r}")
+    t = model.transformer
+    if head == "lm":
+        formulas = lm_formulas(model, output)
+    else:
+        name = _chosen(model, output)
+        formulas = {name: model.formulas[name]}
+    for name, formula in formulas.items():
+        _check_decoder(name, formula)
+    layout = lay_out(build(formulas, t.symbols, t.propositional), context)
+    tokens = vocabulary(t.symbols, t.propositional)
+    weights = trunk(layout, _token_sets(t.symbols, t.propositional), activation)
+    tensors = _tensors(weights)
+    if head == "lm":
+        tensors["lm_head.weight"] = lm_readout(layout, formulas, tokens, margin)
+    else:
+        tensors |= _classifier(layout, margin)
+    kept = margin if head == "lm" else None
+    shown = {name: model.formulas[name] for name in formulas if name in model.formulas}
+    write_folder(
+        Path(folder),
+        {
+            "config.json": as_json(_config(weights, tokens, kernel, head)),
+            "model.safetensors": _safetensors(tensors),
+            **tokenizer_files(tokens, context),
+            **({"generation_config.json": as_json(_generation(tokens))} if head == "lm" else {}),
+            "labels.json": as_json(label(weights, tensors).to_json()),
+            "certificate.json": as_json(certify(weights, tensors, kernel, kept).to_json()),
+            "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
+            "README.md": _readme(shown, layout, head).encode(),
+        },
+    )
+
+
+def _check(context: int, activation: str, kernel: str, head: str, margin: float) -> None:
+    choices = (
+        ("activation", activation, Activation),
+        ("kernel", kernel, Kernel),
+        ("head", head, HeadName),
+    )
+    for what, value, allowed in choices:
+        if value not in get_args(allowed):
+            names = ", ".join(get_args(allowed))
+            raise SofthatError(f"unknown {what} {value!r}: choose one of {names}")
+    if not isinstance(context, int) or isinstance(context, bool) or context < 2:
+        raise SofthatError(
+            f"context is {context!r}, but it counts <bos>: give a whole number of at least 2, one "
+            "more than the longest word"
+        )
+    if context > MOST_CONTEXT:
+        raise SofthatError(
+            f"context is {context:,}, but an export has at most {MOST_CONTEXT:,} learned positions"
+        )
+    if not 0 < margin <= 1e4:
+        raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
+
+
+MOST_CONTEXT = 1 << 17
+
+
+def _chosen(model: Model, output: str | None) -> str:
+    names = list(model.formulas)
+    if output is None and len(names) == 1:
+        return names[0]
+    if output not in names:
+        asked = "this model has several outputs" if output is None else f"no output {output!r}"
+        raise SofthatError(f"{asked}: choose output= one of {', '.join(names)}")
+    return output
+
+
+_FUTURE = {
+    nodes.Tomorrow: "X",
+    nodes.WeakTomorrow: "N",
+    nodes.Eventually: "F",
+    nodes.Always: "G",
+    nodes.Until: "U",
+    nodes.Release: "R",
+    nodes.WeakUntil: "W",
+    nodes.StrongRelease: "M",
+    nodes.CountFuture: "#>",
+    nodes.Last: "last",
+    nodes.Length: "n",
+    nodes.CountAll: "#*",
+}
+
+
+def _check_decoder(name: str, formula: nodes.Formula) -> None:
+    """GPT-2 sees only the past; say which operator does not."""
+    if describe(formula).is_decoder:
+        return
+    kinds = {type(node) for node, _ in distinct(formula)[0]}
+    found = ", ".join(spelled for kind, spelled in _FUTURE.items() if kind in kinds)
+    raise SofthatError(
+        f"GPT-2 is a decoder and sees only the past, but the formula of {name!r} uses {found}: "
+        "rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
+    )
+
+
+def _token_sets(symbols: tuple[str, ...], propositional: bool) -> tuple[frozenset[str], ...]:
+    """Which symbols (or propositions) hold at each ordinary token."""
+    if not propositional:
+        return tuple(frozenset([symbol]) for symbol in symbols)
+    return tuple(
+        frozenset(name for at, name in enumerate(symbols) if code >> at & 1)
+        for code in range(1 << len(symbols))
+    )
+
+
+def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
+    d = weights.layout.d_model
+    zeros = np.zeros(d, dtype=np.float32)
+    scale = np.full(d, weights.layout.variance**0.5, dtype=np.float32)
+    tensors = {"transformer.wte.weight": weights.wte, "transformer.wpe.weight": weights.wpe}
+
+    def norm(name: str) -> None:
+        tensors[f"transformer.{name}.weight"] = scale
+        tensors[f"transformer.{name}.bias"] = zeros
+
+    for at, block in enumerate(weights.blocks):
+        norm(f"h.{at}.ln_1")
+        norm(f"h.{at}.ln_2")
+        parts = {
+            "attn.c_attn": (block.c_attn, block.c_attn_bias),
+            "attn.c_proj": (block.attn_proj, zeros),
+            "mlp.c_fc": (block.c_fc, block.c_fc_bias),
+            "mlp.c_proj": (block.mlp_proj, zeros),
+        }
+        for name, (matrix, bias) in parts.items():
+            tensors[f"transformer.h.{at}.{name}.weight"] = matrix
+            tensors[f"transformer.h.{at}.{name}.bias"] = bias
+    norm("ln_f")
+    return tensors
+
+
+def _classifier(layout: Layout, margin: float) -> dict[str, NDArray[np.float32]]:
+    """Logits ±margin/2 for `true`, and their negatives for `false`."""
+    ((_, literal),) = layout.program.outputs
+    row = read_row(layout, output_weights(literal)) * (margin / 2)
+    return {
+        "classifier.weight": np.stack([-row, row]).astype(np.float32),
+        "classifier.bias": np.zeros(2, dtype=np.float32),
+    }
+
+
+def output_weights(literal: ProgramLiteral) -> dict[Any, float]:
+    """An output as ±1, from its stored bit or a constant."""
+    sign = 1.0 if literal.positive else -1.0
+    return {ONE if literal.signal < 0 else Register(literal.signal, False): sign}
+
+
+def _safetensors(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
+    from safetensors.numpy import save
+
+    ordered = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
+    return bytes(save(ordered, metadata={"format": "pt"}))
+
+
+def _config(
+    weights: Trunk, tokens: tuple[str, ...], kernel: Kernel, head: HeadName
+) -> dict[str, Any]:
+    layout = weights.layout
+    classify = head == "token-classification"
+    architecture = "GPT2ForTokenClassification" if classify else "GPT2LMHeadModel"
+    labels: dict[str, Any] = {}
+    if classify:
+        labels = {
+            "id2label": {str(at): name for at, name in enumerate(LABELS)},
+            "label2id": {name: at for at, name in enumerate(LABELS)},
+            "classifier_dropout": 0.0,
+        }
+    return {
+        "architectures": [architecture],
+        "model_type": "gpt2",
+        "vocab_size": len(tokens),
+        "n_positions": layout.context,
+        "n_embd": layout.d_model,
+        "n_layer": layout.blocks,
+        "n_head": layout.n_head,
+        "n_inner": weights.d_ff,
+        "activation_function": weights.activation,
+        "layer_norm_epsilon": 1e-12,
+        "attn_implementation": kernel,
+        "attn_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "resid_pdrop": 0.0,
+        "scale_attn_weights": True,
+        "tie_word_embeddings": False,
+        "use_cache": True,
+        "bos_token_id": tokens.index(BOS),
+        "eos_token_id": tokens.index(EOS),
+        "pad_token_id": tokens.index(EOS),
+        **labels,
+        "torch_dtype": "float32",
+    }
+
+
+def _generation(tokens: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "bos_token_id": tokens.index(BOS),
+        "eos_token_id": tokens.index(EOS),
+        "pad_token_id": tokens.index(EOS),
+        "do_sample": True,
+        "top_k": 0,
+    }
+
+
+def _readme(formulas: Mapping[str, nodes.Formula], layout: Layout, head: HeadName) -> str:
+    lines = "\n".join(f"    {name}: {formula}" for name, formula in formulas.items())
+    if head == "lm":
+        use = (
+            "from transformers import AutoTokenizer, GPT2LMHeadModel\n\n"
+            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
+            "model = GPT2LMHeadModel.from_pretrained(folder)\n"
+            'start = tokenizer("", return_tensors="pt")\n'
+            "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
+        )
+        says = "After each symbol, every output says whether that token may come next."
+    else:
+        use = (
+            "from transformers import pipeline\n\n"
+            'print(pipeline("token-classification", folder)('
+            f'"{" ".join(layout.program.symbols[:3])}"))\n'
+        )
+        says = "It labels each symbol of a word with the truth of the formula there."
+    return (
+        "# A formula as a stock GPT-2\n\n"
+        "This checkpoint of the unmodified GPT-2 architecture was compiled by softhat from\n\n"
+        f"{lines}\n\n{says} Words have at most {layout.context - 1:,} symbols, separated by "
+        "spaces; the tokenizer adds `<bos>`.\n\n"
+        f"```python\n{use}```\n\n"
+        "`labels.json` says what each head, neuron and coordinate computes, `certificate.json` for "
+        "which number formats and attention kernel the answers are proved right.\n"
+    )
