@@ -239,7 +239,8 @@ class Job:
                 return -self.signed(words)[0].min(axis=(1, 2))
             return np.asarray(leaks[:, head])
 
-        steps = min(24, max(2, self._fitting(item.n) // SEARCH_WIDTH))
+        # Measuring takes three more runs, two of them in float64.
+        steps = min(24, max(3, self._fitting(item.n) // (4 * SEARCH_WIDTH)))
         start = self.table[shape(rng, item.n)]
         for words in climb(start, self.table, objective, rng, steps, SEARCH_WIDTH):
             yield words, words[:0]

@@ -33,7 +33,7 @@ class State:
     """Items 0 … contiguous - 1 are done."""
     mismatch: int | None = None
     """The first item known to have found one."""
-    written: float = field(default_factory=time.monotonic)
+    written: float = -EVERY
 
     @staticmethod
     def open(path: str | Path | None, fingerprint: str) -> State:

@@ -84,6 +84,7 @@ class HeadReport:
     exact_leak: float
     """The same in float64: what softmax leaks without rounding."""
     certified_leak: float | None
+    """Of softmax in the reals: `exact_leak` exceeds it by the rounding of float64 at most."""
     margin: float | None
     """Smallest distance from 1/2 on the right side; None for an average, which has no side."""
     certified_margin: float | None
@@ -112,7 +113,7 @@ class Verification:
     heads: tuple[HeadReport, ...]
     dtype: str
     runtime: str
-    certified_length: int | None
+    certified_length: int
     seconds: float
     """Time spent on items, over all processes."""
     elapsed: float
@@ -168,7 +169,7 @@ def verify(
     certified = certified_length(model, dtype)
     longest = max_length
     if certified and not beyond:
-        longest = min(max_length, max(certified, 1))
+        longest = min(max_length, certified)
     settings = Settings(
         exhaustive, random, adversarial, longest, max_words, format_of(dtype).name, runtime, seed
     )
@@ -183,12 +184,9 @@ def verify(
     return _result(job, items, state, complete, certified, elapsed)
 
 
-def certified_length(model: Model, dtype: str) -> int | None:
-    """The length to which the certificate promises right answers in a number format."""
-    try:
-        return int(model.certificate.max_length[format_of(dtype).name])
-    except ImportError:
-        return None
+def certified_length(model: Model, dtype: str) -> int:
+    """The length to which the certificate promises right answers in a number format, or 0."""
+    return int(model.certificate.max_length[format_of(dtype).name])
 
 
 def _check(settings: Settings) -> None:
@@ -254,7 +252,7 @@ def _result(
     items: list[Item],
     state: State,
     complete: bool,
-    certified: int | None,
+    certified: int,
     elapsed: float,
 ) -> Verification:
     model, settings = job.model, job.settings
@@ -307,22 +305,22 @@ def _reached(items: list[Item], counted: dict[int, Any]) -> int:
 
 
 def _counterexample(
-    job: Job, items: list[Item], counted: dict[int, Any], certified: int | None
+    job: Job, items: list[Item], counted: dict[int, Any], certified: int
 ) -> Counterexample | None:
     first = min((k for k, found in counted.items() if found["mismatch"]), default=None)
     if first is None:
         return None
-    shortest = items[first].kind == "exhaustive"
-    mismatch = counted[first]["mismatch"]
-    tokens, mismatch = shrunk(job, mismatch, shorter=not shortest)
+    tried = all(k in counted for k in range(first))  # not so if the run was interrupted
+    shortest = tried and items[first].kind == "exhaustive"
+    tokens, mismatch = shrunk(job, counted[first]["mismatch"], shorter=not shortest)
     place = locate(job, tokens, mismatch["output"], mismatch["position"])
     return Counterexample(
         word=decode(job.model, tokens),
         position=mismatch["position"],
         output=mismatch["output"],
         expected=mismatch["expected"],
-        shortest=shortest or len(tokens) == job.exhaustive_length + 1,
-        certified=certified is not None and len(tokens) <= certified,
+        shortest=shortest or (tried and len(tokens) == job.exhaustive_length + 1),
+        certified=len(tokens) <= certified,
         place=place,
     )
 
@@ -352,7 +350,11 @@ def _heads(model: Model, leak: list[float], exact: list[float]) -> tuple[HeadRep
 
 
 def _certified_leaks(model: Model) -> dict[tuple[int, int], float]:
-    return {}
+    """The bound of each head in real arithmetic; none if nothing is proved."""
+    certificate = model.certificate
+    if certificate.void:
+        return {}
+    return {(head.layer, head.head): head.leak for head in certificate.heads}
 
 
 def _plain(item: Any) -> Any:
