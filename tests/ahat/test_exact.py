@@ -1,0 +1,102 @@
+"""Exact evaluation against the definition, with Fractions and nested loops."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from softhat import SofthatError
+from softhat.ahat import Builder
+from softhat.ahat.exact import run
+from softhat.ahat.words import all_words
+from tests.ahat.definition import evaluate
+from tests.ahat.models import random_model, random_program
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_two_evaluators_agree_on_random_models(block: int) -> None:
+    rng = random.Random(1000 + block)
+    for k in range(26):
+        model = random_model(rng) if k % 2 else random_program(rng, rng.randint(1, 3))
+        n = rng.randint(1, 4)
+        word = "".join(rng.choice(model.alphabet) for _ in range(n))
+        defined = evaluate(model, word)
+        assert model.values(word) == defined.values
+        trace = run(model, model.codes([word]))
+        for (l, h), rows in defined.rows.items():
+            head = trace.layers[l].heads[h]
+            for i, scores in enumerate(rows):
+                winners = {j for j in scores if scores[j] == max(scores.values())}
+                assert set(np.flatnonzero(head.best[0, i])) == winners
+                for j, score in scores.items():
+                    assert Fraction(int(head.scores.num[0, i, j]), head.scores.den) == score
+
+
+def test_batches_give_what_single_words_give() -> None:
+    rng = random.Random(7)
+    for _ in range(10):
+        model = random_model(rng, alphabet="abc")
+        for n in (1, 3):
+            codes = np.concatenate(list(all_words(3, n, chunk=5)))
+            values = run(model, codes).values()
+            for word, row in zip(itertools.product("abc", repeat=n), values, strict=True):
+                assert evaluate(model, word).values == row
+
+
+def test_integers_beyond_64_bits() -> None:
+    b = Builder("ab")
+    x = b.token("a") * Fraction(10**9 + 7, 10**9 + 9)
+    for k in range(4):  # averages of averages: denominators grow by lcm(1..n) a layer
+        x = b.head("<=", value={f"x{k}": x})[f"x{k}"]
+    b.output(x)
+    model = b.build()
+    word = "ab" * 12 + "a"
+    trace = run(model, model.codes([word]))
+    assert trace.residual.num.dtype == object
+    assert model.values(word) == evaluate(model, word).values
+
+
+@pytest.mark.parametrize(("mask", "empty"), [("<", 0), (">", 2)])
+def test_a_row_without_keys_gives_zero(mask: str, empty: int) -> None:
+    b = Builder("ab")
+    seen = b.head(mask, value={"seen": b.token("a") + 1}, score=[(1, b.position("i"))])["seen"]
+    b.output(seen)
+    values = b.build().values("aba")
+    assert values[empty] == 0
+    assert all(v > 0 for k, v in enumerate(values) if k != empty)
+
+
+def test_words_are_checked() -> None:
+    b = Builder(["open", "close"])
+    b.output(b.token("open"))
+    model = b.build()
+    assert model.values("open close open") == [1, 0, 1]
+    assert model.values(["open", "close"]) == [1, 0]
+    assert model.accepts(["close", "open"])
+    with pytest.raises(SofthatError, match=r"'clse' at position 2 is not in the alphabet"):
+        model.values(["open", "clse"])
+    with pytest.raises(SofthatError, match="empty word"):
+        model.values([])
+
+
+def test_a_table_too_short_for_the_word() -> None:
+    b = Builder("a")
+    b.output(b.table([1, 2, 3]))
+    model = b.build()
+    assert model.values("aaa") == [1, 2, 3]
+    with pytest.raises(SofthatError, match="the position table has 3 entries.*length 4"):
+        model.values("aaaa")
+
+
+def test_hard_run_in_floats_has_the_exact_values() -> None:
+    b = Builder("ab")
+    average = b.head("<=", value={"average": b.token("a")})["average"]
+    b.output(average - Fraction(1, 2))
+    model = b.build()
+    trace = model.run("aab")
+    assert np.allclose(trace.margins["value"], [float(v) for v in model.values("aab")], atol=1e-15)
+    assert np.allclose(trace.attention[0][0][2], [1 / 3] * 3)
