@@ -23,8 +23,9 @@ from softhat.transformer.weights import Mask
 
 Array = NDArray[Any]
 
-MANY = 24
-"""Words from which computing across them is the faster way (measured)."""
+FEW, MANY, LONG = 4, 32, 600
+"""Computing across words is the faster way from MANY words on (fewer if they are short, but
+at least FEW) and up to LONG rows (measured)."""
 CACHE = 1 << 16
 """Scores computed at a time across words: a few such arrays fit a core's cache."""
 BLOCK = 1 << 18
@@ -48,10 +49,11 @@ class Attention:
             return np.zeros_like(v)
         if len(q) == 0:
             return self.form.round(_means(v, mask))
-        if v.shape[2] >= MANY:
+        _, rows, words = v.shape
+        if words >= min(MANY, max(FEW, rows // 2)) and rows <= LONG:
             return self.form.round(self._across(q, k, v, mask, beta))
         out = np.empty(v.shape, v.dtype)
-        for word in range(v.shape[2]):
+        for word in range(words):
             out[:, :, word] = self._within(q[..., word], k[..., word], v[..., word], mask, beta)
         return self.form.round(out)
 

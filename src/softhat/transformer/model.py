@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from softhat.certificate.certificate import Certificate
 
 Runtime = Literal["auto", "dense", "linear"]
-BATCH = 1 << 22
-"""Scores of one head that a batch of words may need at a time."""
-CROSSOVER = 600
+BATCH = 1 << 18
+"""Positions that a batch of words may have."""
+CROSSOVER = 256
 """From this length on the linear runtime is the faster one (measured)."""
 
 
@@ -80,7 +80,7 @@ class Model:
 
     def truth_many(
         self,
-        words: Iterable[Word],
+        words: Iterable[Word | NDArray[Any]],
         dtype: str = "float32",
         output: str | None = None,
         runtime: Runtime = "auto",
@@ -123,7 +123,7 @@ class Model:
 
     def margins_many(
         self,
-        words: Iterable[Word],
+        words: Iterable[Word | NDArray[Any]],
         dtype: str = "float32",
         output: str | None = None,
         runtime: Runtime = "auto",
@@ -143,7 +143,7 @@ class Model:
                 for at in places:
                     results[at] = self.linear(dtype).margins(encoded[at])[:, column]
                 continue
-            step = max(1, BATCH // (n + 2) ** 2)
+            step = max(1, BATCH // (n + 2))
             for start in range(0, len(places), step):
                 chunk = places[start : start + step]
                 batch = np.stack([encoded[at] for at in chunk])
@@ -162,11 +162,17 @@ class Model:
     def runtime_for(
         self, n: int, runtime: Runtime = "auto", dtype: str = "float32"
     ) -> Literal["dense", "linear"]:
-        """The runtime that `truth` and `margins` use for a word of length n."""
+        """The runtime that `truth` and `margins` use for a word of length n.
+
+        `auto` takes the linear one for long words, if the weights allow it. In float16 and
+        bfloat16 it stays dense: those are asked for to see what hardware would do, and the
+        linear runtime rounds less.
+        """
         if runtime not in get_args(Runtime):
             choices = ", ".join(get_args(Runtime))
             raise SofthatError(f"unknown runtime {runtime!r}: choose one of {choices}")
-        if runtime == "dense" or (runtime == "auto" and n < CROSSOVER):
+        wide = format_of(dtype).name in ("float32", "float64")
+        if runtime == "dense" or (runtime == "auto" and (n < CROSSOVER or not wide)):
             return "dense"
         try:
             self.linear(dtype)
@@ -215,10 +221,18 @@ class Model:
             self._ready[form.name] = Ready(self.transformer, form)
         return self._ready[form.name]
 
-    def encode(self, word: Word) -> NDArray[Any]:
-        """Symbol codes (n,), or proposition bits (n, propositions)."""
-        read = encode_sets if self.transformer.propositional else encode
-        return read(word, self.transformer.symbols)
+    def encode(self, word: Word | NDArray[Any]) -> NDArray[Any]:
+        """Symbol codes (n,), or proposition bits (n, propositions); arrays are encoded already."""
+        names = self.transformer.symbols
+        if not self.transformer.propositional:
+            return encode(word, names)
+        if not isinstance(word, np.ndarray):
+            return encode_sets(word, names)
+        if word.ndim != 2 or word.shape[1] != len(names) or not len(word):
+            raise SofthatError(
+                f"an encoded word has a row of {len(names)} bits a position, not {word.shape}"
+            )
+        return word.astype(np.bool_, copy=False)
 
     def save(self, folder: str | Path) -> None:
         """Write a model folder: config.json, model.safetensors, formula.txt, certificate.json."""

@@ -1,0 +1,220 @@
+"""Big input: words of any length from a file or standard input, in constant memory.
+
+A line is a word, as everywhere on the command line; a line may be longer than memory. Lines
+that end in the block they start in are run together as a batch; a longer one is streamed. A
+model that looks to the right needs its words whole, so there memory grows with the longest line.
+Bad input stops with the byte offset; every answer yielded before is valid.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.cli.text_blocks import Piece, read_pieces
+from softhat.errors import CertificateWarning, SofthatError
+from softhat.transformer.model import Model
+from softhat.transformer.stream import Stream
+
+BLOCK = 1 << 20
+"""Bytes read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers at the next tokens of a line, and whether the line ends with them."""
+
+    truth: NDArray[np.bool_]
+    last: bool
+
+
+def stream_file(
+    model: Model,
+    source: str,
+    dtype: str = "float32",
+    output: str | None = None,
+    strict: bool = False,
+    tokens: bool = False,
+    progress: bool = True,
+) -> Iterator[Answers]:
+    """The model's answers on every line of a file (`-`: standard input), in order.
+
+    With `tokens`, or if some symbol has several characters, symbols are separated by white
+    space. Progress and, at the end, the throughput go to standard error.
+    """
+    name = "standard input" if source == "-" else source
+    name_of_output = model.output_name(output)
+    with _open(source) as file, _Progress(file, progress) as shown:
+        runner = _Runner(model, dtype, name_of_output, strict)
+        pieces = read_pieces(file, name, model.transformer, tokens, BLOCK)
+        try:
+            for batch, done in pieces:
+                yield from runner.run(batch)
+                shown.update(done, runner.tokens)
+        except KeyboardInterrupt:
+            shown.close()
+            print(
+                f"interrupted after {runner.tokens:,} tokens (byte {shown.bytes:,} of {name}); "
+                "what was written so far is valid",
+                file=sys.stderr,
+            )
+            raise
+        shown.finish(runner.tokens, runner.how())
+
+
+def write_stream(answers: Iterator[Answers], file: IO[str]) -> None:
+    """A line of `1` and `.` for each word, written as the answers come."""
+    symbols = np.frombuffer(b".1", np.uint8)
+    for answer in answers:
+        file.write(symbols[answer.truth.view(np.uint8)].tobytes().decode("ascii"))
+        if answer.last:
+            file.write("\n")
+
+
+class _Runner:
+    """Runs the pieces of one block: whole lines as a batch, parts of lines as a stream."""
+
+    def __init__(self, model: Model, dtype: str, output: str, strict: bool) -> None:
+        self.model, self.dtype, self.output, self.strict = model, dtype, output, strict
+        self.tokens = 0
+        self.stream: Stream | None = None
+        self.parts: list[NDArray[Any]] = []
+        self.line = 0
+        try:
+            self.streamable = model.linear(dtype).streamable
+        except SofthatError:
+            self.streamable = False
+        self.used: set[str] = set()
+        self.warned: set[str] = set()
+
+    def run(self, pieces: list[Piece]) -> Iterator[Answers]:
+        whole: list[NDArray[Any]] = []
+        for piece in pieces:
+            if piece.first and piece.last:
+                whole.append(piece.tokens)
+                continue
+            yield from self._flush(whole)
+            yield from self._part(piece)
+        yield from self._flush(whole)
+
+    def _flush(self, whole: list[NDArray[Any]]) -> Iterator[Answers]:
+        """Whole lines, as one batch."""
+        if whole:
+            for truth in self._truths(whole):
+                yield Answers(truth, True)
+            whole.clear()
+
+    def _part(self, piece: Piece) -> Iterator[Answers]:
+        """A part of a line that does not fit one block."""
+        if not self.streamable:
+            self.parts.append(piece.tokens)
+            if piece.last:
+                line = np.concatenate(self.parts)
+                self.parts.clear()
+                yield Answers(self._truths([line])[0], True)
+            return
+        if piece.first or self.stream is None:
+            self.stream = self.model.stream(self.dtype, self.output, self.strict)
+            self.used.add("linear")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CertificateWarning)
+            truth = self.stream.push(piece.tokens)
+        self._warn(caught)
+        self.tokens += len(truth)
+        yield Answers(truth, piece.last)
+
+    def _truths(self, words: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
+        self.used |= {self.model.runtime_for(len(word), "auto", self.dtype) for word in words}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CertificateWarning)
+            found = self.model.truth_many(words, self.dtype, self.output, "auto", self.strict)
+        self._warn(caught)
+        self.tokens += sum(map(len, words))
+        return found
+
+    def _warn(self, caught: list[warnings.WarningMessage]) -> None:
+        for text in dict.fromkeys(str(warning.message) for warning in caught):
+            if text not in self.warned:
+                print(f"warning: {text}", file=sys.stderr)
+            self.warned.add(text)
+
+    def how(self) -> str:
+        return f"{' and '.join(sorted(self.used)) or 'no'} runtime, {self.dtype}"
+
+
+class _Progress:
+    """A bar on a terminal, and one line with the throughput at the end."""
+
+    def __init__(self, file: IO[bytes], wanted: bool) -> None:
+        self.bytes = 0
+        self.began = perf_counter()
+        self.wanted = wanted
+        self.bar: Any = None
+        if wanted and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self.bar = Progress(
+                BarColumn(),
+                TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self.task = self.bar.add_task("", total=_size(file), rate="")
+
+    def __enter__(self) -> _Progress:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def update(self, done: int, tokens: int) -> None:
+        self.bytes = done
+        if self.bar is not None:
+            rate = tokens / max(1e-9, perf_counter() - self.began)
+            self.bar.update(self.task, completed=done, rate=f"{_short(rate)} tokens/s")
+
+    def finish(self, tokens: int, how: str) -> None:
+        self.close()
+        if self.wanted:
+            seconds = perf_counter() - self.began
+            rate = _short(tokens / max(1e-9, seconds))
+            print(f"{tokens:,} tokens in {seconds:.2f} s, {rate} a second ({how})", file=sys.stderr)
+
+
+def _open(source: str) -> IO[bytes]:
+    if source == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(source).open("rb")
+    except OSError as error:
+        raise SofthatError(f"cannot read {source}: {error.strerror or error}") from None
+
+
+def _size(file: IO[bytes]) -> int | None:
+    try:
+        return Path(f"/dev/fd/{file.fileno()}").stat().st_size or None
+    except (OSError, ValueError):
+        return None
+
+
+def _short(rate: float) -> str:
+    for unit, name in ((1e6, " million"), (1e3, " thousand")):
+        if rate >= unit:
+            return f"{rate / unit:.1f}{name}"
+    return f"{rate:.0f}"
