@@ -58,7 +58,6 @@ def allocate(program: Program, schedule: Schedule) -> Allocation:
         else:
             coordinate[register] = count
             count += 1
-        enter(register)
 
     for at, signal in enumerate(program.signals):
         if Register(at, False) in last_use and stored.get(at) == 0:
@@ -70,8 +69,13 @@ def allocate(program: Program, schedule: Schedule) -> Allocation:
         for group in layer.heads:
             for signal_index in group.signals:
                 place(Register(signal_index, True), number - 1)
+                enter(Register(signal_index, True))
+        # All before any is entered: a bit that nobody reads must not share its coordinate with
+        # another bit of the same layer.
         for gate in layer.gates:
             place(Register(gate.signal, False), number)
+        for gate in layer.gates:
+            enter(Register(gate.signal, False))
     return Allocation(coordinate, tuple(map(tuple, clears)), count)
 
 
