@@ -66,6 +66,9 @@ class Atoms:
     def at_least(self, total: Sum, threshold: int, level: int) -> int:
         """`total >= threshold`, normalised: positive operands, coprime coefficients."""
         space = self.space
+        decided = self._decided(total, threshold)
+        if decided is not None:
+            return space.true if decided else space.false
         plain = Sum(position=total.position, length=total.length, constant=total.constant)
         for (over, f), a in total.counts.items():
             if f == space.false:
@@ -79,39 +82,41 @@ class Atoms:
                 plain.counts[key] = plain.counts.get(key, 0) - a
         counts = sorted((key, a) for key, a in plain.counts.items() if a)
         position, length = plain.position, plain.length
-        threshold -= plain.constant
         divisor = gcd(*(a for _, a in counts), position, length)
-        if divisor == 0:
-            return space.true if threshold <= 0 else space.false
         counts = [(key, a // divisor) for key, a in counts]
         position, length = position // divisor, length // divisor
-        threshold = -(-threshold // divisor)
-        coefficients = [*(a for _, a in counts), position, length]
-        negated = next(a for a in coefficients if a) < 0
+        threshold = -((plain.constant - threshold) // divisor)
+        negated = next(a for a in [*(a for _, a in counts), position, length] if a) < 0
         if negated:  # -t >= c is not t >= 1 - c
             counts = [(key, -a) for key, a in counts]
             position, length, threshold = -position, -length, 1 - threshold
-        result = self._inequality(tuple(counts), position, length, threshold, level)
+        result = space.atom(("at least", tuple(counts), position, length, threshold), level)
         return space.negation(result) if negated else result
 
-    def _inequality(
-        self,
-        counts: tuple[tuple[tuple[Range, int], int], ...],
-        position: int,
-        length: int,
-        threshold: int,
-        level: int,
-    ) -> int:
-        coefficients = [*(a for _, a in counts), position, length]
-        # Counts are at least 0, i and n at least 1.
-        if min(coefficients) >= 0 and threshold <= position + length:
-            return self.space.true
-        if max(coefficients) <= 0 and threshold > position + length:
-            return self.space.false
-        if abs(threshold) > sum(map(abs, coefficients)) * LONGEST:
+    def _decided(self, total: Sum, threshold: int) -> bool | None:
+        """Whether every word, or none, meets the threshold, as far as bounds tell.
+
+        With i, r >= 1 positions up to and from this one, n = i + r - 1, each adding between
+        `low` and `high` in its range, the sum is linear in i and r and at least (at most) its
+        value at i = r = 1 if it falls (rises) in neither.
+        """
+        parts: dict[Range, list[tuple[int, int]]] = {"past": [], "future": [], "total": []}
+        parts["past"].append((total.position, self.space.true))
+        parts["total"].append((total.length, self.space.true))
+        for (over, f), a in total.counts.items():
+            parts[over].append((a, f))
+        past, future, whole = (self.space.range_of_sum(part) for part in parts.values())
+        threshold -= total.constant
+        for side, met in ((0, True), (1, False)):
+            i, r = past[side] + whole[side], future[side] + whole[side]
+            rises = (i >= 0 and r >= 0) if met else (i <= 0 and r <= 0)
+            extreme = past[side] + future[side] + whole[side]
+            if rises and (threshold <= extreme if met else threshold > extreme):
+                return met
+        if abs(threshold) > (LONGEST + 2) * sum(map(abs, (*past, *future, *whole))):
             self.longest = LONGEST
-            return self.space.true if threshold < 0 else self.space.false
-        return self.space.atom(("at least", counts, position, length, threshold), level)
+            return threshold < 0
+        return None
 
 
 _SIZES: dict[Range, Sum] = {

@@ -11,10 +11,13 @@ and have complement edges (Brace, Rudell and Bryant 1990), so that negation is f
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import TypeVar
 
 MOST_NODES = 2_000_000
 """Beyond this equality is not decided: the certificate says so."""
 
+Number = TypeVar("Number", int, Fraction)
 _TRUE, _FALSE = 0, 1
 _BOTTOM = 1 << 62
 
@@ -100,21 +103,19 @@ class Space:
         """Of a function and its negation exactly one is positive."""
         return not self._functions[f][0][1] & 1
 
-    def range_of_sum(self, terms: Sequence[tuple[float, int]]) -> tuple[float, float]:
+    def range_of_sum(self, terms: Sequence[tuple[Number, int]]) -> tuple[Number, Number]:
         """Bounds of Σ a·f over all symbols and atoms: exact where f depends on symbols only."""
-        lowest, highest = 0.0, 0.0
-        first = True
+        bounds = []
         for mask in self._common_parts([f for _, f in terms]):
-            low = high = 0.0
+            low = high = type(terms[0][0])(0) if terms else 0
             for a, f in terms:
                 edge = next(e for part, e in self._functions[f] if part & mask)
                 if edge == _TRUE:
                     low, high = low + a, high + a
                 elif edge != _FALSE:
-                    low, high = low + min(a, 0.0), high + max(a, 0.0)
-            lowest, highest = (low, high) if first else (min(lowest, low), max(highest, high))
-            first = False
-        return lowest, highest
+                    low, high = low + min(a, 0), high + max(a, 0)
+            bounds.append((low, high))
+        return min(low for low, _ in bounds), max(high for _, high in bounds)
 
     def _common_parts(self, functions: Sequence[int]) -> list[int]:
         parts = [self.everything]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, expm1, frexp, inf
+from math import exp, expm1, floor, frexp, inf
 
 from softhat.certificate.formats import Format
 from softhat.certificate.heads import (
@@ -31,10 +31,12 @@ from softhat.certificate.heads import (
     Side,
     Sign,
     grid_of,
+    one_sided,
     slope_of,
 )
 from softhat.transformer.weights import Attention
 
+_NEAR = "counts next to the threshold are not told from it"
 _COARSE = "scores of neighbouring positions are rounded together"
 CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
@@ -194,9 +196,12 @@ def _softmax(low: float, high: float, terms: float, tail: float, form: Format) -
     at most `terms` weights that do not vanish, and the weight of subnormal losers."""
     inflated = (1 + 8 * form.u_sum) * (1 + form.u) * CARE
     low, high = low * inflated + tail, high * inflated + tail
-    relative = (2 * terms + 2) * form.u_sum + form.u
-    over = relative * (1 + relative) * CARE
-    return Bound(low / (1 + low) + over, high / (1 + high) * (1 + over), over)
+    sums = (2 * terms + 2) * form.u_sum * CARE
+    low = low / (1 + low) + sums
+    if form.u:  # from 1/2 to 1 storage has the spacing u; what exceeds 1 by less is stored as 1
+        low = floor(low / form.u + 0.5) * form.u
+    high = high / (1 + high) * (1 + sums) * (1 + form.u) * CARE
+    return Bound(low, high, sums if sums >= form.u else 0.0)
 
 
 EXACT = Bound(0.0, 0.0, 0.0)
@@ -278,28 +283,21 @@ def _average(kind: Average, n: int, form: Format) -> Bound | Failure:
 def _sign(kind: Sign, n: int, form: Format) -> Bound | Failure:
     """At j = i the logit is at least `up` above 0 or `down` below; it falls with the distance."""
     scores = kind.scores
-    scaled, sharpness = scale(scores.attention, n), scores.sharpness
     rows: list[_Row] = []
-    mean_error = 0.0
-    read = 0
+    means = 0
+    absolute = 0.0
     for query, key in scores.rows:
-        if all(entry.base != "mean" for entry in query):
-            row = _row(query, key, n, scaled, form)
-            if isinstance(row, Failure):
-                return row
-            rows.append(row)
+        if any(entry.base == "mean" for entry in query):
+            found = _mean_error(query, key, n, scores, form)
+            if isinstance(found, Failure):
+                return found
+            absolute += found
+            means += 1
             continue
-        low, high, grid = _side(key, n, scaled)
-        (entry,) = query
-        if not form.holds(max(-low, high), grid) or any(
-            form.load(e.weight) != e.weight for e in key
-        ):
-            return Failure("positions are not representable")
-        if not _power_of_two(abs(entry.weight)) or abs(entry.weight) > form.largest:
-            return Failure("an average is multiplied by a weight that is not a power of two")
-        # Below the normal numbers the mean's error is absolute.
-        mean_error += abs(entry.weight) * form.smallest * high * scaled * sharpness
-        read += 1
+        row = _row(query, key, n, scale(scores.attention, n), form)
+        if isinstance(row, Failure):
+            return row
+        rows.append(row)
     rest = [kind.at_i * i + kind.at_r * r + kind.constant for i, r in ((1, 1), (1, n), (n, 1))]
     most = sum(n * max(0.0, mean.high) for mean in kind.means) + max(rest)
     least = sum(n * min(0.0, mean.low) for mean in kind.means) + min(rest)
@@ -307,43 +305,95 @@ def _sign(kind: Sign, n: int, form: Format) -> Bound | Failure:
         return Failure("scores overflow")
     yes = kind.up if least <= 0 else max(kind.up, least)
     no = kind.down if most >= 0 else max(kind.down, -most)
-    relative = form.u_sum + form.u
+    if one_sided(kind):
+        no = min(no, -kind.constant)
+    slope = slope_of(kind) * (1 - 3 * form.u_sum - form.u)
 
-    def margin(logit: float, spacing_bound: bool) -> float:
-        """What is left of a logit of this size after all errors."""
-        reach = [(n + 1) * max(-mean.low, mean.high) for mean in kind.means]
-        if len(reach) == 1 and kind.means[0].over in ("total", kind.direction):
-            reach = [min(reach[0], logit + max(map(abs, rest)))]
-        size = (
-            max(sum(row.high for row in rows), -sum(row.low for row in rows))
-            + sum(reach) / sharpness
-        )
-        spacing = form.grid(size)
-        if spacing_bound:  # for this size and any larger one
-            coarse = len(rows) + read
-            spacing = size * 2.0 ** (1 - form.sum_digits)
-        else:
-            coarse = read + sum(row.grid < spacing for row in rows)
-        error = sharpness * (sum(row.error for row in rows) + coarse * spacing)
-        error += sum(reach) * relative * (1 + relative) + mean_error
-        return logit * (1 - 3 * form.u_sum - form.u) - error * CARE
+    def left(logit: float) -> tuple[float, float]:
+        """What errors leave of a logit of at least this size: at j = i, and at other j."""
+        found = []
+        for size, coarser in (
+            (logit, 1),
+            (logit + kind.unit, 2),
+        ):  # the next binade at the earliest
+            here, there = _score_errors(
+                kind, n, form, rows, means, max(map(abs, rest)), size, coarser
+            )
+            kept = size * (1 - 3 * form.u_sum - form.u) - absolute
+            found.append((kept - here * CARE, kept - there * CARE))
+        return min(here for here, _ in found), min(there for _, there in found)
 
-    left = {}
-    for side, logit, possible in (("yes", yes, most >= 0), ("no", no, least <= 0)):
-        left[side] = (
-            inf if not possible else min(margin(logit, False), margin(logit + kind.unit, True))
-        )
-        if left[side] <= 0:
-            return Failure(f"a count next to the threshold is not told from it: {_COARSE}")
+    far = inf
+    low = high = 0.0
+    if most >= 0:
+        here, there = left(yes)
+        if here <= 0:
+            return Failure(_NEAR)
+        low, far = exp(-here), min(far, there - yes)
+    if least <= 0:
+        here, there = left(no)
+        if here <= 0 or there + slope <= 0:
+            return Failure(_NEAR)
+        high = exp(-here) + exp(-there - slope) / -expm1(-slope)
+        far = min(far, there - no)
     if scores.attention == "hard":
         return EXACT
-    slope = slope_of(kind) * (1 - 3 * form.u_sum - form.u)
-    spread = -expm1(-slope)
-    low, high = exp(-left["yes"]), exp(-left["no"]) / spread
-    extreme = max(most, -least, yes, no)
-    terms = min(n + 2.0, 4 + (form.visible + 2 * (extreme - margin(extreme, True))) / slope)
-    tail = 2 * form.normal / spread
+    terms = min(n + 2.0, 4 + (form.visible - 4 * far) / slope)
+    tail = 2 * form.normal / -expm1(-slope)
     return _checked(_softmax(low, high, terms, tail, form))
+
+
+def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) -> float | Failure:
+    """The absolute error that a mean's row adds to a logit: of means below the normal numbers."""
+    scaled = scale(scores.attention, n)
+    low, high, grid = _side(key, n, scaled)
+    (entry,) = query
+    if not form.holds(max(-low, high), grid) or any(form.load(e.weight) != e.weight for e in key):
+        return Failure("positions are not representable")
+    if not _power_of_two(abs(entry.weight)) or abs(entry.weight) > form.largest:
+        return Failure("an average is multiplied by a weight that is not a power of two")
+    return abs(entry.weight) * form.smallest * high * scaled * scores.sharpness
+
+
+def _score_errors(
+    kind: Sign,
+    n: int,
+    form: Format,
+    rows: list[_Row],
+    means: int,
+    rest: float,
+    logit: float,
+    coarser: int,
+) -> tuple[float, float]:
+    """The error of a comparison's score where the logit is `logit`: at j = i, and at other j.
+
+    Past and future averages share the n positions. At j = i the averages' terms and the rest add
+    up to the logit, so the positive ones are about half of all. There the last addition has a
+    small result and is nearly exact: of m terms, m - 2 additions can be off, and no more than
+    there are inexact terms (`coarse`) at each spacing. `coarser` is a factor for the spacing.
+    """
+    sizes = {over: 0.0 for over in ("past", "future", "total")}
+    for mean in kind.means:
+        sizes[mean.over] += max(-mean.low, mean.high, 0.0)
+    near = (n + 1) * (max(sizes["past"], sizes["future"]) + sizes["total"])
+    far = (n + 1) * sum(sizes.values())
+    if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
+        near = far = min(near, logit + rest)
+    sharpness = kind.scores.sharpness
+    exact = max(sum(row.high for row in rows), -sum(row.low for row in rows))
+    operands = sum(row.error for row in rows)
+    relative = (form.u_sum + form.u) * (1 + form.u_sum + form.u)
+    spacing = coarser * form.grid(exact + min(near, (near + rest + logit) / 2) / sharpness)
+    coarse = means + sum(row.grid < spacing for row in rows)
+    additions = sum(
+        spacing / 2 / 2 ** (at // coarse) for at in range(max(0, means + len(rows) - 2)) if coarse
+    )
+    products = means * form.grid(near / sharpness) / 2 + form.grid(2 * logit / sharpness) / 2
+    here = sharpness * (operands + additions + products) + near * relative
+    spacing = coarser * form.grid(exact + far / sharpness)
+    coarse = means + sum(row.grid < spacing for row in rows)
+    there = sharpness * (operands + coarse * spacing) + far * relative
+    return here, there
 
 
 def _checked(result: Bound) -> Bound | Failure:

@@ -124,22 +124,27 @@ def _tokens(t: Transformer, column: Form, where: str, atoms: Atoms) -> Cell:
 
 def literal(cells: list[Cell], form: Form, atoms: Atoms) -> int | None:
     """The function of a form that is a stored bit or its negation (0 at the sinks), else None."""
-    bits = [(at, w) for at, w in form.items() if isinstance(cells[at], Bit)]
-    rest = [(cells[at], w) for at, w in form.items() if not isinstance(cells[at], Bit)]
     if not form:
         return atoms.space.false
+    bits = {at: w for at, w in form.items() if isinstance(cells[at], Bit | Zero)}
+    rest = [(cells[at], w) for at, w in form.items() if at not in bits]
     ordinary = rest == [(Feature("ordinary", 0), 1.0)]
     if not bits and ordinary:
         return atoms.space.true
     if len(bits) != 1:
         return None
-    (at, w), cell = bits[0], cells[bits[0][0]]
-    assert isinstance(cell, Bit)
+    ((at, w),) = bits.items()
+    function = bit_of(cells[at], atoms)
     if not rest and w == 1.0:
-        return cell.function
+        return function
     if ordinary and w == -1.0:
-        return atoms.space.negation(cell.function)
+        return atoms.space.negation(function)
     return None
+
+
+def bit_of(cell: Cell, atoms: Atoms) -> int:
+    """The function of a bit; what holds nothing is false."""
+    return cell.function if isinstance(cell, Bit) else atoms.space.false
 
 
 def rows_of(matrix: Sparse) -> list[Form]:

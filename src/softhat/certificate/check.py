@@ -19,7 +19,7 @@ from softhat.certificate.boolean import MOST_NODES, Space, TooLargeError
 from softhat.certificate.bounds import Bound, Failure, bound
 from softhat.certificate.cells import (
     Cell,
-    Raw,
+    Form,
     VoidError,
     Zero,
     blocks_of,
@@ -39,12 +39,13 @@ from softhat.certificate.heads import (
     Latest,
     Previous,
     Sign,
+    one_sided,
     recognise,
     slope_of,
 )
 from softhat.logic.nodes import Formula
 from softhat.logic.print import to_short
-from softhat.transformer.weights import Transformer
+from softhat.transformer.weights import Sparse, Transformer
 
 ASSUMPTIONS = (
     "softhat's dense runtime: projections, scores, weights, head outputs, hidden units and the "
@@ -78,8 +79,15 @@ class _Proof:
     longest: int = CAP
 
 
-def certify(transformer: Transformer, formulas: Mapping[str, Formula]) -> Certificate:
-    """The certificate of a transformer whose outputs are claimed to compute `formulas`."""
+def certify(
+    transformer: Transformer,
+    formulas: Mapping[str, Formula],
+    formats: Mapping[str, Format] = FORMATS,
+) -> Certificate:
+    """The certificate of a transformer whose outputs are claimed to compute `formulas`.
+
+    Other runtimes give other `formats`: arithmetic that is off by more has fewer digits.
+    """
     proof = _Proof()
     reasons: list[str] = []
     try:
@@ -94,7 +102,7 @@ def certify(transformer: Transformer, formulas: Mapping[str, Formula]) -> Certif
         for output, _, equal in proof.outputs
         if not equal
     ]
-    return _Report(transformer, formulas, proof, proved, reasons).run()
+    return _Report(transformer, formulas, proof, proved, reasons, formats).run()
 
 
 def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: _Proof) -> None:
@@ -124,10 +132,11 @@ def _attention(
     """The coordinates after the attention of a layer (counted from 1)."""
     layer = t.layers[number - 1]
     after = list(cells)
-    tensors = [blocks_of(x) for x in (layer.query, layer.key, layer.value, layer.output)]
-    for h, (query, key, value, output) in enumerate(zip(*tensors, strict=True)):
+    tensors = [blocks_of(x) for x in (layer.query, layer.key, layer.value)]
+    outputs = _written(layer.output)
+    for h, (query, key, value) in enumerate(zip(*tensors, strict=True)):
         where = f"layer {number}, head {h + 1}"
-        places = _targets(value, output, where)
+        places = _targets(value, outputs[h], where)
         weights = HeadWeights(
             t.attention,
             layer.masks[h],
@@ -152,18 +161,24 @@ def _attention(
     return after
 
 
-def _targets(
-    value: list[dict[int, float]], output: list[dict[int, float]], where: str
-) -> dict[int, int]:
+def _written(output: Sparse) -> list[list[tuple[int, int, float]]]:
+    """For each head (coordinate, value row, weight) of its output matrix."""
+    heads: list[list[tuple[int, int, float]]] = [[] for _ in range(output.shape[0])]
+    for h, at, r, w in zip(
+        *(a.tolist() for a in output.where), output.values.tolist(), strict=True
+    ):
+        heads[h].append((at, r, w))
+    return heads
+
+
+def _targets(value: list[Form], output: list[tuple[int, int, float]], where: str) -> dict[int, int]:
     """The coordinate that each value row is written to, with weight 1."""
-    places: dict[int, int] = {}
-    for at, row in enumerate(output):
-        for r, weight in row.items():
-            if weight != 1.0 or r in places or len(row) != 1:
-                raise VoidError(f"{where} does not write each value to one coordinate, unscaled")
-            places[r] = at
-    unwritten = [r for r, form in enumerate(value) if form and r not in places]
-    if unwritten:
+    places = {r: at for at, r, _ in output}
+    if len(places) != len(output) or len(set(places.values())) != len(output):
+        raise VoidError(f"{where} does not write each value to a coordinate of its own")
+    if any(weight != 1.0 for _, _, weight in output):
+        raise VoidError(f"{where} scales what it writes")
+    if any(form and r not in places for r, form in enumerate(value)):
         raise VoidError(f"{where} has a value that is written nowhere")
     return dict(sorted(places.items()))
 
@@ -203,9 +218,11 @@ class _Report:
         proof: _Proof,
         proved: set[str],
         reasons: list[str],
+        formats: Mapping[str, Format],
     ) -> None:
         self.t, self.formulas, self.proof = t, formulas, proof
         self.proved, self.reasons = proved, reasons
+        self.formats = formats
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
 
     def run(self) -> Certificate:
@@ -224,7 +241,7 @@ class _Report:
         if any(head.slack <= 0 for head in heads):
             self.reasons.append("a gate can be wrong by the leak alone")
         max_length, binding = {}, {}
-        for form in FORMATS.values():
+        for form in self.formats.values():
             n, why = self._limit(form) if not self.reasons else (0, "void")
             max_length[form.name], binding[form.name] = n, why
         return Certificate(
@@ -254,7 +271,7 @@ class _Report:
 
     def _head(self, head: _Head) -> HeadCertificate:
         lengths, why = {}, {}
-        for form in FORMATS.values():
+        for form in self.formats.values():
             kind = head.by_format[form.name]
             if isinstance(kind, Failure):
                 lengths[form.name], why[form.name] = 0, kind.reason
@@ -428,6 +445,7 @@ def real_leak(kind: Kind) -> float:
         case Previous(slope=slope, alternation=alternation):
             return (exp(-2 * slope) + exp(slope - 2 * alternation)) / -expm1(-2 * slope)
         case Sign(up=up, down=down):
+            down = min(down, -kind.constant) if one_sided(kind) else down
             return max(exp(-up), exp(-down) / -expm1(-slope_of(kind)))
         case Average():
             return 0.0

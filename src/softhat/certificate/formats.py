@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import frexp, ldexp, log
 from typing import Any
 
@@ -54,8 +55,13 @@ class Format:
 
     def load(self, weight: float) -> float:
         """A weight as stored."""
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.asarray(weight, np.float64).astype(_STORAGE[self.name]))
+        return _stored(self.name, weight)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stored(name: str, weight: float) -> float:
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.asarray(weight, np.float64).astype(_STORAGE[name]))
 
 
 _STORAGE: dict[str, Any] = {

@@ -12,7 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softhat.certificate.atoms import Atoms
-from softhat.certificate.cells import Bit, Cell, Feature, Form, Raw, VoidError, Zero, name, rows_of
+from softhat.certificate.cells import (
+    Bit,
+    Cell,
+    Feature,
+    Form,
+    Mean,
+    Raw,
+    VoidError,
+    Zero,
+    bit_of,
+    name,
+    rows_of,
+)
 from softhat.transformer.weights import Layer, Transformer
 
 
@@ -62,6 +74,7 @@ class _FeedForward:
         self.bias = self.layer.into_bias.tolist()
         self.clips: list[Clip] = []
         self.used: set[int] = set()
+        self.ordinary = [c for c, cell in enumerate(cells) if cell == Feature("ordinary", 0)]
 
     def run(self) -> tuple[list[Cell], list[Clip]]:
         after = list(self.cells)
@@ -94,9 +107,8 @@ class _FeedForward:
         cleared = self._cleared(at, groups, where)
         if not cleared and not isinstance(self.cells[at], Zero):
             raise VoidError(f"{where} is written before it is cleared")
-        ordinary = [c for c, cell in enumerate(self.cells) if cell == Feature("ordinary", 0)]
         at_sinks = False
-        for c in ordinary:
+        for c in self.ordinary:
             at_sinks |= groups.pop(frozenset({(c, -1.0)}), None) == [(1.0, -1.0)]
         function, signs = self.atoms.space.false, set[int]()
         for incoming, units in groups.items():
@@ -126,8 +138,8 @@ class _FeedForward:
         if down is None and up is None:
             return False
         cell = self.cells[at]
-        signed = not isinstance(cell, Bit | Raw)
-        if isinstance(cell, Feature | Zero) or down != [(0.0, -1.0)]:
+        signed = isinstance(cell, Mean)
+        if isinstance(cell, Feature) or down != [(0.0, -1.0)]:
             raise VoidError(f"{where} is not cleared by one unit ReLU(x)")
         if up != ([(0.0, 1.0)] if signed else None):
             raise VoidError(f"{where} is not cleared by the unit ReLU(-x) exactly if it is signed")
@@ -166,7 +178,8 @@ def conjunction(
                 top, sink = top + weight, sink + weight
             case Feature("ordinary", 0):
                 top += weight
-            case (Bit(function) | Raw(function)) as cell if abs(weight) == 1.0:
+            case (Bit() | Raw() | Zero()) as cell if abs(weight) == 1.0:
+                function = cell.function if isinstance(cell, Raw) else bit_of(cell, atoms)
                 literals.append(function if weight > 0 else space.negation(function))
                 top += max(weight, 0.0)
                 if isinstance(cell, Raw):

@@ -178,10 +178,8 @@ def _key(cells: list[Cell], at: int) -> tuple[Key, int]:
     match cells[at]:
         case Feature(base, power):
             return base, power
-        case Bit() | Mean():
+        case Bit() | Mean() | Zero():
             return at, 0
-        case Zero():
-            raise VoidError(f"it reads coordinate {at}, which holds nothing")
         case _:
             raise VoidError(f"it reads coordinate {at}, a head's raw output")
 
@@ -193,7 +191,7 @@ def _scores(head: HeadWeights, cells: list[Cell]) -> Scores:
             match cells[at]:
                 case Feature(base, power):
                     entries.append(Entry(base, power, weight))
-                case Bit():
+                case Bit() | Zero():
                     entries.append(Entry("bit", 0, weight))
                 case _:
                     entries.append(Entry("mean", 0, weight))
@@ -231,14 +229,16 @@ def _average(
             match cells[at]:
                 case Bit(function):
                     terms.append((Fraction(weight), function))
+                case Zero():
+                    terms.append((Fraction(weight), atoms.space.false))
                 case Feature("ordinary", 0):
                     terms.append((Fraction(weight), atoms.space.true))
                 case _:
                     raise VoidError("it averages something that is not a stored bit")
             weights.append(weight)
             grid = min(grid, grid_of(weight))
-        bounds = atoms.space.range_of_sum([(float(a), f) for a, f in terms])
-        low, high = min(low, bounds[0]), max(high, bounds[1])
+        bounds = atoms.space.range_of_sum(terms)
+        low, high = min(low, float(bounds[0])), max(high, float(bounds[1]))
         made.append(Mean(over, tuple(terms), number))
     kind = Average(over, head.attention, low, high, grid, tuple(sorted(set(weights))))
     return kind, made
@@ -348,8 +348,8 @@ def _sign(
         if len(set(found)) != 1:
             raise VoidError("an average is not multiplied by the number of positions it is over")
         scaled = [(found[0] * a, f) for a, f in mean.terms]
-        low, high = atoms.space.range_of_sum([(float(a), f) for a, f in scaled])
-        slopes.append(Slope(mean.over, low, high))
+        low, high = atoms.space.range_of_sum(scaled)
+        slopes.append(Slope(mean.over, float(low), float(high)))
         for a, f in scaled:
             weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
     if terms:
@@ -378,7 +378,14 @@ def _sign(
 
 
 def slope_of(sign: Sign) -> float:
-    """How fast scores fall with the distance, at least, where the answer is no."""
+    """How fast scores fall with the distance, at least, where the answer is no.
+
+    With one average over the head's own direction and a negative constant A_0 as the rest, the
+    score is at most A_0 - D(i - j) where the average is negative, and falls by more than D a
+    step where it is not: then D need not outweigh the average.
+    """
+    if one_sided(sign):
+        return sign.steep
     rising, falling = ("future", "past") if sign.direction == "past" else ("past", "future")
     slope = sign.steep
     for mean in sign.means:
@@ -387,6 +394,12 @@ def slope_of(sign: Sign) -> float:
         elif mean.over == rising:
             slope -= max(0.0, mean.high)
     return slope
+
+
+def one_sided(sign: Sign) -> bool:
+    """A comparison of counts in the head's own direction with a positive constant."""
+    alone = all(mean.over == sign.direction for mean in sign.means)
+    return alone and len(sign.means) == 1 and not sign.at_i and not sign.at_r and sign.constant < 0
 
 
 def grid_of(weight: float) -> float:
