@@ -321,7 +321,8 @@ class Bounds:
             size = 1.01 * count.largest / count.scale
             constant = 1.01 * abs(count.threshold - 0.5) / count.scale / positions
             if storage.wide:
-                value = float(values[r]) + constant * (scale + 8 * U)
+                only_bos = 2 * abs(float(matrix[at, r])) / positions
+                value = float(values[r]) + only_bos * (scale + 8 * U)
                 added = self._summation(positions) * U * (size + constant)
             else:
                 self._small_integers(count)

@@ -347,7 +347,10 @@ def _averaged(layout: Layout, count: Count) -> Form:
     is (Σcounts - c + 1/2)/(V(i+1)), rounded once."""
     total = Form({BOS_PAIR: -(count.threshold - 0.5)})
     for a, source in count.terms:
-        total = total.plus(bit_of(layout, Literal(source, True)), float(a))
+        if source < 0:  # true is 1 less <bos>: no error except at <bos>
+            total = total.plus(Form({BOS_PAIR: -1.0}, 1.0), float(a))
+        else:
+            total = total.plus(bit_of(layout, Literal(source, True)), float(a))
     return total.times(1.0 / count.scale)
 
 
