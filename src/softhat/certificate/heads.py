@@ -354,7 +354,7 @@ def _sign(
             weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
     if terms:
         raise VoidError("its scores have a term that no kind of head has")
-    unit = _common([*weighted.values(), at["i"], at["r"]])
+    unit = _common([*weighted.values(), at["i"], at["r"]]) or 2 * abs(at["ordinary"])
     if not unit:
         raise VoidError("it compares nothing")
     whole = -at["ordinary"] / unit  # Σ + … >= whole, of integers: the least that counts is
