@@ -50,7 +50,7 @@ def loads(text: str, source: str = "the AHAT") -> AHAT:
         raise SofthatError(f"{source} holds a number that cannot be read: {error}") from None
     try:
         return _model(data)
-    except _PlaceError as fault:
+    except _BadPlace as fault:
         raise SofthatError(f"{source}: {fault}") from None
 
 
@@ -86,7 +86,7 @@ def dumps(model: AHAT) -> str:
     return flat.sub(lambda m: "[" + re.sub(r",\s+", ", ", m[1]) + "]", text) + "\n"
 
 
-class _PlaceError(Exception):
+class _BadPlace(Exception):  # noqa: N818
     """What is wrong and where; becomes the SofthatError's message."""
 
 
@@ -101,14 +101,14 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _fields(data: Any, place: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
     """data is an object with exactly these fields."""
     if not isinstance(data, dict):
-        raise _PlaceError(f"{place or 'the file'} must be an object, not {_kind(data)}")
+        raise _BadPlace(f"{place or 'the file'} must be an object, not {_kind(data)}")
     dot = f"{place}." if place else ""
     for key in data:
         if key not in required and key not in optional:
-            raise _PlaceError(f"unknown field {dot}{key}; known: {', '.join(required + optional)}")
+            raise _BadPlace(f"unknown field {dot}{key}; known: {', '.join(required + optional)}")
     for key in required:
         if key not in data:
-            raise _PlaceError(f"the field {dot}{key} is missing")
+            raise _BadPlace(f"the field {dot}{key} is missing")
 
 
 def _model(data: Any) -> AHAT:
@@ -116,21 +116,21 @@ def _model(data: Any) -> AHAT:
         "format", "alphabet", "positions", "embedding", "position_embedding", "layers", "output",
     )  # fmt: skip
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
-        raise _PlaceError(f"format must be {FORMAT!r}, not {data['format']!r}")
+        raise _BadPlace(f"format must be {FORMAT!r}, not {data['format']!r}")
     _fields(data, "", required, ("bos", "names"))
     alphabet = _list(data["alphabet"], "alphabet")
     for k, symbol in enumerate(alphabet):
         if not isinstance(symbol, str) or not symbol:
-            raise _PlaceError(f"alphabet[{k}] must be a non-empty string, not {_kind(symbol)}")
+            raise _BadPlace(f"alphabet[{k}] must be a non-empty string, not {_kind(symbol)}")
         if symbol == BOS or any(c.isspace() for c in symbol):
-            raise _PlaceError(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
+            raise _BadPlace(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
         if symbol in alphabet[:k]:
-            raise _PlaceError(f"alphabet[{k}]: {symbol!r} appears twice")
+            raise _BadPlace(f"alphabet[{k}]: {symbol!r} appears twice")
     if not alphabet:
-        raise _PlaceError("alphabet must have at least one symbol")
+        raise _BadPlace("alphabet must have at least one symbol")
     bos = data.get("bos", False)
     if not isinstance(bos, bool):
-        raise _PlaceError(f"bos must be true or false, not {_kind(bos)}")
+        raise _BadPlace(f"bos must be true or false, not {_kind(bos)}")
     features = tuple(
         _feature(f, f"positions[{k}]") for k, f in enumerate(_list(data["positions"], "positions"))
     )
@@ -138,17 +138,15 @@ def _model(data: Any) -> AHAT:
     weights = _vector(data["output"]["weights"], "output.weights", None)
     d = len(weights)
     if d == 0:
-        raise _PlaceError(
-            "output.weights must have one entry a coordinate of the residual, not none"
-        )
+        raise _BadPlace("output.weights must have one entry a coordinate of the residual, not none")
     wanted = (*alphabet, BOS) if bos else tuple(alphabet)
     _fields(data["embedding"], "embedding", wanted, ())
     embedding = {s: _vector(data["embedding"][s], f"embedding[{s!r}]", d) for s in wanted}
     names = data.get("names", [])
     if not isinstance(names, list) or not all(isinstance(s, str) for s in names):
-        raise _PlaceError("names must be a list of strings")
+        raise _BadPlace("names must be a list of strings")
     if names and len(names) != d:
-        raise _PlaceError(f"names must have {d} entries, one a coordinate, not {len(names)}")
+        raise _BadPlace(f"names must have {d} entries, one a coordinate, not {len(names)}")
     layers = _list(data["layers"], "layers")
     return AHAT(
         alphabet=tuple(alphabet),
@@ -181,10 +179,10 @@ def _layer(data: Any, place: str, d: int) -> Layer:
 def _head(data: Any, place: str, d: int) -> Head:
     _fields(data, place, ("mask", "query", "key", "value", "output"), ("name",))
     if data["mask"] not in MASKS:
-        raise _PlaceError(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
+        raise _BadPlace(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
     name = data.get("name", "")
     if not isinstance(name, str):
-        raise _PlaceError(f"{place}.name must be a string, not {_kind(name)}")
+        raise _BadPlace(f"{place}.name must be a string, not {_kind(name)}")
     query = _matrix(data["query"], f"{place}.query", None, d)
     value = _matrix(data["value"], f"{place}.value", None, d)
     return Head(
@@ -211,38 +209,36 @@ def _feed_forward(data: Any, place: str, d: int) -> FeedForward:
 def _feature(data: Any, place: str) -> Feature:
     if isinstance(data, str):
         if data not in NAMED:
-            raise _PlaceError(
-                f"{place}: unknown position feature {data!r}; known: {' '.join(NAMED)}"
-            )
+            raise _BadPlace(f"{place}: unknown position feature {data!r}; known: {' '.join(NAMED)}")
         return Named(data)
     if isinstance(data, dict) and set(data) == {"mod"}:
         pair = data["mod"]
         whole = isinstance(pair, list) and all(type(x) is int for x in pair)
         if not whole or len(pair) != 2 or not 0 <= pair[1] < pair[0]:
-            raise _PlaceError(f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}")
+            raise _BadPlace(f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}")
         return Mod(pair[0], pair[1])
     if isinstance(data, dict) and set(data) == {"table"}:
         return Table(_vector(data["table"], f"{place}.table", None))
-    raise _PlaceError(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
+    raise _BadPlace(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
 
 
 def _list(data: Any, place: str) -> list[Any]:
     if not isinstance(data, list):
-        raise _PlaceError(f"{place} must be a list, not {_kind(data)}")
+        raise _BadPlace(f"{place} must be a list, not {_kind(data)}")
     return data
 
 
 def _matrix(data: Any, place: str, rows: int | None, columns: int) -> Matrix:
     entries = _list(data, place)
     if rows is not None and len(entries) != rows:
-        raise _PlaceError(f"{place} must have {rows} rows, not {len(entries)}")
+        raise _BadPlace(f"{place} must have {rows} rows, not {len(entries)}")
     return tuple(_vector(row, f"{place}[{k}]", columns) for k, row in enumerate(entries))
 
 
 def _vector(data: Any, place: str, length: int | None) -> Vector:
     entries = _list(data, place)
     if length is not None and len(entries) != length:
-        raise _PlaceError(f"{place} must have {length} entries, not {len(entries)}")
+        raise _BadPlace(f"{place} must have {length} entries, not {len(entries)}")
     return tuple(_number(x, f"{place}[{k}]") for k, x in enumerate(entries))
 
 
@@ -250,20 +246,18 @@ def _number(data: Any, place: str) -> Fraction:
     if type(data) is int:
         return Fraction(data)
     if isinstance(data, float):
-        raise _PlaceError(f'{place}: {data!r} is a JSON float; write it as a string, "{data!r}"')
+        raise _BadPlace(f'{place}: {data!r} is a JSON float; write it as a string, "{data!r}"')
     if not isinstance(data, str):
-        raise _PlaceError(
-            f"{place} must be an integer or a string such as '1/3', not {_kind(data)}"
-        )
+        raise _BadPlace(f"{place} must be an integer or a string such as '1/3', not {_kind(data)}")
     text = data.strip()
     if not _NUMBER.match(text) or len(text) > _LONGEST_NUMBER:
-        raise _PlaceError(
+        raise _BadPlace(
             f"{place}: {data[:40]!r} is not a rational number; write '3', '1/3' or '0.5'"
         )
     try:
         return Fraction(text)
     except ZeroDivisionError:
-        raise _PlaceError(f"{place}: {data!r} divides by zero") from None
+        raise _BadPlace(f"{place}: {data!r} divides by zero") from None
 
 
 def _kind(data: Any) -> str:

@@ -44,8 +44,9 @@ def gaps_of(sets: Reach, leak: float) -> ProvedGaps:
     ties: dict[tuple[int, int], bool] = {}
     betas: dict[tuple[int, int], float] = {}
     for l, stage in enumerate(sets.stages):
-        for h, places in enumerate(stage.rows):
-            rows = [row for place in places for row in place if row.keys > 1]
+        for h, places in enumerate(stage.shared):
+            different = {id(row): row for place in places for row in place if row.keys > 1}
+            rows = list(different.values())
             gaps[l, h] = min((row_gap(row) for row in rows), default=math.inf)
             ties[l, h] = any(may_tie(row) for row in rows)
             betas[l, h] = _critical(rows, leak)

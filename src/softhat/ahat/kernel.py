@@ -35,13 +35,19 @@ def weights(exponent_low: Floats, exponent_high: Floats) -> tuple[Floats, Floats
 
 
 def largest_mean(
-    low: Floats, high: Floats, z: Floats, valid: npt.NDArray[np.bool_], starts: Starts = None
+    low: Floats,
+    high: Floats,
+    z: Floats,
+    valid: npt.NDArray[np.bool_],
+    starts: Starts = None,
+    spare: npt.NDArray[np.bool_] | None = None,
 ) -> Floats:
     """An upper bound on Σwz/Σw, for weights in [low, high].
 
     low, high, valid: (rows, options); z: (rows, options, outputs). With `starts`, options are
-    grouped by position, and each position takes its worst valid option. A row where nothing is
-    valid gives 0.
+    grouped by position, and each position takes its worst valid option; where `spare` (rows,
+    positions) is true it may also contribute nothing (an option with a negligible weight, which
+    the caller accounts for). A row where nothing is valid gives 0.
     """
     rows, _, outputs = z.shape
     if outputs == 0 or rows == 0:
@@ -53,32 +59,43 @@ def largest_mean(
     hull, bottom = np.where(some, hull, 0.0), np.where(some, bottom, 0.0)
     limited = np.asarray(np.isfinite(high).all(axis=1, where=valid))
     w_high = np.where(valid & np.isfinite(high), high, 0.0)
-    w_low = np.where(valid, low, 0.0)
+    w_low = w_high if low is high else np.where(valid, low, 0.0)
     steepest = _positions(w_high, starts, largest=True).sum(axis=1)[:, None]
     flattest = _positions(np.where(valid, low, np.inf), starts, largest=False)
-    flattest = np.where(np.isfinite(flattest), flattest, 0.0).sum(axis=1)[:, None]
-    steepest, flattest = np.maximum(steepest, 1e-300), np.maximum(flattest, 1e-300)
-    t = bottom
+    flattest = np.where(np.isfinite(flattest), flattest, 0.0)
+    if spare is not None:
+        flattest = np.where(spare, 0.0, flattest)
+    total = np.maximum(flattest.sum(axis=1)[:, None], 1e-300)
+    steepest = np.maximum(steepest, 1e-300)
     wide_high, wide_low = w_high[..., None], w_low[..., None]
-    excess = np.zeros_like(t)
-    for _ in range(_STEPS):
-        y = z - t[:, None, :]
-        terms = np.where(y > 0, wide_high * y, wide_low * y)
+
+    def excess(t: Floats) -> Floats:
+        terms = z - t[:, None, :]
+        terms = (
+            wide_high * terms
+            if low is high
+            else np.where(terms > 0, wide_high * terms, wide_low * terms)
+        )
         if starts is not None:
             terms = np.maximum.reduceat(np.where(shown, terms, -np.inf), starts, axis=1)
             terms = np.where(np.isfinite(terms), terms, 0.0)
-        excess = terms.sum(axis=1) + NOISE * np.abs(terms).sum(axis=1)
-        step = np.maximum(excess, 0.0) / steepest
+            if spare is not None:
+                terms = np.where(spare[..., None], np.maximum(terms, 0.0), terms)
+        result: Floats = terms.sum(axis=1) + NOISE * np.abs(terms).sum(axis=1)
+        return result
+
+    t = np.minimum(np.maximum(bottom, 0.0), hull)
+    found = excess(t)
+    if (found < 0).any():  # the root lies left of 0: start where every term is non-negative
+        t = np.where(found < 0, bottom, t)
+        found = excess(t)
+    for _ in range(_STEPS):
+        step = np.maximum(found, 0.0) / steepest
         if np.all(step <= 1e-9 * np.abs(t) + 1e-16 * (hull - bottom)):
             break
         t = t + step
-    y = z - t[:, None, :]
-    terms = np.where(y > 0, wide_high * y, wide_low * y)
-    if starts is not None:
-        terms = np.maximum.reduceat(np.where(shown, terms, -np.inf), starts, axis=1)
-        terms = np.where(np.isfinite(terms), terms, 0.0)
-    excess = np.maximum(terms.sum(axis=1) + NOISE * np.abs(terms).sum(axis=1), 0.0)
-    top = t + excess / flattest
+        found = excess(t)
+    top = t + np.maximum(found, 0.0) / total
     return np.where(limited[:, None] & some, np.minimum(top, hull), hull)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from softhat.ahat.analyze import row_tally
+from softhat.ahat.analyze import Tally, row_tally
 from softhat.ahat.arithmetic import REALS, Arithmetic, embedding_noise
 from softhat.ahat.errors import word_errors
 from softhat.ahat.exact import Scaled, embedding_table, linear, run, scaled
@@ -30,7 +30,7 @@ from softhat.ahat.words import all_words
 HeadId = tuple[int, int]
 Betas = Mapping[HeadId, float]
 Method = Literal["structure", "words", "sets", "none"]
-FEW_WORDS = 300  # run them rather than bound them
+FEW_WORDS = 600  # run them rather than bound them
 MANY_WORDS = 20_000  # run them if the sets are too large
 COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
 
@@ -61,7 +61,8 @@ class Lengths:
         self.uniform = error_free(model)
         self._plans: dict[frozenset[int] | None, Plan] = {}
         self._sets: dict[int, Reach] = {}
-        self._margins: dict[int, float] = {}
+        self._noisy: dict[tuple[int, Arithmetic], frozenset[int] | None] = {}
+        self._tallies: dict[int, Tally] = {}
 
     def method(self, n: int) -> Method:
         """How length n is certified."""
@@ -102,7 +103,7 @@ class Lengths:
     def reference(self, n: int) -> dict[HeadId, float]:
         """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
         if self.method(n) == "words":
-            return dict(row_tally(self.model, n, COLD_LEAK).betas[n])
+            return dict(self._tally(n).betas[n])
         return dict(gaps_of(self.sets(n), COLD_LEAK).critical_beta)
 
     def exact_margin(self, n: int) -> tuple[float, str]:
@@ -129,7 +130,7 @@ class Lengths:
             return dict.fromkeys(self.model.heads, math.inf)
         if self.method(n) == "sets":
             return dict(gaps_of(self.sets(n), COLD_LEAK).gaps)
-        return dict(row_tally(self.model, n, COLD_LEAK).gaps[n])
+        return dict(self._tally(n).gaps[n])
 
     def ties(self, n: int) -> dict[HeadId, tuple[bool, bool]]:
         """For each head: may a row be tied (or, beside erroneous scores, uniform by accident)?
@@ -146,11 +147,18 @@ class Lengths:
                 for h, places in enumerate(stage.rows)
                 for rows in [[row for place in places for row in place]]
             }
-        tally = row_tally(self.model, n, COLD_LEAK)
+        tally = self._tally(n)
         return {name: (tally.several[name], tally.varying[name]) for name in self.model.heads}
 
+    def _tally(self, n: int) -> Tally:
+        if n not in self._tallies:
+            self._tallies[n] = row_tally(self.model, n, COLD_LEAK)
+        return self._tallies[n]
+
     def _plan(self, n: int, kind: Arithmetic) -> Plan:
-        noisy = noisy_coordinates(self.model, n, kind)
+        if (n, kind) not in self._noisy:
+            self._noisy[n, kind] = noisy_coordinates(self.model, n, kind)
+        noisy = self._noisy[n, kind]
         if noisy not in self._plans:
             self._plans[noisy] = plan(self.model, noisy)
         return self._plans[noisy]

@@ -87,6 +87,7 @@ class Stage:
     before: tuple[Integers, ...]  # per position (vectors, d_model), over before_den
     before_den: int
     rows: tuple[tuple[tuple[Row, ...], ...], ...]  # [head][position][vector]
+    shared: tuple[tuple[tuple[Row, ...], ...], ...]  # the same, one for all alike (see `_rows`)
     moves: tuple[tuple[tuple[int, tuple[int, ...], int], ...], ...]  # (vector, outcomes, middle)
     middle: tuple[Integers, ...]
     middle_den: int
@@ -159,11 +160,12 @@ def _stage(
     keep: _Keep,
 ) -> tuple[Stage, tuple[Integers, ...], int]:
     flat = Scaled(np.concatenate(x), den)
-    rows = tuple(_rows(head, x, flat) for head in heads)
+    made = [_rows(head, x, flat, keep.most == MAX_ENTRIES) for head in heads]
+    rows, shared = tuple(m[0] for m in made), tuple(m[1] for m in made)
     moves, middle, middle_den = _combine(heads, rows, x, den, keep)
     if forward is None:
         identity = tuple(np.arange(len(m)) for m in middle)
-        stage = Stage(x, den, rows, moves, middle, middle_den, None, 1, identity)
+        stage = Stage(x, den, rows, shared, moves, middle, middle_den, None, 1, identity)
         return stage, middle, middle_den
     sizes = np.cumsum([len(m) for m in middle])[:-1]
     together = Scaled(np.concatenate(middle), middle_den)
@@ -177,20 +179,26 @@ def _stage(
     pre, pre_den = tuple(np.split(before.num, sizes)), before.den
     pairs = [_unique(part) for part in np.split(total.num, sizes)]
     target = tuple(index for _, index in pairs)
-    stage = Stage(x, den, rows, moves, middle, middle_den, pre, pre_den, target)
+    stage = Stage(x, den, rows, shared, moves, middle, middle_den, pre, pre_den, target)
     return stage, tuple(kept for kept, _ in pairs), total.den
 
 
-def _rows(head: Head, x: tuple[Integers, ...], flat: Scaled) -> tuple[tuple[Row, ...], ...]:
-    """All rows of one head: one for each position and vector it can hold."""
+Rows = tuple[tuple[Row, ...], ...]  # [position][vector]
+
+
+def _rows(head: Head, x: tuple[Integers, ...], flat: Scaled, relational: bool) -> tuple[Rows, Rows]:
+    """All rows of one head, for each position and vector it can hold; and the same rows shared.
+
+    A shared row lets its own key be any vector of the position with the same query: over all
+    vectors this is the same set of rows, so gaps lose nothing, and bounds are computed once.
+    Without `relational` (nothing reads the results again) only shared rows are made.
+    """
     places = len(x)
     sizes = np.array([len(part) for part in x])
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    work = int(sizes.sum()) ** 2
-    if work > MAX_WORK:
-        raise TooLargeError(
-            f"{int(sizes.sum())} vectors over all positions are too many to compare"
-        )
+    total = int(sizes.sum())
+    if total**2 > MAX_WORK:
+        raise TooLargeError(f"{total} vectors over all positions are too many to compare")
     mask = allowed(head.mask, places)
     query, key = linear(flat, scaled(head.query)), linear(flat, scaled(head.key))
     values = linear(flat, scaled(head.value))
@@ -198,30 +206,37 @@ def _rows(head: Head, x: tuple[Integers, ...], flat: Scaled) -> tuple[tuple[Row,
     bound = query.size * key.size * max(1, len(head.query))
     kind = np.int64 if bound < 2**62 else object
     q, k = query.num.astype(kind), key.num.astype(kind)
-    # Vectors that look the same as keys and values are one option: fewer to compare.
-    result: list[tuple[Row, ...]] = []
     sums = _Sums(values.num.tolist())
-    for i in range(places):
-        own = []
-        for v in range(sizes[i]):
-            index = [
-                np.arange(first[j], first[j] + sizes[j]) if j != i else np.array([first[i] + v])
-                for j in range(places)
-                if mask[i, j]
-            ]
-            if not index:
-                own.append(_empty_row(values))
-                continue
-            options = np.concatenate(index)
+    known: dict[tuple[Value, bytes], Row] = {}
+    empty = _empty_row(values)
+
+    def make(i: int, asked: Value, own: npt.NDArray[np.int64]) -> Row:
+        index = [
+            own if j == i else np.arange(first[j], first[j] + sizes[j])
+            for j in range(places)
+            if mask[i, j]
+        ]
+        if not index:
+            return empty
+        options = np.concatenate(index)
+        if (asked, options.tobytes()) not in known:
             starts = np.concatenate([[0], np.cumsum([len(part) for part in index])[:-1]])
-            scores = (
-                k[options] @ q[first[i] + v]
-                if len(head.query)
-                else np.zeros(len(options), dtype=np.int64)
-            )
-            own.append(_row(options, starts, scores, score_den, values, sums))
-        result.append(tuple(own))
-    return tuple(result)
+            scores = np.zeros(len(options), dtype=np.int64)
+            if len(head.query):
+                scores = k[options] @ np.array(asked, dtype=kind)
+            row = _row(options, starts, scores, score_den, values, sums)
+            known[asked, options.tobytes()] = row
+        return known[asked, options.tobytes()]
+
+    exact, shared = [], []
+    for i in range(places):
+        here = np.arange(first[i], first[i] + sizes[i])
+        asks = [tuple(q[v].tolist()) for v in here]
+        alike = {ask: here[[a == ask for a in asks]] for ask in set(asks)}
+        shared.append(tuple(make(i, ask, alike[ask]) for ask in asks))
+        if relational:
+            exact.append(tuple(make(i, ask, here[v : v + 1]) for v, ask in enumerate(asks)))
+    return (tuple(exact) if relational else tuple(shared)), tuple(shared)
 
 
 def _empty_row(values: Scaled) -> Row:

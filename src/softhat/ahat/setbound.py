@@ -31,10 +31,13 @@ from softhat.ahat.exact import Integers, Scaled, linear, ratio, scaled
 from softhat.ahat.forward import through_forward
 from softhat.ahat.functionals import HeadPlan, Plan
 from softhat.ahat.kernel import NOISE, largest_mean, weights
-from softhat.ahat.reach import Outcome, Reach, Row, Stage
+from softhat.ahat.reach import Outcome, Reach, Row, Rows, Stage
 
 Floats = npt.NDArray[np.float64]
+Members = npt.NDArray[np.int64]  # the queries (flat vectors) that share a row
 _BATCH = 2_000_000  # entries of one array
+_SHARED = 32  # single winners bounded together
+_NEGLIGIBLE = -50.0  # exponent below which a weight is only allowed for
 _STEEPEST = 40.0  # βh beyond which a tied row is only known by the hull of its values
 
 
@@ -74,7 +77,7 @@ def set_errors(
                 layer.middle,
             )
             work = _HeadWork(head, x, error, beta, arithmetic, size, clean)
-            bounds, leaks[l, h] = _head(work, stage.rows[h], noise)
+            bounds, leaks[l, h] = _head(work, stage.rows[h], stage.shared[h], noise)
             results.append(bounds)
             added[l, h] = max((float(b.max(initial=0.0)) for p in bounds for b in p), default=0.0)
         middle = _middle(stage, error @ layer.residual, results)
@@ -170,47 +173,80 @@ class _HeadWork:
             self.k_high, self.k_low = k[:, :d_k], -k[:, d_k:]
             self.erring = bool(q.any() or k.any())
 
-    def noise(self, row: Row, me: int, gaps: Floats) -> Floats:
+        # Greatest |v - o + error| along each tracked direction, for what is dropped as negligible.
+        values = self.values.floats()
+        spread_ = values.max(axis=0) - values.min(axis=0) if len(values) else np.zeros(0)
+        along = spread_ @ np.abs(plan.output.T)
+        self.widest = np.concatenate([along, along]) + np.abs(self.value_error).max(axis=0)
+
+    def slack(self, row: Row, me: Members) -> float:
+        """How far perturbed and rounded exponents can lie above the exact ones."""
+        result = 0.0
+        if self.erring:
+            key = ratio(self.key[row.options], self.key_den)
+            off = np.maximum(np.abs(self.q_low[me]), np.abs(self.q_high[me])).max(axis=0)
+            size = np.maximum(np.abs(self.k_low), np.abs(self.k_high))[row.options].max(axis=0)
+            moved = off @ (key.max(axis=0) - key.min(axis=0))
+            result += self.beta * float(moved + (np.abs(self.query[me[0]]) + off) @ size * 2)
+        if self.kind.bits:
+            furthest = ratio(row.levels[-1:] - row.levels[:1], row.den)[None, :]
+            result += float(self.noise(row.options, me, furthest).max())
+        return result * (1 + 1e-9)
+
+    def noise(self, options: npt.NDArray[np.int64], me: Members, gaps: Floats) -> Floats:
         """Rounding of the exponents, (…, options)."""
         if not self.kind.bits:
             return np.zeros_like(gaps)
-        keys = self.size[row.options]
         return score_noise(
-            self.kind, self.plan.head, self.beta, self.x, self.size[me : me + 1], keys,
-            self.clean, gaps,
+            self.kind, self.plan.head, self.beta, self.x, self.size[me].max(axis=0)[None],
+            self.size[options], self.clean, np.broadcast_to(gaps, (len(gaps), len(options))),
         )  # fmt: skip
 
 
 def _head(
-    work: _HeadWork, rows: tuple[tuple[Row, ...], ...], noise: Floats
+    work: _HeadWork, rows: Rows, shared: Rows, noise: Floats
 ) -> tuple[list[list[Floats]], float]:
-    """[position][vector]: (outcomes, 2r) bounds of what the head adds; and the greatest leak."""
-    result: list[list[Floats]] = []
-    leak, me = 0.0, 0
-    for place in rows:
-        here = []
-        for row in place:
-            bounds, row_leak = _row(work, row, me)
-            here.append(bounds + noise)
-            leak = max(leak, row_leak)
-            me += 1
-        result.append(here)
+    """[position][vector]: (outcomes, 2r) bounds of what the head adds; and the greatest leak.
+
+    A shared row is bounded once, for the hull of the query errors of all that share it.
+    """
+    members: dict[int, list[int]] = {}
+    by_id: dict[int, Row] = {}
+    for me, row in enumerate(row for place in shared for row in place):
+        members.setdefault(id(row), []).append(me)
+        by_id[id(row)] = row
+    found: dict[int, dict[tuple[tuple[int, ...], int], Floats]] = {}
+    leak = 0.0
+    for name, row in by_id.items():
+        bounds, row_leak = _row(work, row, np.array(members[name]))
+        leak = max(leak, row_leak)
+        found[name] = {
+            (o.value, o.den): bound + noise for o, bound in zip(row.outcomes, bounds, strict=True)
+        }
+    result = [
+        [
+            np.stack([found[id(whole)][o.value, o.den] for o in row.outcomes])
+            for row, whole in zip(place, place_shared, strict=True)
+        ]
+        for place, place_shared in zip(rows, shared, strict=True)
+    ]
     return result, leak
 
 
-def _row(work: _HeadWork, row: Row, me: int) -> tuple[Floats, float]:
+def _row(work: _HeadWork, row: Row, me: Members) -> tuple[Floats, float]:
     width = 2 * work.plan.output.shape[0]
     bounds = np.full((len(row.outcomes), width), -np.inf)
     if row.keys == 0:
         return np.zeros((1, width)), 0.0
     winners = np.concatenate([o.winners for o in row.outcomes])
     owner = np.repeat(np.arange(len(row.outcomes)), [len(o.winners) for o in row.outcomes])
+    order = np.argsort(row.level[winners], kind="stable")  # neighbours share their competitors
+    winners, owner = winners[order], owner[order]
     leak = 0.0
-    batch = max(1, _BATCH // max(1, len(row.options) * max(width, 1)))
-    for start in range(0, len(winners), batch):
-        part = winners[start : start + batch]
+    for start in range(0, len(winners), _SHARED):
+        part = winners[start : start + _SHARED]
         found, most = _single(work, row, me, part)
-        np.maximum.at(bounds, owner[start : start + batch], found)
+        np.maximum.at(bounds, owner[start : start + _SHARED], found)
         leak = max(leak, most)
     by_level: dict[int, list[tuple[int, int]]] = {}
     for index, outcome in enumerate(row.outcomes):
@@ -229,31 +265,43 @@ def _row(work: _HeadWork, row: Row, me: int) -> tuple[Floats, float]:
 
 
 def _single(
-    work: _HeadWork, row: Row, me: int, winners: npt.NDArray[np.int64]
+    work: _HeadWork, row: Row, me: Members, winners: npt.NDArray[np.int64]
 ) -> tuple[Floats, float]:
     """Rows with one winner each; (winners, 2r) and the greatest leak."""
     place = np.repeat(np.arange(row.keys), np.diff(np.append(row.starts, len(row.options))))
-    top = row.level[winners][:, None]
-    own = place[None, :] == place[winners][:, None]
-    itself = np.arange(len(row.options))[None, :] == winners[:, None]
-    valid = ((row.level[None, :] < top) & ~own) | itself
     gaps = ratio(row.levels[row.level[winners]][:, None] - row.levels[row.level][None, :], row.den)
-    low, high = -work.beta * gaps, -work.beta * gaps
+    itself = np.arange(len(row.options))[None, :] == winners[:, None]
+    own = place[None, :] == place[winners][:, None]
+    valid = ((row.level[None, :] < row.level[winners][:, None]) & ~own) | itself
+    near = valid & (-work.beta * gaps + work.slack(row, me) > _NEGLIGIBLE)
+    kept = np.flatnonzero(near.any(axis=0))
+    # Options whose weight is below e^-50 count as nothing, plus an allowance at the end.
+    dropped = np.maximum.reduceat(valid & ~near, row.starts, axis=1)
+    places, starts = np.unique(place[kept], return_index=True)
+    options, near, gaps, itself = row.options[kept], near[:, kept], gaps[:, kept], itself[:, kept]
+    base = low = high = -work.beta * gaps
     if work.erring:
-        shift_low, shift_high = _shifts(work, row, me, row.options[winners])
+        shift_low, shift_high = _shifts(work, options, me, row.options[winners])
         low, high = low + work.beta * shift_low, high + work.beta * shift_high
-    noise = work.noise(row, me, gaps)
-    low = np.where(itself, 0.0, _floor(low - noise, work.kind))
-    high = np.where(itself, 0.0, high + noise)
+    if work.kind.bits:
+        noise = work.noise(options, me, gaps)
+        low, high = _floor(low - noise, work.kind), high + noise
+    low = np.where(itself, 0.0, low)
+    high = low if high is base else np.where(itself, 0.0, high)
     w_low, w_high = weights(low, high)
-    rest = np.maximum.reduceat(np.where(valid & ~itself, w_high, 0.0), row.starts, axis=1).sum(1)
-    leak = float((1 - 1 / (1 + rest)).max(initial=0.0))
+    lost = row.keys * np.exp(_NEGLIGIBLE)
+    rest = np.maximum.reduceat(np.where(near & ~itself, w_high, 0.0), starts, axis=1).sum(1) + lost
+    leak = float((1 - 1 / (1 + rest)).max(initial=0.0)) if dropped.any() or len(kept) > 1 else 0.0
     if work.plan.output.shape[0] == 0:
         return np.zeros((len(winners), 0)), leak
     v = work.values.num[row.options]
-    apart = ratio(v[None, :, :] - v[winners][:, None, :], work.values.den)
-    z = _along(work.plan, apart) + work.value_error[row.options]
-    return largest_mean(w_low, w_high, z, valid, row.starts), leak
+    apart = ratio(v[kept][None, :, :] - v[winners][:, None, :], work.values.den)
+    z = _along(work.plan, apart) + work.value_error[options]
+    found = largest_mean(w_low, w_high, z, near, starts, dropped[:, places])
+    if not dropped.any():
+        return found, leak
+    reach = work.widest + np.abs(found)
+    return found + lost * reach, leak
 
 
 def _along(plan: HeadPlan, apart: Floats) -> Floats:
@@ -269,14 +317,16 @@ def _floor(exponent: Floats, kind: Arithmetic) -> Floats:
 
 
 def _shifts(
-    work: _HeadWork, row: Row, me: int, reference: npt.NDArray[np.int64]
+    work: _HeadWork,
+    options: npt.NDArray[np.int64],
+    me: Members,
+    reference: npt.NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
     """How option scores move against the reference options', (references, options)."""
-    options = row.options
     apart = ratio(work.key[options][None] - work.key[reference][:, None], work.key_den)
-    q_low, q_high = work.q_low[me], work.q_high[me]
+    q_low, q_high = work.q_low[me].min(axis=0), work.q_high[me].max(axis=0)
     first = interval_times(q_low, q_high, apart, apart)
-    full_low, full_high = work.query[me] + q_low, work.query[me] + q_high
+    full_low, full_high = work.query[me[0]] + q_low, work.query[me[0]] + q_high
     k_low = work.k_low[options][None] - work.k_high[reference][:, None]
     k_high = work.k_high[options][None] - work.k_low[reference][:, None]
     second = interval_times(full_low, full_high, k_low, k_high)
@@ -288,7 +338,7 @@ def _shifts(
 def _tied(
     work: _HeadWork,
     row: Row,
-    me: int,
+    me: Members,
     level: int,
     outcomes: list[Outcome],
     counts: npt.NDArray[np.int64],
@@ -300,7 +350,7 @@ def _tied(
     if work.erring:
         shift_low, shift_high = _centred(work, row, me, at)
         low, high = low + work.beta * shift_low, high + work.beta * shift_high
-    noise = work.noise(row, me, gaps[None])[0]
+    noise = work.noise(row.options, me, gaps[None])[0]
     low, high = _floor(low - noise, work.kind), high + noise
     used = at | below
     r = work.plan.output.shape[0]
@@ -392,15 +442,15 @@ def _deviation(work: _HeadWork, v: Floats, o: Floats) -> Floats:
 
 
 def _centred(
-    work: _HeadWork, row: Row, me: int, at: npt.NDArray[np.bool_]
+    work: _HeadWork, row: Row, me: Members, at: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """How option scores move, up to one constant of the row; (options,) from below and above."""
     key = ratio(work.key[row.options], work.key_den)
     middle = (key[at].max(axis=0) + key[at].min(axis=0)) / 2
     apart = key - middle
-    q_low, q_high = work.q_low[me], work.q_high[me]
+    q_low, q_high = work.q_low[me].min(axis=0), work.q_high[me].max(axis=0)
     first = interval_times(q_low, q_high, apart, apart)
-    full_low, full_high = work.query[me] + q_low, work.query[me] + q_high
+    full_low, full_high = work.query[me[0]] + q_low, work.query[me[0]] + q_high
     second = interval_times(full_low, full_high, work.k_low[row.options], work.k_high[row.options])
     low, high = (first[0] + second[0]).sum(axis=1), (first[1] + second[1]).sum(axis=1)
     size = np.abs(np.stack([*first, *second])).sum(axis=(0, 2)) * 1e-14

@@ -21,9 +21,11 @@ import numpy.typing as npt
 
 from softhat.ahat import soft
 from softhat.ahat.certify import Certificate, certify
-from softhat.ahat.lengths import Lengths
+from softhat.ahat.lengths import FEW_WORDS, MANY_WORDS, Lengths
 from softhat.ahat.model import AHAT, Word
+from softhat.ahat.structure import nested_averages
 from softhat.ahat.temperature import Choice, NoTemperatureError, choose
+from softhat.ahat.words import feasible_length
 from softhat.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.transformer.trace import Trace
 
@@ -221,21 +223,31 @@ def _finished(model: AHAT, lengths: Lengths, choice: Choice, epsilon: float | No
 
 def _reachable(lengths: Lengths, max_length: int) -> int:
     """The greatest length to which every length can be bounded."""
-    if lengths.method(max_length) in ("sets", "structure"):
+    if lengths.uniform or lengths.method(max_length) == "sets":
         return max_length  # shorter words reach no more vectors
-    n = 0
+    n = feasible_length(len(lengths.model.alphabet), max_length, MANY_WORDS)
     while n < max_length and lengths.method(n + 1) != "none":
         n += 1
     return n
 
 
 def _hint(lengths: Lengths, reached: int) -> str:
+    """What can be had, the least gap there, and the heads whose gaps are hopeless."""
+    text = ""
+    for l, h in nested_averages(lengths.model):
+        text += (
+            f". Layer {l} head {h} scores averages of averages: their gaps shrink exponentially, "
+            "about a bit a token, and no temperature helps long words"
+        )
     if reached < 1:
-        return ""
-    gaps = lengths.gaps(reached)
+        return text
+    shown = feasible_length(len(lengths.model.alphabet), reached, FEW_WORDS)
+    gaps = lengths.gaps(shown)
     name = min(gaps, key=lambda key: gaps[key])
+    needed = math.log(1000) / float(gaps[name])
     return (
-        f". The least gap at length {reached} is {gaps[name]} (layer {name[0]} head {name[1]}); "
+        f"{text}. At length {shown} the least gap is {gaps[name]} "
+        f"(layer {name[0]} head {name[1]}), which takes β near {needed:.3g} for a leak of 1e-3; "
         f"max_length={reached} can be had"
     )
 

@@ -1,0 +1,342 @@
+"""An independent re-check of a simulation's folder: it reads the files and believes nothing.
+
+It shares no code with what chooses temperatures or bounds errors: it reads the JSON and the
+tensors itself, evaluates the AHAT with Fractions straight from the definition and the softmax
+model in extended precision straight from the tensors, and compares with what the certificate
+claims. All words of the short lengths are run. At longer lengths it attacks: random and periodic
+words, then single symbols changed as long as the error grows. Surviving the attack is no proof;
+failing it refutes the certificate, with a word.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.errors import SofthatError
+
+Wide = npt.NDArray[np.longdouble]
+Codes = tuple[int, ...]
+_SLACK = 1e-14  # rounding of the extended-precision run itself, relative to the values
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The verdict: what failed (nothing, if ok), and how much was tried."""
+
+    ok: bool
+    failures: tuple[str, ...]
+    words: int
+    exhaustive_length: int
+    worst: dict[int, float]  # greatest error seen at each length tried
+
+
+def recheck(
+    folder: str | Path,
+    max_words: int = 2000,
+    starts: int = 12,
+    seed: int = 0,
+    lengths: tuple[int, ...] | None = None,
+) -> Check:
+    """Re-check a simulation's folder. `lengths`: which longer lengths to attack."""
+    files = _Files(Path(folder))
+    failures = files.weight_faults()
+    model = _Model(files)
+    symbols = len(files.ahat["alphabet"])
+    top = int(files.certificate["length"])
+    reached = 0
+    while reached < top and sum(symbols**n for n in range(1, reached + 2)) <= max_words:
+        reached += 1
+    worst: dict[int, float] = {}
+    tried = 0
+    for n in range(1, reached + 1):
+        words = list(itertools.product(range(symbols), repeat=n))
+        tried += len(words)
+        failures += _compare(files, model, words, worst)
+    rng = np.random.default_rng(seed)
+    longer = lengths if lengths is not None else tuple({(reached + top) // 2, top})
+    for n in sorted(n for n in longer if reached < n <= top):
+        found = _attack(model, symbols, n, starts, rng)
+        tried += len(found)
+        failures += _compare(files, model, found, worst)
+    return Check(not failures, tuple(failures), tried, reached, worst)
+
+
+class _Files:
+    """The folder's four files, as they are."""
+
+    def __init__(self, folder: Path) -> None:
+        from safetensors.numpy import load
+
+        try:
+            self.config: dict[str, Any] = json.loads((folder / "config.json").read_text())
+            self.ahat: dict[str, Any] = json.loads((folder / "ahat.json").read_text())
+            self.certificate: dict[str, Any] = json.loads((folder / "certificate.json").read_text())
+            self.tensors = load((folder / "model.safetensors").read_bytes())
+        except (OSError, ValueError) as error:
+            raise SofthatError(f"cannot re-check {str(folder)!r}: {error}") from None
+        self.betas = {(b["layer"], b["head"]): Fraction(b["beta"]) for b in self.config["betas"]}
+
+    def weight_faults(self) -> list[str]:
+        """Each query tensor is β times the source's, all others are the source's."""
+        faults = []
+        for l, layer in enumerate(self.ahat["layers"]):
+            for h, head in enumerate(layer["heads"]):
+                beta = self.betas.get((l, h))
+                if beta is None:
+                    faults.append(f"config.json has no β for layer {l} head {h}")
+                    continue
+                top = beta.numerator // (beta.numerator & -beta.numerator)
+                if top.bit_length() > 6 or beta.denominator & (beta.denominator - 1):
+                    faults.append(f"β of layer {l} head {h} has more than 6 significant bits")
+                for part in ("query", "key", "value", "output"):
+                    factor = beta if part == "query" else Fraction(1)
+                    stored = self.tensors[f"layers.{l}.heads.{h}.{part}"]
+                    # One rounding of the weight; multiplying by β adds at most one more.
+                    for row, wanted in zip(stored.tolist(), head[part], strict=True):
+                        for x, w in zip(row, wanted, strict=True):
+                            exact = Fraction(w) * factor
+                            if abs(Fraction(x) - exact) > abs(exact) / 2**51:
+                                faults.append(f"tensor {part} of layer {l} head {h} is not β·W")
+        return faults
+
+
+class _Model:
+    """Both evaluators, from the files alone."""
+
+    def __init__(self, files: _Files) -> None:
+        a = files.ahat
+        self.bos = bool(a.get("bos", False))
+        self.features = a["positions"]
+        self.alphabet = a["alphabet"]
+        self.embedding = [[Fraction(x) for x in a["embedding"][s]] for s in self.alphabet]
+        if self.bos:
+            self.embedding.append([Fraction(x) for x in a["embedding"]["<bos>"]])
+        self.places = _fractions(a["position_embedding"])
+        self.layers = [
+            (
+                [
+                    (h["mask"], *(_fractions(h[p]) for p in ("query", "key", "value", "output")))
+                    for h in layer["heads"]
+                ],
+                layer.get("feed_forward"),
+            )
+            for layer in a["layers"]
+        ]
+        self.weights = [Fraction(x) for x in a["output"]["weights"]]
+        self.bias = Fraction(a["output"]["bias"])
+        self.files = files
+
+    def embed(self, word: Codes) -> list[list[Fraction]]:
+        n = len(word)
+        rows = [] if not self.bos else [(len(self.alphabet), 0)]
+        rows += [(s, i + 1) for i, s in enumerate(word)]
+        result = []
+        for symbol, i in rows:
+            seen = [_feature(f, i, n, self.bos) for f in self.features]
+            result.append(
+                [
+                    e + sum((w * s for w, s in zip(row, seen, strict=True) if w), Fraction(0))
+                    for e, row in zip(self.embedding[symbol], self.places, strict=True)
+                ]
+            )
+        return result
+
+    def exact(self, word: Codes) -> tuple[list[Fraction], dict[tuple[int, int], list[set[int]]]]:
+        """Values and argmax sets with Fractions, straight from the definition."""
+        x = self.embed(word)
+        sets: dict[tuple[int, int], list[set[int]]] = {}
+        for l, (heads, ff) in enumerate(self.layers):
+            added = [list(row) for row in x]
+            for h, (mask, wq, wk, wv, wo) in enumerate(heads):
+                sets[l, h] = []
+                keys = [_apply(wk, row) for row in x]
+                values = [_apply(wv, row) for row in x]
+                for i, row in enumerate(x):
+                    q = _apply(wq, row)
+                    scores = {
+                        j: sum((a * b for a, b in zip(q, keys[j], strict=True)), Fraction(0))
+                        for j in range(len(x))
+                        if _sees(mask, i, j)
+                    }
+                    best = {j for j, s in scores.items() if s == max(scores.values())}
+                    sets[l, h].append(best)
+                    if best:
+                        mean = [
+                            sum((values[j][c] for j in best), Fraction(0)) / len(best)
+                            for c in range(len(wv))
+                        ]
+                        for c, extra in enumerate(_apply(wo, mean)):
+                            added[i][c] += extra
+            x = added
+            if ff is not None:
+                x = [_forward(ff, row) for row in x]
+        values_out = [
+            sum((w * c for w, c in zip(self.weights, row, strict=True)), self.bias) for row in x
+        ]
+        return values_out[int(self.bos) :], sets
+
+    def run(self, words: list[Codes], hard: bool) -> tuple[Wide, dict[tuple[int, int], Wide]]:
+        """Values and attention in extended precision; `hard` averages near-maximal keys."""
+        t = self.files.tensors
+        x: Wide = np.array(
+            [[[np.longdouble(c.numerator) / np.longdouble(c.denominator) for c in row]
+              for row in self.embed(word)] for word in words]
+        )  # fmt: skip
+        attention: dict[tuple[int, int], Wide] = {}
+        size = x.shape[1]
+        for l, (heads, ff) in enumerate(self.layers):
+            added = x.copy()
+            for h, (mask, *_) in enumerate(heads):
+                wq, wk, wv, wo = (
+                    t[f"layers.{l}.heads.{h}.{p}"].astype(np.longdouble)
+                    for p in ("query", "key", "value", "output")
+                )
+                scores = np.einsum("wik,wjk->wij", x @ wq.T, x @ wk.T)
+                sees = np.array([[_sees(mask, i, j) for j in range(size)] for i in range(size)])
+                scores = np.where(sees, scores, -np.inf)
+                top = scores.max(axis=2, keepdims=True)
+                top = np.where(np.isfinite(top), top, 0.0)
+                near = 1e-13 * (1 + np.abs(top))
+                weights = (
+                    (scores >= top - near).astype(np.longdouble) if hard else np.exp(scores - top)
+                )
+                weights = np.where(sees, weights, 0.0)
+                total = weights.sum(axis=2, keepdims=True)
+                attention[l, h] = (weights / np.where(total == 0, 1, total)).astype(np.longdouble)
+                added = added + (attention[l, h] @ (x @ wv.T)) @ wo.T
+            x = added
+            if ff is not None:
+                p = f"layers.{l}.feed_forward"
+                hidden = np.maximum(x @ t[f"{p}.in"].T + t[f"{p}.in_bias"], 0)
+                x = x + hidden @ t[f"{p}.out"].T + t[f"{p}.out_bias"]
+        values = x @ t["output.weights"] + t["output.bias"][0]
+        return values[:, int(self.bos) :], attention
+
+
+def _compare(
+    files: _Files, model: _Model, words: list[Codes], worst: dict[int, float]
+) -> list[str]:
+    """The certificate's claims against what is seen on these words of one length."""
+    n = len(words[0])
+    claim = files.certificate["lengths"][str(n)]
+    claimed = claim["error"]["reals"]
+    epsilon = files.certificate["epsilon"]
+    leaks = {(h["layer"], h["head"]): h["leak"] for h in files.certificate["heads"]}
+    soft, attention = model.run(words, hard=False)
+    failures: list[str] = []
+    for k, word in enumerate(words):
+        exact, sets = model.exact(word)
+        for i, value in enumerate(exact):
+            wide = np.longdouble(value.numerator) / np.longdouble(value.denominator)
+            error = abs(float(soft[k, i] - wide))
+            worst[n] = max(worst.get(n, 0.0), error)
+            slack = _SLACK * (1 + abs(float(value)))
+            shown = "".join(model.alphabet[c] for c in word)
+            if error > claimed + slack:
+                failures.append(
+                    f"{shown!r} position {i + 1}: error {error:.6g}, certified {claimed:.6g}"
+                )
+            elif epsilon is not None and error > epsilon + slack:
+                failures.append(f"{shown!r} position {i + 1}: error {error:.6g} > {epsilon:g}")
+            elif epsilon is None and (float(soft[k, i]) > 0) != (value > 0):
+                failures.append(f"{shown!r} position {i + 1}: the decision differs")
+        for name, best in sets.items():
+            for i, keys in enumerate(best):
+                inside = sum(float(attention[name][k, i, j]) for j in keys)
+                if keys and 1 - inside > leaks[name] + 1e-12:
+                    failures.append(
+                        f"layer {name[0]} head {name[1]} leaks {1 - inside:.6g}, "
+                        f"certified {leaks[name]:.6g}"
+                    )
+        if len(failures) > 20:
+            break
+    return failures
+
+
+def _attack(
+    model: _Model, symbols: int, n: int, starts: int, rng: np.random.Generator
+) -> list[Codes]:
+    """Words of length n with large error: local search from random and periodic words."""
+    first = [tuple(int(s) for s in rng.integers(0, symbols, n)) for _ in range(starts)]
+    for period in range(1, 4):
+        for block in itertools.islice(itertools.product(range(symbols), repeat=period), 6):
+            first.append(tuple(itertools.islice(itertools.cycle(block), n)))
+    rare = [(s,) * (n - 1) + (t,) for s in range(symbols) for t in range(symbols)]
+    pool = list(dict.fromkeys([*first, *rare]))
+    score = _errors(model, pool)
+    order = [pool[k] for k in np.argsort(-score)[:3]]
+    result = []
+    for word in order:
+        best = float(_errors(model, [word])[0])
+        for _ in range(4):
+            near = [
+                (*word[:k], s, *word[k + 1 :])
+                for k in range(n)
+                for s in range(symbols)
+                if s != word[k]
+            ]
+            found = _errors(model, near)
+            if float(found.max()) <= best:
+                break
+            word, best = near[int(found.argmax())], float(found.max())
+        result.append(word)
+    return result
+
+
+def _errors(model: _Model, words: list[Codes]) -> npt.NDArray[np.float64]:
+    """Soft against hard in extended precision: good enough to choose words, not to judge."""
+    parts = []
+    for start in range(0, len(words), 64):
+        chunk = words[start : start + 64]
+        difference = model.run(chunk, hard=False)[0] - model.run(chunk, hard=True)[0]
+        parts.append(np.abs(difference).max(axis=1).astype(np.float64))
+    return np.concatenate(parts)
+
+
+def _fractions(matrix: list[list[Any]]) -> list[list[Fraction]]:
+    return [[Fraction(x) for x in row] for row in matrix]
+
+
+def _apply(matrix: list[list[Fraction]], vector: list[Fraction]) -> list[Fraction]:
+    return [
+        sum((w * c for w, c in zip(row, vector, strict=True) if w), Fraction(0)) for row in matrix
+    ]
+
+
+def _forward(ff: dict[str, Any], row: list[Fraction]) -> list[Fraction]:
+    hidden = [
+        max(Fraction(0), h + Fraction(b))
+        for h, b in zip(_apply(_fractions(ff["in"]), row), ff["in_bias"], strict=True)
+    ]
+    out = _apply(_fractions(ff["out"]), hidden)
+    return [c + o + Fraction(b) for c, o, b in zip(row, out, ff["out_bias"], strict=True)]
+
+
+def _sees(mask: str, i: int, j: int) -> bool:
+    return {"none": True, "<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i}[mask]
+
+
+def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
+    if isinstance(feature, dict):
+        if "mod" in feature:
+            m, r = feature["mod"]
+            return Fraction(int(i % m == r))
+        return Fraction(feature["table"][i if bos else i - 1])
+    table = {
+        "1": Fraction(1),
+        "i": Fraction(i),
+        "n": Fraction(n),
+        "i/n": Fraction(i, n),
+        "1/i": Fraction(1, i) if i else Fraction(0),
+        "(-1)^i": Fraction((-1) ** i),
+        "i^2": Fraction(i**2),
+    }
+    return table[feature]
