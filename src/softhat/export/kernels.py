@@ -2,28 +2,26 @@
 
 `Model.certificate` is about softhat's own dense runtime. The exported modules take the same
 steps (sums in float32 or wider, rounding after each projection, head output, hidden unit and
-residual; hidden units of a clip share one sum), so stored bits are exactly 0 or 1 there too, and
-a certificate's conditions on scores hold in any order of summation. What differs is inside the
-attention of one row:
+residual; the hidden units of a clip share one sum), so the same proof applies, with an arithmetic
+that is off by more inside the attention of a row:
 
-- Scores and weights are not rounded to the storage format, which only helps.
-- exp may be off by a few dozen ulps, at most 2^-18 of its value, and fused kernels rescale what
-  they have summed when the maximum grows. A factor 1 ± ε on a weight is a change of its score
-  by ε, 2^-17 in all, against gaps of at least 4.
-- Fused kernels multiply by 1/Σw, two roundings where the dense runtime has one. Only averages
-  whose sign is taken are sensitive: their score error is at most E(n) + e(n), where E is the
-  dense bound, which grows at least as fast as e(n) = C'·max|v|·n·u, the share of one rounding.
-  Then E(n) + e(n) + 2^-17 <= E(N) for n <= 0.49·N, and N is certified.
-- A kernel that normalises the weights *before* it sums (PyTorch's unfused `math` backend) rounds
-  each of up to n+2 terms: e'(n) = C'·max|v|·(n+2)(n+3)·u, and E(n) + e'(n) <= E(N) while
-  (n+2)(n+3) <= N - n, which n <= √N - 4 implies.
+- fused kernels multiply by 1/Σw, two roundings where the dense runtime has one;
+- exp may be off by 20 units in the last place instead of 4, and a fused kernel rescales what it
+  has summed when it meets a larger maximum, another 4.
+
+Arithmetic with p digits in which an operation is off by up to 4 roundings, and exp by 8 roundings
+of p-2 digits = 32 units, is arithmetic with p-2 digits to the proof. Scores and weights are not
+rounded to half precision here, but more weights than half precision can store are summed: one
+digit more is taken off there.
 """
 
 from __future__ import annotations
 
-from math import isqrt
+from dataclasses import replace
 from typing import Any, Literal
 
+from softhat.certificate.check import certify
+from softhat.certificate.formats import FORMATS, Format
 from softhat.transformer.model import Model
 
 Kernel = Literal["torch", "onnx"]
@@ -31,18 +29,18 @@ FORMAT = "softhat-kernel-certificate/1"
 
 ASSUMPTIONS = {
     "torch": (
-        "sums of projections and attention are accumulated in at least float32 (float64 for "
-        "float64): no TF32, no autocast, no reduced-precision reductions",
-        "attention subtracts the row maximum before exp and divides after summing, as the fused "
-        "kernels of scaled_dot_product_attention do; see max_length_normalised_first otherwise",
-        "exp has a relative error of at most 2^-18 and exp(0) = 1",
-        "parameters are those of the export: fine-tuning or adding noise voids the certificate",
+        "sums are accumulated in at least float32 (float64 for float64), in any order: no TF32, "
+        "no autocast, no reduced-precision reductions",
+        "attention takes exp(score - row maximum), the difference taken before any scaling, and "
+        "divides (or multiplies by the reciprocal) after summing: kernel='eager' everywhere, and "
+        "the fused kernels of scaled_dot_product_attention on CPUs",
+        "exp(0) = 1, and exp is otherwise within 20 units in the last place",
+        "the parameters are those of the export: fine-tuning voids the certificate",
     ),
     "onnx": (
         "MatMul and ReduceSum accumulate in at least float32 (float64 for float64), in any order",
-        "the graph runs as written up to reassociation of sums: no float16 conversion, no "
-        "quantisation, no approximate softmax fusion",
-        "exp has a relative error of at most 2^-18 and exp(0) = 1",
+        "the graph is not quantised, converted to half precision or fused into another softmax",
+        "exp(0) = 1, and exp is otherwise within 20 units in the last place",
     ),
 }
 DTYPES = {
@@ -53,29 +51,23 @@ DTYPES = {
 
 def kernel_certificate(model: Model, kernel: Kernel) -> dict[str, Any]:
     """What is proved about an export, as the JSON of its `certificate.json`."""
-    dense = {name: int(model.certificate.max_length[name]) for name in DTYPES[kernel]}
-    signs = any("Sign" in layer.kinds for layer in model.transformer.layers)
-    certified = {name: _last(limit, signs) for name, limit in dense.items()}
-    result: dict[str, Any] = {
+    formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
+    proof = certify(model.transformer, model.formulas, formats)
+    dense = model.certificate.max_length
+    return {
         "format": FORMAT,
         "kernel": kernel,
         "formulas": {name: str(formula) for name, formula in model.formulas.items()},
+        "attention": model.attention,
+        "max_length": {name: min(proof.max_length[name], dense[name]) for name in formats},
+        "binding": proof.binding,
         "assumptions": list(ASSUMPTIONS[kernel]),
-        "max_length": certified,
-        "dense_max_length": dense,
+        "void": list(proof.void),
     }
-    if kernel == "torch":
-        result["max_length_normalised_first"] = {
-            name: _first(limit, signs) for name, limit in dense.items()
-        }
-    return result
 
 
-def _last(dense: int, signs: bool) -> int:
-    """The division comes last."""
-    return dense * 49 // 100 if signs else dense
-
-
-def _first(dense: int, signs: bool) -> int:
-    """The weights are normalised before they are summed."""
-    return min(_last(dense, signs), max(isqrt(dense) - 4, 0)) if signs else dense
+def _coarser(form: Format) -> Format:
+    """The format as the proof may see it."""
+    half = form.digits < form.sum_digits
+    digits = form.sum_digits - (3 if half else 2)
+    return replace(form, digits=min(form.digits, digits), sum_digits=digits)

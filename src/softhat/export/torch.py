@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,33 @@ from softhat.transformer.model import Model
 from softhat.transformer.numerics import FORMATS
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
+Kernel = Literal["sdpa", "eager"]
 
-def to_torch(model: Model, dtype: Any = "float32", device: Any = "cpu") -> Any:
+
+def to_torch(
+    model: Model,
+    dtype: Any = "float32",
+    device: Any = "cpu",
+    kernel: Kernel = "sdpa",
+) -> Any:
     """An `nn.Module` that computes what the model computes.
 
     `module(tokens)` takes (batch, n) symbol indices (for propositional models (batch, n,
     propositions) bits) and gives (batch, n, outputs) margins, > 0 iff the formula holds. See
-    `SofthatTransformer` for padding and attention maps. `dtype` is a name or a torch dtype.
+    `SofthatTransformer` for padding and attention maps. `dtype` is a name or a torch dtype;
+    `kernel` is "sdpa", torch's fused attention, or "eager". Models compiled for hard attention
+    average over the argmax set, always eagerly. `softhat.export.kernels.kernel_certificate` says
+    how far the answers are proved.
     """
+    if kernel not in get_args(Kernel):
+        raise SofthatError(
+            f"unknown kernel {kernel!r}: choose one of {', '.join(get_args(Kernel))}"
+        )
     torch = import_torch()
     from softhat.export.architecture.module_softhat import Architecture, SofthatTransformer
 
     weights = transformer_of(model)
-    module = SofthatTransformer(Architecture(**architecture(weights)))
+    module = SofthatTransformer(Architecture(**architecture(weights)), kernel)
     chosen = torch_dtype(dtype)
     module.to(chosen)
     module.load_state_dict(

@@ -77,9 +77,8 @@ class SofthatModel(SofthatPreTrainedModel):
             _check_sinks(input_ids, valid, config)
             if bool(valid.all()):
                 padding = None
-        residuals, maps = self.body.encode(
-            self.body.embedding(input_ids), ordinary, padding, bool(keep)
-        )
+        eager = bool(keep) or config._attn_implementation == "eager"
+        residuals, maps = self.body.encode(self.body.embedding(input_ids), ordinary, padding, eager)
         wanted = (
             config.output_hidden_states if output_hidden_states is None else output_hidden_states
         )

@@ -125,13 +125,13 @@ class Attention(nn.Module):  # type: ignore[misc]
         self.key = Linear(d_model, self.heads * d_k)
         self.value = Linear(d_model, self.heads * d_v)
         self.output = Linear(self.heads * d_v, d_model)
-        # Identities, called only when maps are asked for: places to hang hooks on.
+        # Identities, called only where maps are made: places to hang hooks on.
         self.scores = nn.Identity()
         self.pattern = nn.Identity()
         self.register_buffer("sharpness", torch.tensor(sharpness, dtype=torch.float32))
 
     def forward(
-        self, x: Tensor, scale: Tensor, valid: Tensor | None, keep: bool
+        self, x: Tensor, scale: Tensor, valid: Tensor | None, eager: bool
     ) -> tuple[Tensor, Tensor | None]:
         batch, rows, _ = x.shape
         dtype = x.dtype
@@ -143,7 +143,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         if self.kind == "temperature":  # β = C·P, a power of two: exact
             beta = self.sharpness.to(wide)[None, :] * scale
             q = q * beta[:, :, None, None]
-        if keep or self.kind == "hard":
+        if eager or self.kind == "hard":
             o, pattern = self._explicit(q, k, v, valid)
         else:
             o, pattern = self._fused(q, k, v, valid), None
@@ -216,12 +216,11 @@ class Layer(nn.Module):  # type: ignore[misc]
         self.feed_forward = FeedForward(d_model, shape["share"])
 
     def forward(
-        self, x: Tensor, scale: Tensor, valid: Tensor | None, keep: bool
-    ) -> tuple[Tensor, Tensor]:
-        pattern = x.new_zeros((x.shape[0], 0, x.shape[1], x.shape[1])) if keep else x
+        self, x: Tensor, scale: Tensor, valid: Tensor | None, eager: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        pattern = x.new_zeros((x.shape[0], 0, x.shape[1], x.shape[1])) if eager else None
         if self.attention.heads:
-            update, found = self.attention(x, scale, valid, keep)
-            pattern = pattern if found is None else found
+            update, pattern = self.attention(x, scale, valid, eager)
             x = (x + update).to(x.dtype)
         if self.feed_forward.units:
             x = (x + self.feed_forward(x)).to(x.dtype)
@@ -258,12 +257,12 @@ class Body(nn.Module):  # type: ignore[misc]
         self.layers = nn.ModuleList(Layer(a.attention, a.d_model, shape) for shape in a.layers)
 
     def encode(
-        self, embedded: Tensor, ordinary: Tensor, valid: Tensor | None, keep: bool = False
+        self, embedded: Tensor, ordinary: Tensor, valid: Tensor | None, eager: bool = False
     ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
         """The residual (batch, rows, d_model) after the embedding and each layer, and the maps.
 
         `embedded` are words with their sinks; `ordinary` marks the words' own positions, `valid`
-        these and the sinks (None where there is no padding).
+        these and the sinks (None where there is no padding). Only `eager` attention has maps.
         """
         counted = torch.ones_like(ordinary) if valid is None else valid
         index = counted.cumsum(dim=1) - 1
@@ -271,10 +270,10 @@ class Body(nn.Module):  # type: ignore[misc]
         x = (embedded + self.positions(ordinary, index, scale)).to(embedded.dtype)
         residuals, maps = [x], []
         for layer in self.layers:
-            x, pattern = layer(x, scale, valid, keep)
+            x, pattern = layer(x, scale, valid, eager)
             residuals.append(x)
             maps.append(pattern)
-        return residuals, tuple(maps) if keep else ()
+        return residuals, tuple(maps) if eager else ()
 
     def _scale(self, ordinary: Tensor) -> Tensor:
         """P (batch, 1): the next power of two >= n+2 of each word, 1 without temperature."""
@@ -292,10 +291,12 @@ class SofthatTransformer(Body):
     word's own positions and 0 on padding, which may stand anywhere; positions and the length n
     are those of the word without its padding. Propositional models take (batch, n, propositions)
     bits. With `return_attention=True` the result is a `Run` whose maps include the sinks.
+    `kernel` is "sdpa" (torch's fused attention) or "eager" (always the explicit softmax).
     """
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, architecture: Architecture, kernel: str = "sdpa") -> None:
         super().__init__(architecture)
+        self.kernel = kernel
         self.readout = Linear(architecture.d_model, architecture.outputs, bias=True)
 
     def forward(
@@ -318,7 +319,8 @@ class SofthatTransformer(Body):
         sinks = (1, 0 if a.eos is None else 1)
         ordinary = functional.pad(own, sinks, value=False)
         valid = None if attention_mask is None else functional.pad(own, sinks, value=True)
-        residuals, maps = self.encode(torch.cat(parts, dim=1), ordinary, valid, return_attention)
+        eager = return_attention or self.kernel == "eager"
+        residuals, maps = self.encode(torch.cat(parts, dim=1), ordinary, valid, eager)
         x = residuals[-1][:, 1 : n + 1]
         margins = self.readout(x).to(x.dtype)
         return Run(margins, maps) if return_attention else margins

@@ -1,0 +1,113 @@
+"""The ONNX graph gives the formula's truth in ONNX Runtime."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.errors import MissingExtraError, SofthatError
+from tests.export.suite import TARGETS, chosen, expected, padded, wrong
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+
+def session(path: Path) -> Any:
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def exported(model: Any, folder: Path, **options: Any) -> Any:
+    softhat.to_onnx(model, folder / "model.onnx", **options)
+    return session(folder / "model.onnx")
+
+
+def truth(run: Any, codes: Any, **inputs: Any) -> Any:
+    return run.run(["margins"], {"tokens": codes, **inputs})[0][..., 0] > 0
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_truth_on_100_formulas(part: int, tmp_path: Path) -> None:
+    for k, (formula, target) in enumerate(chosen(100)[part::4]):
+        run = exported(softhat.compile(formula, alphabet="ab", attention=target), tmp_path)
+        assert not wrong(formula, lambda codes, r=run: truth(r, codes), k), (formula, target)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("target", TARGETS)
+def test_truth_on_all_formulas(target: str, tmp_path: Path) -> None:
+    for k, (formula, _) in enumerate(chosen(1000)):
+        run = exported(softhat.compile(formula, alphabet="ab", attention=target), tmp_path)
+        assert not wrong(formula, lambda codes, r=run: truth(r, codes), k, 400), formula
+
+
+def test_padding_anywhere_changes_nothing(tmp_path: Path) -> None:
+    for k, (formula, target) in enumerate(chosen(20)):
+        run = exported(softhat.compile(formula, alphabet="ab", attention=target), tmp_path)
+        tokens, mask, words = padded(k)
+        got = truth(run, tokens, attention_mask=mask)
+        for row, word in enumerate(words):
+            want = expected(formula, word[None], "ab")[0]
+            assert (got[row][mask[row] == 1] == want).all(), (formula, target)
+
+
+def test_float64_margins_are_those_of_the_numpy_runtime(tmp_path: Path) -> None:
+    codes = np.random.default_rng(0).integers(0, 2, (5, 30))
+    for formula, target in chosen(20):
+        model = softhat.compile(formula, alphabet="ab", attention=target)
+        run = exported(model, tmp_path, dtype="float64")
+        ours = run.run(None, {"tokens": codes})[0]
+        assert np.allclose(ours, model.run_batch(codes, "float64"), atol=1e-9)
+
+
+def test_several_outputs_and_propositions(tmp_path: Path) -> None:
+    formulas = {"one": "p S q", "two": "F (p & q)"}
+    run = exported(softhat.compile(formulas, propositions=["p", "q"]), tmp_path)
+    bits = np.random.default_rng(1).random((3, 12, 2)) < 0.4
+    margins = run.run(None, {"tokens": bits})[0]
+    for row in range(3):
+        word = [{x for x, holds in zip("pq", step, strict=True) if holds} for step in bits[row]]
+        for at, text in enumerate(formulas.values()):
+            assert ((margins[row, :, at] > 0) == softhat.parse(text).truth(word)).all()
+
+
+def test_files_and_metadata(tmp_path: Path) -> None:
+    model = softhat.compile("!c S a", alphabet="abc")
+    softhat.to_onnx(model, tmp_path / "m.onnx")
+    first = (tmp_path / "m.onnx").read_bytes()
+    softhat.to_onnx(model, tmp_path / "m.onnx")
+    assert first == (tmp_path / "m.onnx").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "m.certificate.json", "m.labels.json", "m.onnx",
+    ]  # fmt: skip
+    certificate = json.loads((tmp_path / "m.certificate.json").read_text())
+    assert certificate["kernel"] == "onnx" and certificate["max_length"]["float32"] > 1_000_000
+    meta = session(tmp_path / "m.onnx").get_modelmeta().custom_metadata_map
+    assert json.loads(meta["alphabet"]) == ["a", "b", "c"]
+    assert json.loads(meta["formulas"]) == {"output": "!c S a"}
+    shape = session(tmp_path / "m.onnx").get_inputs()[0].shape
+    assert shape == ["batch", "n"]
+
+
+def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = softhat.compile("a")
+    with pytest.raises(SofthatError, match="float32 or float64"):
+        softhat.to_onnx(model, tmp_path / "m.onnx", dtype="bfloat16")
+    real = builtins.__import__
+
+    def missing(name: str, *rest: Any, **options: Any) -> Any:
+        if name.split(".")[0] == "onnx":
+            raise ImportError(name)
+        return real(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(MissingExtraError, match=r"softhat\[onnx\]"):
+        softhat.to_onnx(model, tmp_path / "m.onnx")
