@@ -81,7 +81,7 @@ def critical_betas(
         slope = (terms * filled).sum(axis=1) / total
         step = (np.log(total) - b - goal) / slope
         b = b + np.maximum(step, 0.0)
-        if np.all(step <= 1e-15 * np.maximum(b, 1.0)):
+        if np.all(step <= 1e-15 * b):
             break
     with np.errstate(over="ignore"):
         result[open_rows] = b / scale

@@ -76,9 +76,11 @@ def live(model: AHAT) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
             units = set().union(*(_support(ff.out_weights[c]) for c in later)) if later else set()
             later = later | _columns(tuple(ff.in_weights[u] for u in sorted(units)))
         middle.append(frozenset(later))
-        for head in layer.heads:
-            if any(any(head.output[c]) for c in later):
-                later = later | _columns((*head.query, *head.key, *head.value))
+        # Scores are always read, for gaps are stated of every head; values where they matter.
+        written = [any(any(head.output[c]) for c in later) for head in layer.heads]
+        for head, matters in zip(layer.heads, written, strict=True):
+            values = head.value if matters else ()
+            later = later | _columns((*head.query, *head.key, *values))
     return middle[::-1], after[::-1]
 
 
