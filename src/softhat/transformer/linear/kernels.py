@@ -15,7 +15,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.transformer.linear.columns import Array, IntegerRow, View, not_a_bit
-from softhat.transformer.linear.forms import HeadForm, Local, Ramp, Uniform
+from softhat.transformer.linear.forms import HeadForm, Local, Ramp, Uniform, UnknownShapeError
 
 SETTLED = 14
 """From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""
@@ -75,6 +75,11 @@ class LocalKernel:
         self.values = [IntegerRow(row) for row in head.values]
         self.weights = [float(row.quantum) for row in self.values]
         self.bad = None if shape.penalty is None else IntegerRow(shape.penalty.row)
+        rows = [*self.values, *([] if self.bad is None else [self.bad])]
+        if any(abs(k) != 1 for row in rows for _, k in row.terms) or (
+            self.bad is not None and self.bad.quantum != 1
+        ):
+            raise UnknownShapeError("a value or penalty that is no stored bit")
         self.window = (1 << shape.taps) - 1
         lowest = min(shape.even, shape.slope)
         table = np.zeros(1)
