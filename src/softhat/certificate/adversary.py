@@ -3,7 +3,8 @@
 Heads err where the winner is far away or hardly wins, so these words have one trigger and then
 only filler (distances as long as they get), counts that stay on a threshold, one below or one
 above it, at every position, and alternations and periods that make every other position a
-competitor. A search then flips symbols to make a head leak more or a margin smaller.
+competitor. The short words on which the heads leak most are put at the ends of long ones. A
+search then flips symbols to make a head leak more or a margin smaller.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.certificate.words import Tokens, decode, pack
+from softhat.certificate.measure import Meter
+from softhat.certificate.words import Tokens, decode, numbered, pack, truth_of
 from softhat.logic.batch import evaluate, unpack
 from softhat.logic.linear import LinearForm, difference
 from softhat.logic.nodes import TRUE, Comparison, Formula
@@ -36,7 +38,12 @@ def shapes(model: Model, table: Tokens) -> list[Shape]:
     hugging: list[Shape] = [
         _Hug(model, table, form, target) for form in comparisons(model) for target in (0, -1, 1)
     ]
-    return [*_interleaved(hugging, list(_distances(k)), list(_periods(k)))]
+    grown: list[Shape] = [
+        _Grown(k, seed, where)
+        for where in ("suffix", "prefix", "repeated", "middle")
+        for seed in seeds(model, table)
+    ]
+    return [*_interleaved(hugging, grown, list(_distances(k)), list(_periods(k)))]
 
 
 Shape = Callable[[np.random.Generator, int], Letters]
@@ -94,6 +101,49 @@ class _Trigger:
                 word[[0, -1]] = self.x
             case _:
                 word[int(rng.integers(n))] = self.x
+        return word
+
+
+# The worst short words, grown
+
+
+def seeds(model: Model, table: Tokens) -> list[Letters]:
+    """For each head the short word on which it leaks most, and the one with the least margin."""
+    k = min(len(table), 4)
+    chosen = np.linspace(0, len(table) - 1, k).astype(np.int64)
+    length = 5 if k <= 3 else 4
+    short = chosen[numbered(np.arange(k), length, 0, k**length)]
+    tokens = table[short]
+    margins, truth = model.run_batch(tokens, "float64"), truth_of(model, tokens)
+    least = np.where(truth, margins, -margins).min(axis=(1, 2))
+    worst = [int(least.argmin())]
+    meter = Meter(model, "float64")
+    if meter.able:
+        worst += meter.leaks(tokens)[0].argmax(axis=0).tolist()
+    return [short[at] for at in dict.fromkeys(worst)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """A short word at an end (or in the middle) of filler, or again and again."""
+
+    k: int
+    seed: Letters
+    where: str
+
+    def __call__(self, rng: np.random.Generator, n: int) -> Letters:
+        word = np.full(n, int(rng.integers(self.k)), np.int64)
+        size = min(n, len(self.seed))
+        match self.where:
+            case "repeated":
+                return np.resize(self.seed, n)
+            case "prefix":
+                word[:size] = self.seed[:size]
+            case "suffix":
+                word[n - size :] = self.seed[len(self.seed) - size :]
+            case _:
+                at = int(rng.integers(n - size + 1))
+                word[at : at + size] = self.seed[:size]
         return word
 
 

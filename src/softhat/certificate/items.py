@@ -119,16 +119,11 @@ class Job:
             at = stop
 
     def _adversarial(self) -> Iterator[Item]:
-        """A word of the longest length for each family first, then any lengths."""
+        """Half of the words as long as allowed, the others of any length."""
         rng = np.random.default_rng([self.settings.seed, 11])
         for at in range(self.settings.adversarial):
-            longest = at % 3 == 0
-            yield Item(
-                "adversarial",
-                self.settings.longest if longest else self._length(rng),
-                at,
-                at + 1,
-            )
+            n, longest = self._length(rng), bool(rng.random() < 0.5)
+            yield Item("adversarial", self.settings.longest if longest else n, at, at + 1)
 
     def _searches(self) -> Iterator[Item]:
         """One search for ten adversarial words, on lengths where many steps can be afforded."""

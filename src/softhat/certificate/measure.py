@@ -35,11 +35,15 @@ class Probed:
 
     def outputs(self, tokens: Array) -> Array:
         """(words, n, added coordinates): what each head said at the word's own positions."""
+        return self.run(tokens)[0]
+
+    def run(self, tokens: Array) -> tuple[Array, Array]:
+        """`outputs`, and the margins (words, n, outputs)."""
         x = self.ready.embed(tokens)
         for layer in self.ready.layers:
             x, _ = self.ready.step(layer, x, keep=False)
-        n = tokens.shape[1]
-        return np.asarray(x[:, 1 : n + 1, x.shape[-1] - len(self.owner) :], np.float64)
+        own = x[:, 1 : tokens.shape[1] + 1, x.shape[-1] - len(self.owner) :]
+        return np.asarray(own, np.float64), self.ready.margins(x)
 
 
 def probed(t: Transformer, dtype: str) -> Probed:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,14 +166,13 @@ def verify(
         return _verify_simulation(
             model, exhaustive, random, adversarial, max_length, max_words, dtype, seed
         )
-    certified = certified_length(model, dtype)
-    longest = max_length
-    if certified and not beyond:
-        longest = min(max_length, certified)
     settings = Settings(
-        exhaustive, random, adversarial, longest, max_words, format_of(dtype).name, runtime, seed
+        exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
     )
     _check(settings)
+    certified = certified_length(model, dtype, runtime)
+    if certified and not beyond:
+        settings = replace(settings, longest=min(max_length, certified))
     job = Job(model, settings)
     items = job.items()
     state = State.open(resume, _fingerprint(model, settings, len(items)))
@@ -184,9 +183,15 @@ def verify(
     return _result(job, items, state, complete, certified, elapsed)
 
 
-def certified_length(model: Model, dtype: str) -> int:
-    """The length to which the certificate promises right answers in a number format, or 0."""
-    return int(model.certificate.max_length[format_of(dtype).name])
+def certified_length(model: Model, dtype: str, runtime: str = "dense") -> int:
+    """The length to which right answers are proved in a number format, or 0."""
+    dense = int(model.certificate.max_length[format_of(dtype).name])
+    match runtime:
+        case "dense":
+            return dense
+        case "linear":
+            return model.linear_max_length(dtype)
+    return min(dense, model.linear_max_length(dtype))
 
 
 def _check(settings: Settings) -> None:

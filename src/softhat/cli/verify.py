@@ -60,6 +60,10 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help="Draw leak and margin against n (.png or .svg)."),
     ] = None,
+    phase: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the largest correct length against C."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Try to break a model: all short words, random words, words made for its formulas.
@@ -70,8 +74,9 @@ def command(
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
     loaded = read_model(model, alphabet, attention, symbols, props)
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise SofthatError(f"--plot writes .png, .svg or .pdf files, not {plot.name!r}")
+    for picture in (plot, phase):
+        if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise SofthatError(f"pictures are .png, .svg or .pdf files, not {picture.name!r}")
     with _workers(jobs, dask) as (executor, renew), _progress(quiet=as_json) as progress:
         result = verify(
             loaded,
@@ -95,12 +100,22 @@ def command(
         _report(result, exhaustive, max_length)
     else:
         print(result)
-    if plot is not None and isinstance(result, Verification):
-        from softhat.certificate.pictures import leak_and_margin
-
-        leak_and_margin(loaded, plot, dtypes=(result.dtype,))
+    if isinstance(result, Verification) and (plot is not None or phase is not None):
+        _draw(loaded, dtype, plot, phase)
     if not result.ok:
         raise typer.Exit(1)
+
+
+def _draw(model: Any, dtype: str, plot: Path | None, phase: Path | None) -> None:
+    from softhat.certificate import pictures
+
+    dtypes = tuple(dict.fromkeys((*pictures.DTYPES, dtype)))
+    if plot is not None:
+        pictures.leak_and_margin(model, plot, dtypes)
+        print(f"drew {plot}", file=sys.stderr)
+    if phase is not None:
+        pictures.phase(model, phase, dtypes)
+        print(f"drew {phase}", file=sys.stderr)
 
 
 @contextmanager
