@@ -106,3 +106,24 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     model = softhat.compile("a S (b & Y a)")
     fresh = softhat.verify(model, exhaustive=12, random=800, adversarial=0, max_length=100)
     assert (whole["words"], whole["counts"]) == (fresh.words, fresh.counts)
+
+
+def test_a_simulation_is_compared_with_exact_average_hard_attention(tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "examples" / "ahat" / "majority.json"
+    folder = str(tmp_path / "simulation")
+    assert call("simulate", str(source), "-o", folder, "--max-length", "10").code == 0
+    done = call("verify", folder, "--exhaustive", "5", "--random", "10")
+    assert done.code == 0, done.err
+    assert "ok: simulation and AHAT agree" in done.out
+    document = json.loads(call("verify", folder, "--exhaustive", "3", "--json").out)
+    assert document["ok"] is True
+    assert document["exhaustive_length"] == 3
+
+
+def test_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "leak.svg"
+    done = call("verify", "O a", "--plot", str(file), *SMALL)
+    assert done.code == 0, done.err
+    assert file.read_bytes().startswith(b"<?xml")
+    assert str(file) in done.err

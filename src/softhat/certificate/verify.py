@@ -163,9 +163,7 @@ def verify(
     result so far. A simulation of an average-hard attention transformer is compared with it.
     """
     if not isinstance(model, Model):
-        return _verify_simulation(
-            model, exhaustive, random, adversarial, max_length, max_words, dtype, seed
-        )
+        return _verify_simulation(model, exhaustive, random, max_length, max_words, dtype, seed)
     settings = Settings(
         exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
     )
@@ -367,28 +365,28 @@ def _plain(item: Any) -> Any:
 
 
 def _verify_simulation(
-    model: Any,
+    simulation: Any,
     exhaustive: int,
     random: int,
-    adversarial: int,
     max_length: int,
     max_words: int,
     dtype: str,
     seed: int,
 ) -> Any:
     """Simulations have their own reference, exact average-hard attention, and their own check."""
-    from softhat import ahat
+    from softhat.ahat.simulate import Simulation
+    from softhat.ahat.verify import verify_simulation
 
-    check = getattr(ahat, "verify_simulation", None)
-    if check is None or not type(model).__module__.startswith("softhat.ahat"):
-        raise SofthatError(f"expected a model that softhat compiled or simulated, not {model!r}")
-    return check(
-        model,
+    if not isinstance(simulation, Simulation):
+        raise SofthatError(
+            f"expected a model that softhat compiled or simulated, not {simulation!r}"
+        )
+    return verify_simulation(
+        simulation,
         exhaustive=exhaustive,
         random=random,
-        adversarial=adversarial,
+        seed=seed,
         max_length=max_length,
         max_words=max_words,
-        dtype=dtype,
-        seed=seed,
+        dtype=format_of(dtype).name,
     )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,12 +95,12 @@ def command(
             resume=resume,
             progress=progress,
         )
-    if as_json:
+    if not isinstance(result, Verification):
+        _report_simulation(result, as_json)
+    elif as_json:
         print_json(result.to_json())
-    elif isinstance(result, Verification):
-        _report(result, exhaustive, max_length)
     else:
-        print(result)
+        _report(result, exhaustive, max_length)
     if isinstance(result, Verification) and (plot is not None or phase is not None):
         _draw(loaded, dtype, plot, phase)
     if not result.ok:
@@ -202,6 +203,29 @@ def _report(result: Verification, asked: int, asked_length: int) -> None:
                 f"{'false' if found.expected else 'true'}",
             ),
             ("parts", str(found.place) if found.place else "the model is not what we compile"),
+        ]
+    print_facts(facts)
+
+
+def _report_simulation(result: Any, as_json: bool) -> None:
+    """A simulation of average-hard attention, compared with its exact values."""
+    if as_json:
+        print_json(asdict(result))
+        return
+    facts = [
+        ("verdict", "ok: simulation and AHAT agree" if result.ok else "WRONG: they differ"),
+        ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
+        ("error", f"{result.max_error:.3g} at the most, leak {result.max_leak:.3g}"),
+    ]
+    found = result.counterexample
+    if found is not None:
+        facts += [
+            ("word", show_word(found.word, 200)),
+            (
+                "differs",
+                f"{found.value:.6g} instead of {found.expected:.6g} at position "
+                f"{found.position + 1}: {found.reason}",
+            ),
         ]
     print_facts(facts)
 
