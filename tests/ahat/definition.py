@@ -28,7 +28,9 @@ def embed(model: AHAT, word: Sequence[str]) -> list[list[Fraction]]:
     n = len(word)
     result = []
     for i in range(0 if model.bos else 1, n + 1):
-        token = model.bos_embedding if i == 0 else model.embedding[model.alphabet.index(word[i - 1])]
+        token = (
+            model.bos_embedding if i == 0 else model.embedding[model.alphabet.index(word[i - 1])]
+        )
         assert token is not None
         vector = list(token)
         for column, feature in enumerate(model.positions):
@@ -90,9 +92,7 @@ def evaluate(model: AHAT, word: Sequence[str]) -> Defined:
                 ]
                 out = times(ff.out_weights, hidden)
                 x[i] = [a + b + c for a, b, c in zip(x[i], out, ff.out_bias)]
-    values = [
-        sum((w * c for w, c in zip(model.output_weights, v)), model.output_bias) for v in x
-    ]
+    values = [sum((w * c for w, c in zip(model.output_weights, v)), model.output_bias) for v in x]
     return Defined(values[1 if model.bos else 0 :], rows)
 
 
@@ -121,12 +121,16 @@ def softmax_values(
     for l, layer in enumerate(model.layers):
         after = [v.copy() for v in x]
         for h, head in enumerate(layer.heads):
-            wq, wk, wv, wo = (array(m, len(x[0])) for m in (head.query, head.key, head.value, head.output))
+            wq, wk, wv, wo = (
+                array(m, len(x[0])) for m in (head.query, head.key, head.value, head.output)
+            )
             for i in range(len(x)):
                 keys = [j for j in range(len(x)) if sees(head.mask, i, j)]
                 if not keys:
                     continue
-                scores = np.array([wide(Fraction(betas[l, h])) * np.dot(wq @ x[i], wk @ x[j]) for j in keys])
+                scores = np.array(
+                    [wide(Fraction(betas[l, h])) * np.dot(wq @ x[i], wk @ x[j]) for j in keys]
+                )
                 weights = np.exp(scores - scores.max())
                 mean = sum(w * (wv @ x[j]) for w, j in zip(weights, keys)) / weights.sum()
                 after[i] = after[i] + (wo @ mean if len(head.value) else 0)

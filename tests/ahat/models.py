@@ -25,14 +25,20 @@ def random_model(
     bos = rng.random() < 0.3
 
     def number(p: float = 0.6) -> Fraction:
-        return Fraction(rng.randint(-2, 2), rng.choice([1, 1, 2, 3])) if rng.random() < p else Fraction(0)
+        return (
+            Fraction(rng.randint(-2, 2), rng.choice([1, 1, 2, 3]))
+            if rng.random() < p
+            else Fraction(0)
+        )
 
     def matrix(rows: int, columns: int, p: float = 0.6) -> tuple[tuple[Fraction, ...], ...]:
         return tuple(tuple(number(p) for _ in range(columns)) for _ in range(rows))
 
     def head() -> Head:
         d_k, d_v = rng.randint(0, 2), rng.randint(1, 2)
-        return Head(rng.choice(MASKS), matrix(d_k, d), matrix(d_k, d), matrix(d_v, d), matrix(d, d_v))
+        return Head(
+            rng.choice(MASKS), matrix(d_k, d), matrix(d_k, d), matrix(d_v, d), matrix(d, d_v)
+        )
 
     def forward() -> FeedForward | None:
         if rng.random() < 0.5:
@@ -82,7 +88,11 @@ def random_program(rng: random.Random, layers: int = 2) -> AHAT:
         if rng.random() < 0.4:
             new = b.relu(f"r{k}", new - Fraction(1, rng.choice([2, 3, 4])))
         pool.append(new)
-    out = pool[-1] + Fraction(rng.randint(0, 1), 2) * rng.choice(pool) - Fraction(1, rng.choice([3, 5]))
+    out = (
+        pool[-1]
+        + Fraction(rng.randint(0, 1), 2) * rng.choice(pool)
+        - Fraction(1, rng.choice([3, 5]))
+    )
     b.output(out)
     return b.build()
 
