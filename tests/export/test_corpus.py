@@ -1,0 +1,213 @@
+"""A corpus: right, labelled, without duplicates, and the same whatever happens to its makers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import softhat
+from softhat.errors import SofthatError
+from softhat.export.corpus import load_model, make_corpus, read_lines, read_settings
+from softhat.export.corpus_work import Settings
+from tests.export.suite import all_codes, expected
+
+pyarrow = pytest.importorskip("pyarrow")
+
+MAIN = "from softhat.cli import main; main()"
+SMALL = Settings(
+    count=30, seed=5, alphabet=("a", "b"), attention="unbounded", family="all",
+    smallest=3, largest=12, shard=8,
+)  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus") / "c"
+    make_corpus(folder, SMALL, jobs=1)
+    return folder
+
+
+def test_every_model_computes_its_formula(corpus: Path) -> None:
+    for number in range(SMALL.count):
+        model = load_model(corpus, number)
+        formula = model.formulas["output"]
+        for length in (1, 2, 5, 7):
+            codes = all_codes(2, length)
+            got = model.run_batch(codes)[..., 0] > 0
+            assert (got == expected(formula, codes, "ab")).all(), formula
+
+
+def test_no_two_formulas_agree_on_all_words_to_length_8(corpus: Path) -> None:
+    lines = [json.loads(line) for line in (corpus / "formulas.jsonl").read_text().splitlines()]
+    meanings = set()
+    for line in lines:
+        formula = softhat.parse(line["formula"])
+        truth = [expected(formula, all_codes(2, n), "ab").tobytes() for n in range(1, 9)]
+        meanings.add(b"".join(truth))
+    assert len(meanings) == len(lines) == SMALL.count
+
+
+def test_samples_are_accepted_and_rejected(corpus: Path) -> None:
+    for shard in range(4):
+        for line in read_lines(corpus, shard):
+            formula, samples = softhat.parse(line["formula"]), line["samples"]
+            assert samples["accepted"] or samples["rejected"]
+            for word in samples["accepted"]:
+                assert formula.accepts(word, at=samples["at"]), (str(formula), word)
+            for word in samples["rejected"]:
+                assert not formula.accepts(word, at=samples["at"]), (str(formula), word)
+
+
+def test_labels_name_the_heads_and_edges_of_the_circuit(corpus: Path) -> None:
+    for line in read_lines(corpus, 1):
+        labels = line["labels"]
+        assert labels["format"] == "softhat-labels/1"
+        names = {f"L{head['layer']}.H{head['head']}" for head in labels["heads"]}
+        assert len(names) == line["config"]["size"]["heads"]
+        nodes = names | {"embed", "positions"}
+        nodes |= {f"L{k}.MLP" for k in range(line["config"]["size"]["layers"])}
+        for source, target in labels["edges"]:
+            assert source in nodes
+            assert target.removesuffix(target[-2:] if target[-2] == "." else "") in nodes | {
+                "output:output"
+            }
+
+
+def test_index(corpus: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    table = parquet.read_table(corpus / "index.parquet").to_pylist()
+    assert [row["id"] for row in table] == list(range(SMALL.count))
+    for row in table[::7]:
+        model = load_model(corpus, row["id"])
+        assert str(model.formulas["output"]) == row["formula"]
+        assert model.size.parameters == row["parameters"]
+        assert model.certificate.max_length["float32"] == row["certified_float32"]
+        assert row["shard"] == row["id"] // SMALL.shard
+
+
+def test_a_finished_corpus_is_left_alone(corpus: Path) -> None:
+    before = contents(corpus)
+    make_corpus(corpus, SMALL, jobs=1)
+    assert contents(corpus) == before
+    assert read_settings(corpus) == SMALL
+
+
+def test_other_settings_are_refused(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(SofthatError, match="is a corpus with seed 5: give the same settings"):
+        make_corpus(corpus, replace(SMALL, seed=6), jobs=1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SofthatError, match="is not a corpus"):
+        make_corpus(tmp_path, SMALL, jobs=1)
+    with pytest.raises(SofthatError, match="different formulas were found"):
+        few = replace(SMALL, family="boolean", smallest=1, largest=3, count=1000)
+        make_corpus(tmp_path / "few", few, jobs=1)
+
+
+def test_damage_that_a_crash_can_leave_is_repaired(corpus: Path, tmp_path: Path) -> None:
+    whole = contents(corpus)
+    for lost in (
+        ["index.parquet"],
+        ["shards/00001.safetensors", "index.parquet"],
+        ["formulas.jsonl"],
+    ):
+        folder = tmp_path / str(len(lost) * 10 + len(lost[0]))
+        for name, data in whole.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            if name not in lost:
+                (folder / name).write_bytes(data)
+        (folder / "shards" / ".00001.jsonl.123.tmp").write_bytes(b"half")
+        make_corpus(folder, SMALL, jobs=1)
+        assert contents(folder) == whole
+
+
+def command(folder: Path, count: int, *more: str) -> list[str]:
+    return [
+        sys.executable, "-c", MAIN, "corpus", "-o", str(folder), "--count", str(count),
+        "--shard", "10", "--seed", "3", *more,
+    ]  # fmt: skip
+
+
+def kill_often(tmp_path: Path, count: int, waits: list[int]) -> None:
+    """kill -9 when so many shards are there, then resume: the same bytes, no process left."""
+    killed, straight = tmp_path / "killed", tmp_path / "straight"
+    for wanted in waits:
+        process = subprocess.Popen(command(killed, count, "-j", "2"), start_new_session=True)
+        deadline = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < deadline:
+            if len(list(killed.glob("shards/*.safetensors"))) >= wanted:
+                break
+            time.sleep(0.01)
+        assert process.poll() is None, "it was done before it could be killed"
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        _no_orphans(process.pid)
+    subprocess.run(command(killed, count, "-j", "2"), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command(straight, count, "-j", "1"), check=True, stdout=subprocess.DEVNULL)
+    assert contents(killed) == contents(straight)
+
+
+def _no_orphans(session: int) -> None:
+    """The workers of a killed run end by themselves."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(session, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("worker processes outlived the run that was killed")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_killed_and_resumed_it_is_the_same_byte_for_byte(tmp_path: Path) -> None:
+    kill_often(tmp_path, 60, [2])
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_a_thousand_models_killed_again_and_again(tmp_path: Path) -> None:
+    kill_often(tmp_path, 1000, [0, 3, 11, 40, 41, 80])
+
+
+@pytest.mark.full
+def test_a_thousand_models_in_two_minutes(tmp_path: Path) -> None:
+    start = time.monotonic()
+    subprocess.run(command(tmp_path / "c", 1000, "-j", "2"), check=True)
+    assert time.monotonic() - start < 120
+
+
+def test_on_a_dask_cluster(corpus: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        make_corpus(tmp_path / "c", SMALL, dask=cluster.scheduler_address)
+    assert contents(tmp_path / "c") == contents(corpus)
+
+
+def test_no_scheduler(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(SofthatError, match="no Dask scheduler"):
+        make_corpus(tmp_path / "c", SMALL, dask="tcp://127.0.0.1:1")
+
+
+def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SofthatError, match="another run is writing"):
+            make_corpus(tmp_path, SMALL, jobs=1)
