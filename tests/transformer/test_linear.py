@@ -193,8 +193,11 @@ def test_shapes() -> None:
     assert sign.heads[0].mask == average.heads[0].mask == "<="
     shape = sign.heads[0].shape
     assert isinstance(shape, Ramp)
-    assert shape.own == (-8 * (3 - 0.5), 0, 0)  # C'(c - 1/2); D(j - i) is 0 at j = i
-    assert shape.slope > 8 * 1 + 4  # D > C'·max(-v) + 4
+    ((_, (weight, per_i, per_r), _),) = shape.contents
+    assert (weight, per_i, per_r) == (weight, weight, 0)  # the average times i+1 is the sum
+    gain = weight / 2  # C': the average is divided by 2 = max|v|
+    assert shape.own == (-gain * (3 - 0.5), 0, 0)  # C'(c - 1/2); D(j - i) is 0 at j = i
+    assert shape.slope > gain * 1 + 4  # D > C'·max(-v) + 4
 
 
 # Which runtime

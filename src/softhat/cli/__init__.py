@@ -27,6 +27,8 @@ SUMMARIES = {
     "analyze": "What kind of AHAT: rows, gaps, critical β; or the heads of a Hugging Face model.",
     "simulate": "An AHAT to a softmax transformer with temperatures and a certificate.",
     "export": "A model as stock GPT-2, Hugging Face, PyTorch or ONNX files.",
+    "corpus": "Many random formulas, compiled, with labels and sample words.",
+    "bench": "What compiling, running and verifying cost on this machine.",
     "demo": "The main job on an example: compile, run, certify.",
 }
 

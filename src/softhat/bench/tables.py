@@ -1,0 +1,115 @@
+"""Results as data: tables with a unit a column, as JSON, as text and as Markdown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from time import perf_counter, process_time
+from typing import Any
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, what the columns are, the rows, and what to see in them."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Results:
+    """Everything one run measured, and on what."""
+
+    machine: dict[str, Any]
+    quick: bool
+    seconds: float = 0.0
+    tables: list[Table] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": "softhat-bench/1", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much to measure."""
+
+    quick: bool = False
+    repeat: int = 5
+
+    def pick(self, quick: Sequence[int], full: Sequence[int]) -> Sequence[int]:
+        return quick if self.quick else full
+
+
+def best(action: Callable[[], object], repeat: int = 3, budget: float = 10.0) -> float:
+    """The least processor time of a few calls, in seconds; at most `budget` seconds in all.
+
+    Processor time, because other programs on the machine do not change it; with one thread on
+    an idle machine it is the wall-clock time.
+    """
+    times: list[float] = []
+    began = perf_counter()
+    while len(times) < repeat and (not times or perf_counter() - began < budget):
+        start = process_time()
+        action()
+        times.append(process_time() - start)
+    return max(min(times), 1e-7)
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    import numpy as np
+
+    import softhat
+
+    return {
+        "softhat": softhat.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
+    }
+
+
+def _processor() -> str:
+    if sys.platform == "linux":
+        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123
+            for line in file:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def shown(cell: Cell) -> str:
+    """A cell as people read it."""
+    match cell:
+        case None:
+            return "–"
+        case int():
+            return f"{cell:,}"
+        case float() if cell >= 1000:
+            return f"{cell:,.0f}"
+        case float():
+            return f"{cell:.3g}"
+    return cell
+
+
+def markdown(table: Table) -> str:
+    """A table of the results page."""
+    lines = [f"### {table.title}", ""]
+    if table.note:
+        lines += [table.note, ""]
+    lines.append("| " + " | ".join(table.columns) + " |")
+    lines.append("|" + " --- |" * len(table.columns))
+    for row in table.rows:
+        cells = (shown(cell).replace("|", "\\|") for cell in row)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

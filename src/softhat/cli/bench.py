@@ -1,0 +1,55 @@
+"""`softhat bench`: what compiling, running and verifying cost on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softhat.bench.run import SECTIONS, fresh, measure
+from softhat.bench.tables import shown
+from softhat.cli.inputs import JsonOption
+from softhat.cli.output import print_json, print_table
+from softhat.errors import SofthatError
+
+
+def command(
+    sections: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SECTION]…", help=f"Of {', '.join(SECTIONS)}; all without one."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes, for CI.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the JSON here.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure softhat: tables with ratios of numbers from this run, and JSON.
+
+    Example: softhat bench linear dense --out bench.json
+    """
+    results = fresh(quick)
+    if not as_json:
+        print("  ".join(f"{name} {value}" for name, value in results.machine.items()))
+    for table in measure(results, sections or ()):
+        if not as_json:
+            print(f"\n{table.title}")
+            print_table(table.columns, [[shown(cell) for cell in row] for row in table.rows])
+            if table.note:
+                print(table.note)
+        if out is not None:
+            _write(out, json.dumps(results.to_json(), indent=1, ensure_ascii=False) + "\n")
+    if as_json:
+        print_json(results.to_json())
+
+
+def _write(path: Path, text: str) -> None:
+    """Under a temporary name first, so that the file is always whole."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise SofthatError(f"cannot write {path}: {error.strerror or error}") from None
