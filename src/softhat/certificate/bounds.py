@@ -301,7 +301,7 @@ def _sign(kind: Sign, n: int, form: Format) -> Bound | Failure:
     rest = [kind.at_i * i + kind.at_r * r + kind.constant for i, r in ((1, 1), (1, n), (n, 1))]
     most = sum(n * max(0.0, mean.high) for mean in kind.means) + max(rest)
     least = sum(n * min(0.0, mean.low) for mean in kind.means) + min(rest)
-    if most + kind.steep * n > form.largest:
+    if most + kind.steep * n * kind.seen_by_sink > form.largest:
         return Failure("scores overflow")
     yes = kind.up if least <= 0 else max(kind.up, least)
     no = kind.down if most >= 0 else max(kind.down, -most)
@@ -317,7 +317,7 @@ def _sign(kind: Sign, n: int, form: Format) -> Bound | Failure:
             (logit + kind.unit, 2),
         ):  # the next binade at the earliest
             here, there = _score_errors(
-                kind, n, form, rows, means, max(map(abs, rest)), size, coarser
+                kind, n, form, rows, means, (min(rest), max(rest)), size, coarser
             )
             kept = size * (1 - 3 * form.u_sum - form.u) - absolute
             found.append((kept - here * CARE, kept - there * CARE))
@@ -361,16 +361,16 @@ def _score_errors(
     form: Format,
     rows: list[_Row],
     means: int,
-    rest: float,
+    rest: tuple[float, float],
     logit: float,
     coarser: int,
 ) -> tuple[float, float]:
     """The error of a comparison's score where the logit is `logit`: at j = i, and at other j.
 
     Past and future averages share the n positions. At j = i the averages' terms and the rest add
-    up to the logit, so the positive ones are about half of all. There the last addition has a
-    small result and is nearly exact: of m terms, m - 2 additions can be off, and no more than
-    there are inexact terms (`coarse`) at each spacing. `coarser` is a factor for the spacing.
+    up to ± the logit, which bounds the positive and the negative terms. There the last addition
+    has a small result and is nearly exact: of m terms, m - 2 additions can be off, and no more
+    than there are inexact terms (`coarse`) at each spacing. `coarser` multiplies the spacing.
     """
     sizes = {over: 0.0 for over in ("past", "future", "total")}
     for mean in kind.means:
@@ -378,19 +378,22 @@ def _score_errors(
     near = (n + 1) * (max(sizes["past"], sizes["future"]) + sizes["total"])
     far = (n + 1) * sum(sizes.values())
     if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
-        near = far = min(near, logit + rest)
+        near = far = min(near, logit + max(-rest[0], rest[1]))
     sharpness = kind.scores.sharpness
-    exact = max(sum(row.high for row in rows), -sum(row.low for row in rows))
+    above, below = sum(row.high for row in rows), -sum(row.low for row in rows)
     operands = sum(row.error for row in rows)
     relative = (form.u_sum + form.u) * (1 + form.u_sum + form.u)
-    spacing = coarser * form.grid(exact + min(near, (near + rest + logit) / 2) / sharpness)
+    added = max(0.0, min(near, (near - rest[0] + logit) / 2)) / sharpness
+    taken = max(0.0, min(near, (near + rest[1] + logit) / 2)) / sharpness
+    spacing = coarser * form.grid(max(above + added, below + taken))
     coarse = means + sum(row.grid < spacing for row in rows)
     additions = sum(
         spacing / 2 / 2 ** (at // coarse) for at in range(max(0, means + len(rows) - 2)) if coarse
     )
-    products = means * form.grid(near / sharpness) / 2 + form.grid(2 * logit / sharpness) / 2
+    own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
+    products = sum(form.grid(size / sharpness) for size in [*own, 2 * logit]) / 2
     here = sharpness * (operands + additions + products) + near * relative
-    spacing = coarser * form.grid(exact + far / sharpness)
+    spacing = coarser * form.grid(max(above, below) + far / sharpness)
     coarse = means + sum(row.grid < spacing for row in rows)
     there = sharpness * (operands + coarse * spacing) + far * relative
     return here, there

@@ -139,6 +139,7 @@ def _attention(
         places = _targets(value, outputs[h], where)
         weights = HeadWeights(
             t.attention,
+            len(t.sinks),
             layer.masks[h],
             layer.sharpness[h],
             tuple(query),

@@ -119,6 +119,8 @@ class Sign:
     down: float
     unit: float
     steep: float
+    seen_by_sink: bool
+    """Whether the other sink's query, where i = r = 0, sees all keys."""
 
 
 Kind = Latest | Previous | Average | Sign
@@ -129,6 +131,7 @@ class HeadWeights:
     """One head: its rows over coordinates."""
 
     attention: Attention
+    sinks: int
     mask: Mask
     sharpness: float
     query: tuple[Form, ...]
@@ -370,7 +373,7 @@ def _sign(
     function = atoms.at_least(total, least, level)
     kind = Sign(
         direction, scores, tuple(slopes), float(at["i"]), float(at["r"]),
-        float(at["ordinary"]), up, down, float(unit), float(steep),
+        float(at["ordinary"]), up, down, float(unit), float(steep), head.sinks > 1,
     )  # fmt: skip
     if slope_of(kind) <= 0:
         raise VoidError("its scores do not fall with the distance")

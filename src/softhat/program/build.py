@@ -356,7 +356,7 @@ class _Builder:
         return _value(equal if relation == "=" else ~equal)
 
     def at_least(self, t: _Linear, least: int, label: str) -> Literal:
-        """`t >= least`, normalised: coprime coefficients, the first one positive."""
+        """`t >= least`, normalised: coprime coefficients, and of t and -t the better one."""
         threshold = least - t.constant
         coefficients = [*t.counts.values(), t.position, t.length]
         divisor = gcd(*coefficients)
@@ -365,8 +365,7 @@ class _Builder:
         counts = {key: a // divisor for key, a in sorted(t.counts.items()) if a}
         position, length = t.position // divisor, t.length // divisor
         threshold = -(-threshold // divisor)
-        scaled = [*counts.values(), position, length]
-        if next(a for a in scaled if a) < 0:  # -t >= c is not (t >= 1 - c)
+        if _turn(counts, position, length):  # -t >= c is not (t >= 1 - c)
             counts = {key: -a for key, a in counts.items()}
             return ~self._sign(counts, -position, -length, 1 - threshold, f"!({label})")
         return self._sign(counts, position, length, threshold, label)
@@ -442,6 +441,22 @@ class _Builder:
             symbols=self.symbols,
             propositional=self.propositional,
         )
+
+
+def _turn(counts: dict[tuple[Range, int], int], p: int, q: int) -> bool:
+    """Whether -t is the better of t and -t: the same for both, so that they share a Sign.
+
+    The scores of Sign must fall with the distance from i. Past counts that are subtracted and
+    future ones that are added work against that (future ones subtracted, if they are alone) and
+    cost precision. Else the first coefficient is positive.
+    """
+    alone = {over for over, _ in counts} == {"future"}
+    falls = {"past": -1, "future": -1 if alone else 1, "total": 0}
+    sides = [max(0, falls[over] * a) for (over, _), a in counts.items()]
+    others = [max(0, -falls[over] * a) for (over, _), a in counts.items()]
+    if sum(sides) != sum(others):
+        return sum(sides) > sum(others)
+    return next(a for a in [*counts.values(), p, q] if a) < 0
 
 
 def _sizes_averaged(

@@ -85,8 +85,8 @@ class SignTerms:
     position: int
     length: int
     threshold: int
-    largest: float
-    """max |value averaged|, past and future together."""
+    opposed: float
+    """How much a step away from i can gain: max (z - x) (mirrored: max (x - z)), at least 0."""
 
 
 def sign(
@@ -95,13 +95,14 @@ def sign(
     """Theorem. With y = Σcounts + position·i + length·n - (threshold - 1/2), a half-integer,
     softmax of C'(x_i(j+1) + t_i(n+2) + z_i(r_j+1) + position·i + length·n - threshold + 1/2)
     + D(j-i) on ordinary j <= i, and of 0 on `<bos>`, gives the ordinary positions all but
-    e^(-C'/2) of the weight if y > 0 and at most e^(-C'/2)/(1 - e^-4) if y < 0, for every n.
+    e^(-C'/2) of the weight if y > 0 and at most e^(-C'/2)/(1 - e^-C') if y < 0, for every n.
     x, t, z are the past, total and future averages, so at j = i the bracket is y, |C'y| >= C'/2;
-    each step away from i costs D - C'(|x| + |z|) >= 4. The value is 1 on ordinary positions.
-    Mirrored for comparisons of future counts only: over j >= i, with `<eos>` the sink."""
+    each step away from i costs D + C'(x - z) >= C'. The value is 1 on ordinary positions.
+    Mirrored for comparisons of future counts only: over j >= i, with `<eos>` the sink. C' is 4C,
+    more than the leak needs: rounding eats a share of C'/2, and what is left must still tell."""
     here = units.toward(direction)
-    gain = units.weight(2 * sharpness, sharpness)  # C' = 2C
-    steep = units.weight(steepness(2 * sharpness, terms.largest), sharpness)
+    gain = units.weight(4 * sharpness, sharpness)  # C' = 4C
+    steep = units.weight(steepness(4 * sharpness, terms.opposed), sharpness)
     pairs: list[tuple[Row, Row]] = []
     ranges: list[tuple[Row | None, Row]] = [
         (terms.past, {units.i: 1.0, units.unit: 1.0}),
@@ -124,9 +125,9 @@ def sign(
     return [query for query, _ in pairs], [key for _, key in pairs]
 
 
-def steepness(gain: float, largest: float) -> float:
-    """D: the power of two above C'·largest + 4."""
+def steepness(gain: float, opposed: float) -> float:
+    """D: the least power of two >= C'(opposed + 1). A small D leaves more digits to the rest."""
     steep = 1.0
-    while steep <= gain * largest + 4:
+    while steep < gain * (opposed + 1):
         steep *= 2
     return steep

@@ -36,7 +36,7 @@ from softhat.transformer.weights import (
 )
 
 SHARPNESS = 4.0
-"""C: leak e^-4 = 0.0183 for Latest, and C' = 2C for Sign. A power of two keeps scores exact."""
+"""C: leak e^-4 = 0.0183 for Latest, and C' = 4C for Sign. A power of two keeps scores exact."""
 LOW, HIGH = 1 / 4, 3 / 8
 """A clip is 8(ReLU(s - 1/4) - ReLU(s - 3/8)): 0 up to 1/4, 1 from 3/8 on. For s within 1/8
 below and 1/4 above an integer >= 1 both units lie in one binade, so that rounding moves them
@@ -214,7 +214,10 @@ class _Lowering:
 
         for average in sign.averages:
             self._average_scale(average)
-        sloped = [a for a in (sign.past, sign.future) if a is not None]
+        falling = sign.future if sign.averages == (sign.future,) else sign.past
+        opposed = 0.0 if falling is None else max(0.0, -self._range(falling)[0])
+        if sign.future is not None and sign.future != falling:
+            opposed += max(0.0, self._range(sign.future)[1])
         return SignTerms(
             past=row(sign.past),
             future=row(sign.future),
@@ -222,20 +225,21 @@ class _Lowering:
             position=sign.position,
             length=sign.length,
             threshold=sign.threshold,
-            largest=sum(self._largest(a) for a in sloped),
+            opposed=opposed,
         )
 
     def _average_scale(self, at: int) -> float:
         """The power of two >= max |value|, so that averages lie in [-1, 1]."""
         if at not in self.scales:
             scale = 1.0
-            while scale < self._largest(at):
+            low, high = self._range(at)
+            while scale < max(high, -low):
                 scale *= 2
             self.scales[at] = scale
         return self.scales[at]
 
-    def _largest(self, at: int) -> float:
-        """max |Σ a·signal| at a position: exact for token bits, a bound for the others."""
+    def _range(self, at: int) -> tuple[float, float]:
+        """Bounds of Σ a·signal at a position: exact for token bits, safe for the others."""
         signal = self.program.signals[at]
         assert isinstance(signal, Average)
         by_symbol = dict.fromkeys(self.program.symbols, 0)
@@ -252,7 +256,7 @@ class _Lowering:
                 low += min(a, 0)
         high += constant + max(by_symbol.values(), default=0)
         low += constant + min(by_symbol.values(), default=0)
-        return float(max(high, -low, 1))
+        return float(low), float(high)
 
     # Embeddings and names
 

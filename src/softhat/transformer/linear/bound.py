@@ -84,11 +84,12 @@ def _exact_weights(transformer: Transformer, form: Format) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Average:
-    """What a coordinate holds after a mean: unit·S/count, |unit·S| <= largest·count."""
+    """What a coordinate holds after a mean: unit·S/count, unit·S in [low, high] a position."""
 
     mask: Mask
     unit: Fraction
-    largest: float
+    low: float
+    high: float
     integers: int
     """max |S| a position."""
 
@@ -182,9 +183,11 @@ class _Checker:
                 raise UnknownShapeError("a comparison of something that is no average")
             weight = max(map(abs, parts))
             steps.append(Fraction(weight) * average.unit)
-            sums += weight * average.largest * n
+            sums += weight * max(average.high, -average.low, 0.0) * n
             moved += weight * (n + 2) * self.smallest
-            slope -= abs(steep) * (average.largest * (1 + self.relative) + self.smallest)
+            # An average lies between 0 (its sink) and its values, and only one side can hurt.
+            lost = max(-steep * average.low, -steep * average.high, 0.0)
+            slope -= lost * (1 + self.relative) + abs(steep) * self.smallest
         if len(shape.contents) == 1 and not per_i and not per_r:
             relative += self.relative
             moved += self.relative * abs(constant)
@@ -213,8 +216,7 @@ class _Checker:
         top = everywhere + high + float(by_symbol.max())
         bottom = everywhere + low + float(by_symbol.min())
         integer = IntegerRow(row)
-        largest = max(top, -bottom, 0.0)
-        return _Average(head.mask, integer.quantum, largest, integer.largest)
+        return _Average(head.mask, integer.quantum, bottom, top, integer.largest)
 
 
 def _count_of(
