@@ -15,17 +15,16 @@ from softhat.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.nodes import Formula
 from softhat.logic.truth import acceptance_position, resolve_at
 from softhat.logic.words import Word, encode, encode_sets
-from softhat.transformer.forward import Ready
-from softhat.transformer.linear.bound import linear_max_length
-from softhat.transformer.linear.forms import UnknownShapeError
-from softhat.transformer.linear.runtime import LinearModel
 from softhat.transformer.numerics import format_of
-from softhat.transformer.stream import Stream
-from softhat.transformer.trace import Trace, trace
 from softhat.transformer.weights import Size, Transformer
 
+# The runtimes are imported where they are used: compiling and saving need none of them.
 if TYPE_CHECKING:
     from softhat.certificate.certificate import Certificate
+    from softhat.transformer.forward import Ready
+    from softhat.transformer.linear.runtime import LinearModel
+    from softhat.transformer.stream import Stream
+    from softhat.transformer.trace import Trace
 
 Runtime = Literal["auto", "dense", "linear"]
 BATCH = 1 << 18
@@ -41,7 +40,7 @@ class Model:
         self.transformer = transformer
         self.formulas = dict(formulas)
         self._ready: dict[str, Ready] = {}
-        self._linear: dict[str, LinearModel | UnknownShapeError] = {}
+        self._linear: dict[str, LinearModel | SofthatError] = {}
         self._linear_limits: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -184,6 +183,9 @@ class Model:
 
     def linear(self, dtype: str = "float32") -> LinearModel:
         """The linear-time runtime, made once; an error if the weights do not allow it."""
+        from softhat.transformer.linear.forms import UnknownShapeError
+        from softhat.transformer.linear.runtime import LinearModel
+
         form = format_of(dtype)
         if form.name not in self._linear:
             try:
@@ -191,12 +193,14 @@ class Model:
             except UnknownShapeError as error:
                 self._linear[form.name] = error
         found = self._linear[form.name]
-        if isinstance(found, UnknownShapeError):
+        if isinstance(found, SofthatError):
             raise SofthatError(f"this model cannot run in linear time ({found}): run it densely")
         return found
 
     def linear_max_length(self, dtype: str = "float32") -> int:
         """The longest word on which the linear runtime is proved right in a number format."""
+        from softhat.transformer.linear.bound import linear_max_length
+
         name = format_of(dtype).name
         if name not in self._linear_limits:
             # The linear bound adds to the certificate of the weights; without it, it is void.
@@ -208,14 +212,20 @@ class Model:
         self, dtype: str = "float32", output: str | None = None, strict: bool = False
     ) -> Stream:
         """The model as a stream of tokens, in constant memory; for pure-past formulas."""
+        from softhat.transformer.stream import Stream
+
         return Stream(self, dtype, output, strict)
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""
+        from softhat.transformer.trace import trace
+
         return trace(self.ready(dtype), self.encode(word))
 
     def ready(self, dtype: str) -> Ready:
         """The weights in a number format, made once."""
+        from softhat.transformer.forward import Ready
+
         form = format_of(dtype)
         if form.name not in self._ready:
             self._ready[form.name] = Ready(self.transformer, form)
