@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -61,39 +62,34 @@ class Certificate:
     void: tuple[str, ...]
     """Why nothing is proved; empty if the certificate holds."""
 
-    def to_json(self) -> str:
-        """The certificate as JSON text, the same for the same model."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; an infinite gap is null."""
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `json.dump`, the same for the same model; an infinite gap is null."""
         data = {"format": FORMAT, **asdict(self)}
-        for head in data["heads"]:
-            head["min_gap"] = _finite(head["min_gap"])
-            head["slack"] = _finite(head["slack"])
-        for output in data["outputs"]:
-            output["slack"] = _finite(output["slack"])
+        for part in (*data["heads"], *data["outputs"]):
+            for key in ("min_gap", "slack"):
+                if key in part:
+                    part[key] = part[key] if math.isfinite(part[key]) else None
         return data
 
     @staticmethod
-    def from_json(text: str) -> Certificate:
-        """Read back what `to_json` wrote."""
+    def from_json(data: Mapping[str, Any] | str) -> Certificate:
+        """Read back what `to_json` gave, as data or as JSON text."""
         try:
-            data = json.loads(text)
-            if data.pop("format", None) != FORMAT:
-                raise SofthatError(f"expected a certificate of format {FORMAT}")
-            heads = tuple(
-                HeadCertificate(
-                    **{**h, "min_gap": _number(h["min_gap"]), "slack": _number(h["slack"])}
+            found = dict(json.loads(data) if isinstance(data, str) else data)
+            if found.get("format") != FORMAT:
+                raise SofthatError(
+                    f"expected a certificate of format {FORMAT}, got {found.get('format')!r}"
                 )
-                for h in data.pop("heads")
+            return Certificate(
+                attention=found["attention"],
+                max_length=dict(found["max_length"]),
+                binding=dict(found["binding"]),
+                heads=tuple(HeadCertificate(**_with_infinity(h)) for h in found["heads"]),
+                outputs=tuple(OutputCertificate(**_with_infinity(o)) for o in found["outputs"]),
+                assumptions=tuple(found["assumptions"]),
+                every_length=found["every_length"],
+                void=tuple(found["void"]),
             )
-            outputs = tuple(
-                OutputCertificate(**{**o, "slack": _number(o["slack"])})
-                for o in data.pop("outputs")
-            )
-            lists = {key: tuple(data.pop(key)) for key in ("assumptions", "void")}
-            return Certificate(heads=heads, outputs=outputs, **lists, **data)
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise SofthatError(f"not a certificate: {error}") from None
 
@@ -104,9 +100,5 @@ class Certificate:
         return explain(self)
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _number(value: float | None) -> float:
-    return math.inf if value is None else float(value)
+def _with_infinity(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: math.inf if value is None else value for key, value in part.items()}

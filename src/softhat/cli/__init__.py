@@ -23,6 +23,7 @@ SUMMARIES = {
     "compile": "A formula to a transformer, written as a model folder.",
     "run": "What a model answers on words, and by how much.",
     "trace": "Attention maps and residual stream of one word: text, JSON or PNG.",
+    "certify": "For which lengths and number formats a model is proved right.",
     "verify": "Try to break a model: all short words, random and hostile ones.",
     "analyze": "What kind of AHAT: rows, gaps, critical β; or the heads of a Hugging Face model.",
     "simulate": "An AHAT to a softmax transformer with temperatures and a certificate.",

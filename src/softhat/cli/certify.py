@@ -1,0 +1,79 @@
+"""`softhat certify`: for which lengths and number formats a model is proved right."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from softhat.certificate.certificate import Certificate, HeadCertificate
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.models import AttentionOption, ModelArgument, read_model
+from softhat.cli.output import print_facts, print_json, print_table
+from softhat.errors import SofthatError
+from softhat.transformer.model import Model
+
+_LABEL = 48
+
+
+def command(
+    model: ModelArgument,
+    alphabet: AlphabetOption = None,
+    attention: AttentionOption = "unbounded",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say in sentences why the model is right.")
+    ] = False,
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What is proved about a model: a table of its heads, and the lengths for each dtype.
+
+    The certificate is derived anew from the weights, not read from the folder. Exit code 1: the
+    weights do not compute the formula, or nothing could be proved.
+
+    Example: softhat certify '!c S a' --alphabet abc
+    """
+    ready = read_model(model, alphabet, attention, symbols, props)
+    if not isinstance(ready, Model):
+        raise SofthatError("expected a compiled model: see `softhat simulate` for AHATs")
+    certificate = ready.certificate
+    if as_json:
+        print_json(certificate.to_json())
+    elif explain:
+        print(certificate.explain())
+    else:
+        _print(certificate)
+    raise typer.Exit(1 if certificate.void else 0)
+
+
+def _print(certificate: Certificate) -> None:
+    if certificate.heads:
+        dtypes = tuple(certificate.max_length)
+        header = ("layer head", "kind", "gap", "leak", "slack", *dtypes, "computes")
+        print_table(header, [_row(head, dtypes) for head in certificate.heads])
+        print()
+    for reason in certificate.void:
+        print(f"void: {reason}")
+    if certificate.void:
+        return
+    for output in certificate.outputs:
+        print(f"proved: {output.name} computes {output.formula}")
+    print("\nright for every word up to this length, and what ends the proof")
+    print_facts(
+        (dtype, f"{length:<23,}{certificate.binding[dtype]}")
+        for dtype, length in certificate.max_length.items()
+    )
+
+
+def _row(head: HeadCertificate, dtypes: tuple[str, ...]) -> tuple[str, ...]:
+    label = head.label.split(": ", 1)[-1]
+    return (
+        f"{head.layer + 1}, {head.head + 1}",
+        head.kind,
+        f"{head.min_gap:g}",
+        f"{head.leak:.3g}",
+        f"{head.slack:.3g}",
+        *(f"{head.max_length[dtype]:,}" for dtype in dtypes),
+        label if len(label) <= _LABEL else label[: _LABEL - 1] + "…",
+    )
