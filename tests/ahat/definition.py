@@ -74,25 +74,33 @@ def evaluate(model: AHAT, word: Sequence[str]) -> Defined:
                 for j in range(len(x)):
                     if sees(head.mask, i, j):
                         key = times(head.key, x[j])
-                        scores[j] = sum((a * b for a, b in zip(query, key)), Fraction(0))
+                        scores[j] = sum(
+                            (a * b for a, b in zip(query, key, strict=True)), Fraction(0)
+                        )
                 rows[l, h].append(scores)
                 winners = [j for j in scores if scores[j] == max(scores.values())]
                 if winners:
                     total = [Fraction(0)] * len(head.value)
                     for j in winners:
-                        total = [t + v for t, v in zip(total, times(head.value, x[j]))]
+                        total = plus(total, times(head.value, x[j]))
                     mean = [t / len(winners) for t in total]
-                    after[i] = [a + b for a, b in zip(after[i], times(head.output, mean))]
+                    after[i] = [
+                        a + b for a, b in zip(after[i], times(head.output, mean), strict=True)
+                    ]
         x = after
         ff = layer.feed_forward
         if ff is not None:
             for i in range(len(x)):
                 hidden = [
-                    max(Fraction(0), a + b) for a, b in zip(times(ff.in_weights, x[i]), ff.in_bias)
+                    max(Fraction(0), a + b)
+                    for a, b in zip(times(ff.in_weights, x[i]), ff.in_bias, strict=True)
                 ]
                 out = times(ff.out_weights, hidden)
-                x[i] = [a + b + c for a, b, c in zip(x[i], out, ff.out_bias)]
-    values = [sum((w * c for w, c in zip(model.output_weights, v)), model.output_bias) for v in x]
+                x[i] = [a + b + c for a, b, c in zip(x[i], out, ff.out_bias, strict=True)]
+    values = [
+        sum((w * c for w, c in zip(model.output_weights, v, strict=True)), model.output_bias)
+        for v in x
+    ]
     return Defined(values[1 if model.bos else 0 :], rows)
 
 
@@ -109,8 +117,18 @@ def sees(mask: str, i: int, j: int) -> bool:
     return j > i
 
 
+def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    assert len(a) == len(b)
+    return sum((a[k] * b[k] for k in range(len(a))), Fraction(0))
+
+
+def plus(a: Sequence[Fraction], b: Sequence[Fraction]) -> list[Fraction]:
+    assert len(a) == len(b)
+    return [a[k] + b[k] for k in range(len(a))]
+
+
 def times(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:
-    return [sum((a * b for a, b in zip(row, vector)), Fraction(0)) for row in matrix]
+    return [dot(row, vector) for row in matrix]
 
 
 def softmax_values(
@@ -132,7 +150,9 @@ def softmax_values(
                     [wide(Fraction(betas[l, h])) * np.dot(wq @ x[i], wk @ x[j]) for j in keys]
                 )
                 weights = np.exp(scores - scores.max())
-                mean = sum(w * (wv @ x[j]) for w, j in zip(weights, keys)) / weights.sum()
+                mean = (
+                    sum(w * (wv @ x[j]) for w, j in zip(weights, keys, strict=True)) / weights.sum()
+                )
                 after[i] = after[i] + (wo @ mean if len(head.value) else 0)
         x = after
         ff = layer.feed_forward

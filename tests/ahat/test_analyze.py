@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -142,12 +143,10 @@ def test_laws_from_formulas() -> None:
     assert fit_law({1: 2.0, 2: 3.0}) is None
 
 
-def test_a_plot_is_drawn(tmp_path: object) -> None:
+def test_a_plot_is_drawn(tmp_path: Path) -> None:
     r = softhat.analyze(GALLERY["last-token"](), up_to=7)
-    path = f"{tmp_path}/law.png"
-    plot(r.laws, path)
-    with open(path, "rb") as file:
-        assert file.read(4) == b"\x89PNG"
+    plot(r.laws, tmp_path / "law.png")
+    assert (tmp_path / "law.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_structure() -> None:

@@ -88,7 +88,7 @@ def test_a_table_too_short_for_the_word() -> None:
     b.output(b.table([1, 2, 3]))
     model = b.build()
     assert model.values("aaa") == [1, 2, 3]
-    with pytest.raises(SofthatError, match="the position table has 3 entries.*length 4"):
+    with pytest.raises(SofthatError, match=r"the position table has 3 entries.*length 4"):
         model.values("aaaa")
 
 

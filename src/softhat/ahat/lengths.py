@@ -7,7 +7,7 @@ reachable sets. Both cover every word of the length.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -17,7 +17,7 @@ import numpy as np
 from softhat.ahat.analyze import Tally, row_tally
 from softhat.ahat.arithmetic import REALS, Arithmetic, embedding_noise
 from softhat.ahat.errors import word_errors
-from softhat.ahat.exact import Scaled, embedding_table, linear, run, scaled
+from softhat.ahat.exact import ExactTrace, Scaled, embedding_table, linear, run, scaled
 from softhat.ahat.functionals import Plan, plan
 from softhat.ahat.gaps import gaps_of
 from softhat.ahat.model import AHAT
@@ -63,6 +63,7 @@ class Lengths:
         self._sets: dict[int, Reach] = {}
         self._noisy: dict[tuple[int, Arithmetic], frozenset[int] | None] = {}
         self._tallies: dict[int, Tally] = {}
+        self._runs: dict[int, list[ExactTrace]] = {}
 
     def method(self, n: int) -> Method:
         """How length n is certified."""
@@ -150,6 +151,16 @@ class Lengths:
         tally = self._tally(n)
         return {name: (tally.several[name], tally.varying[name]) for name in self.model.heads}
 
+    def _traces(self, n: int, chunk: int) -> Iterator[ExactTrace]:
+        """Exact runs of all words of length n; kept where they are few."""
+        batches = all_words(len(self.model.alphabet), n, chunk)
+        if len(self.model.alphabet) ** n > FEW_WORDS:
+            yield from (run(self.model, codes) for codes in batches)
+            return
+        if n not in self._runs:
+            self._runs[n] = [run(self.model, codes) for codes in batches]
+        yield from self._runs[n]
+
     def _tally(self, n: int) -> Tally:
         if n not in self._tallies:
             self._tallies[n] = row_tally(self.model, n, COLD_LEAK)
@@ -169,8 +180,7 @@ class Lengths:
         leaks = dict.fromkeys(self.model.heads, 0.0)
         width = max([2 * p.output.shape[0] for layer in used.layers for p in layer.heads] + [1])
         chunk = max(8, 1_500_000 // ((n + 1) ** 2 * width))
-        for codes in all_words(len(self.model.alphabet), n, chunk):
-            trace = run(self.model, codes)
+        for trace in self._traces(n, chunk):
             found = word_errors(used, trace, betas, kind)
             error = max(error, float(np.maximum(found.high, -found.low).max()))
             exact = trace.output.floats()[:, trace.offset :]

@@ -133,7 +133,9 @@ def _cool(
         return {**betas, **{name: round_up(factor * reference[name]) for name in mine}}
 
     guess = max(0.05, math.log(1 / min(target, 0.5)) / math.log(1 / COLD_LEAK))
-    low, high = 0.0, guess
+    low, high = guess / 64, guess
+    if error(trial(low)) <= target:
+        return trial(low)  # the head hardly matters
     found = error(trial(high))
     least = found
     while found > target:
@@ -142,7 +144,6 @@ def _cool(
             raise NoTemperatureError(_hopeless(mine, target, least, active, trial(low)))
         found = error(trial(high))
         least = min(least, found)
-    # Three binary digits below the grid's spacing would only find the same grid points again.
     while high - low > high / 48:
         middle = (low + high) / 2
         if error(trial(middle)) <= target:
