@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+# One thread, unless the user says otherwise: NumPy reads this when it is first imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from softhat.bench.run import SECTIONS, fresh, measure
 from softhat.bench.tables import shown
