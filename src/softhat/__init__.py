@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from softhat.errors import MissingExtraError as MissingExtraError
     from softhat.errors import SofthatError as SofthatError
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
-    from softhat.export.huggingface import to_huggingface as to_huggingface
+    from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.onnx import to_onnx as to_onnx
     from softhat.export.torch import to_torch as to_torch
     from softhat.logic.equivalence import equivalent as equivalent
@@ -60,7 +60,7 @@ _HOME = {
     "position": "softhat.logic.nodes",
     "symbol": "softhat.logic.nodes",
     "to_gpt2": "softhat.export.gpt2",
-    "to_huggingface": "softhat.export.huggingface",
+    "to_huggingface": "softhat.export.huggingface_folder",
     "to_onnx": "softhat.export.onnx",
     "to_torch": "softhat.export.torch",
     "verify": "softhat.certificate.verify",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -265,3 +268,22 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(MissingExtraError, match=r"softhat\[torch\]"):
         softhat.to_torch(model)
+
+
+def test_a_folder_loads_without_softhat(tmp_path: Path) -> None:
+    from softhat.export.torch import to_torch_file
+
+    to_torch_file(softhat.compile("#(a) > #>(b)", alphabet="ab"), tmp_path / "m")
+    code = (
+        "import sys; sys.modules['softhat'] = None; sys.path.insert(0, 'm')\n"
+        "import torch\n"
+        "from module_softhat import SofthatTransformer\n"
+        "margins = SofthatTransformer.load('m')(torch.tensor([[0, 1, 0, 0]]))\n"
+        "print((margins[0, :, 0] > 0).tolist())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(softhat.parse("#(a) > #>(b)").truth("abaa").tolist())
+    assert (tmp_path / "m" / "certificate.json").is_file()

@@ -53,13 +53,12 @@ def kernel_certificate(model: Model, kernel: Kernel) -> dict[str, Any]:
     """What is proved about an export, as the JSON of its `certificate.json`."""
     formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
     proof = certify(model.transformer, model.formulas, formats)
-    dense = model.certificate.max_length
     return {
         "format": FORMAT,
         "kernel": kernel,
         "formulas": {name: str(formula) for name, formula in model.formulas.items()},
         "attention": model.attention,
-        "max_length": {name: min(proof.max_length[name], dense[name]) for name in formats},
+        "max_length": proof.max_length,
         "binding": proof.binding,
         "assumptions": list(ASSUMPTIONS[kernel]),
         "void": list(proof.void),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.writing import as_json
+from softhat.transformer.files import write_folder
 from softhat.transformer.forward import distinct_rows
 from softhat.transformer.model import Model
 from softhat.transformer.numerics import FORMATS
@@ -46,6 +49,35 @@ def to_torch(
         {name: torch.from_numpy(array).to(_kept(array, chosen)) for name, array in state(weights)}
     )
     return module.to(device)
+
+
+def to_torch_file(model: Model, folder: str | Path, dtype: Any = "float32") -> None:
+    """Write a folder whose own `module_softhat.py` loads it, with torch and without softhat:
+    `SofthatTransformer.load(folder)`."""
+    import_torch()
+    from safetensors.torch import save as to_bytes
+
+    from softhat.export.kernels import kernel_certificate
+    from softhat.export.native_labels import native_labels
+
+    weights = transformer_of(model)
+    source = Path(__file__).parent / "architecture" / "module_softhat.py"
+    config = {
+        "format": "softhat-torch/1",
+        "alphabet": list(weights.symbols),
+        "outputs": list(weights.outputs),
+        "architecture": architecture(weights),
+    }
+    lines = [f"{name}: {formula}\n" for name, formula in model.formulas.items()]
+    contents = {
+        "config.json": as_json(config),
+        "model.safetensors": to_bytes(to_torch(model, dtype).state_dict()),
+        "module_softhat.py": source.read_bytes(),
+        "formula.txt": "".join(lines).encode(),
+        "labels.json": as_json(native_labels(weights).to_json()),
+        "certificate.json": as_json(kernel_certificate(model, "torch")),
+    }
+    write_folder(Path(folder), contents)
 
 
 def import_torch() -> Any:

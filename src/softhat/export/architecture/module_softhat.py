@@ -6,13 +6,15 @@ residual. So certificates carry over. Two things are unusual: each head has its 
 j >= i or none), and hidden units with equal incoming weights (the two of a clip) share one sum,
 so that both round alike whatever order the machine adds in.
 
-This file needs only torch: it is copied into exported folders.
+This file needs only torch and safetensors: it is copied into exported folders.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -298,6 +300,17 @@ class SofthatTransformer(Body):
         super().__init__(architecture)
         self.kernel = kernel
         self.readout = Linear(architecture.d_model, architecture.outputs, bias=True)
+
+    @staticmethod
+    def load(folder: str | Path, kernel: str = "sdpa") -> SofthatTransformer:
+        """The module in a folder that `softhat export --to torch` wrote."""
+        from safetensors.torch import load_file
+
+        config = json.loads((Path(folder) / "config.json").read_text())
+        state = load_file(Path(folder) / "model.safetensors")
+        module = SofthatTransformer(Architecture(**config["architecture"]), kernel)
+        module.to(state["embedding.weight"].dtype).load_state_dict(state)
+        return module
 
     def forward(
         self,

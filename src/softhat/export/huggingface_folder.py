@@ -1,0 +1,133 @@
+"""A compiled model as a Hugging Face folder.
+
+The folder has `config.json`, `model.safetensors`, a tokenizer whose template adds the sinks, and
+the architecture's own source, so that it loads with softhat (`import softhat.export.huggingface`,
+then the Auto classes) and without it (`trust_remote_code=True`). Logits are aligned with the
+tokens: those of a symbol's token say `false` or `true` of that symbol.
+
+A token is a symbol, or in propositional mode a set of propositions such as `{p,q}`, whose
+embedding is the sum of its propositions' rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.export.kernels import kernel_certificate
+from softhat.export.native_labels import native_labels
+from softhat.export.tokenizer import tokenizer_files, vocabulary
+from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
+from softhat.export.writing import as_json
+from softhat.transformer.files import write_folder
+from softhat.transformer.model import Model
+from softhat.transformer.weights import BOS, EOS, Transformer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from softhat.export.architecture.modeling_softhat import SofthatForTokenClassification
+
+SOURCES = ("configuration_softhat.py", "modeling_softhat.py", "module_softhat.py")
+AUTO_MAP = {
+    "AutoConfig": "configuration_softhat.SofthatConfig",
+    "AutoModel": "modeling_softhat.SofthatModel",
+    "AutoModelForTokenClassification": "modeling_softhat.SofthatForTokenClassification",
+}
+MOST_TOKENS = 2**24
+"""Positions are exact integers in float32 up to here."""
+
+
+def to_huggingface(
+    model: Model, folder: str | Path, dtype: Any = "float32", output: str | None = None
+) -> None:
+    """Write a folder that `AutoModelForTokenClassification` and `AutoTokenizer` load."""
+    from safetensors.torch import save as to_bytes
+
+    t = transformer_of(model)
+    name = _output(t, output)
+    built = _build(t, name, torch_dtype(dtype))
+    contents = {  # what save_pretrained writes, without its progress bar
+        "config.json": built.config.to_json_string().encode(),
+        "model.safetensors": to_bytes(built.state_dict(), metadata={"format": "pt"}),
+    }
+    tokens = vocabulary(t.symbols, t.propositional)
+    contents |= tokenizer_files(tokens, MOST_TOKENS, add_eos=t.has_eos)
+    here = Path(__file__).parent / "architecture"
+    contents |= {source: (here / source).read_bytes() for source in SOURCES}
+    contents["formula.txt"] = f"{name}: {model.formulas[name]}\n".encode()
+    contents["labels.json"] = as_json(native_labels(t).to_json())
+    contents["certificate.json"] = as_json(kernel_certificate(model, "torch"))
+    write_folder(Path(folder), contents)
+
+
+def _output(t: Transformer, output: str | None) -> str:
+    if output is None and len(t.outputs) == 1:
+        return t.outputs[0]
+    if output not in t.outputs:
+        asked = "this model has several outputs" if output is None else f"no output {output!r}"
+        raise SofthatError(f"{asked}: choose output= one of {', '.join(t.outputs)}")
+    return output
+
+
+def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassification:
+    """The Hugging Face model with the weights of one output."""
+    from softhat.export.huggingface import SofthatConfig, SofthatForTokenClassification
+
+    tokens = vocabulary(t.symbols, t.propositional)
+    shape = architecture(t)
+    config = SofthatConfig(
+        attention=t.attention,
+        positions=shape["positions"],
+        layers=shape["layers"],
+        hidden_size=t.d_model,
+        vocab_size=len(tokens),
+        ends_with_eos=t.has_eos,
+        bos_token_id=tokens.index(BOS),
+        eos_token_id=tokens.index(EOS),
+        pad_token_id=tokens.index(EOS),
+        id2label={0: "false", 1: "true"},
+        label2id={"false": 0, "true": 1},
+        auto_map=dict(AUTO_MAP),
+        architectures=[SofthatForTokenClassification.__name__],
+        dtype=str(dtype).removeprefix("torch."),
+    )
+    built = SofthatForTokenClassification(config).to(dtype)
+    built.load_state_dict(_state(t, output, dtype))
+    return built.eval()
+
+
+def _state(t: Transformer, output: str, dtype: Any) -> dict[str, Tensor]:
+    torch = import_torch()
+    arrays: dict[str, NDArray[Any]] = {
+        f"softhat.body.{name}": array
+        for name, array in state(t)
+        if not name.startswith(("readout", "embedding"))
+    }
+    arrays["softhat.body.embedding.weight"] = _embedding(t)
+    at = t.outputs.index(output)
+    row, bias = t.readout.dense()[at], t.readout_bias[at]
+    arrays["classifier.weight"] = np.stack([-row, row])
+    arrays["classifier.bias"] = np.array([-bias, bias])
+    return {
+        name: torch.from_numpy(np.ascontiguousarray(array)).to(
+            torch.int64 if array.dtype.kind == "i" else dtype
+        )
+        for name, array in arrays.items()
+    }
+
+
+def _embedding(t: Transformer) -> NDArray[np.float64]:
+    """A row a token: symbols or sets of propositions, then `<bos>` and `<eos>` (zero if unused)."""
+    table, k = t.embedding.dense(), len(t.symbols)
+    rows = table[:k]
+    if t.propositional:
+        codes = np.arange(1 << k)[:, None] >> np.arange(k) & 1
+        rows = codes.astype(np.float64) @ rows
+    sinks = np.zeros((2, t.d_model))
+    sinks[: len(table) - k] = table[k:]
+    return np.concatenate([rows, sinks])
