@@ -28,9 +28,8 @@ FEW, MANY, LONG = 4, 32, 600
 at least FEW) and up to LONG rows (measured)."""
 CACHE = 1 << 16
 """Scores computed at a time across words: a few such arrays fit a core's cache."""
-BLOCK = 1 << 18
-"""Scores computed at a time within a word."""
-TILE = 128
+BLOCK, TILE = 1 << 18, 128
+"""Scores computed at a time within a word, in blocks of at most TILE queries (measured)."""
 LOST = {np.float32: 104.0, np.float64: 746.0}
 """Below the maximum by this much, exp underflows to 0."""
 
@@ -114,7 +113,7 @@ class Attention:
         values[:rows, -1] = 1
         queries = np.ascontiguousarray(q.T)
         out = np.empty(v.shape, v.dtype)
-        block = max(1, min(rows, BLOCK // padded))
+        block = max(1, min(rows, TILE, BLOCK // padded))
         for start in range(0, rows, block):
             stop = min(start + block, rows)
             low = start // TILE * TILE if mask == ">=" else 0
