@@ -233,10 +233,10 @@ def test_an_empty_selection(bos: bool) -> None:
 
 
 def test_float32_above_the_ceiling() -> None:
-    """Equal prefix averages of tenths differ by an ulp in float32: at β = 2^26 the tie is lost."""
+    """Equal prefix averages of ninths differ by an ulp in float32: at β = 2^26 the tie is lost."""
     b = Builder("ab")
-    tenths = b.embed("tenths", {"a": Fraction(1, 10), "b": Fraction(7, 10)})
-    average = b.head("<=", value={"average": tenths})["average"]
+    ninths = b.embed("ninths", {"a": Fraction(7, 9)})
+    average = b.head("<=", value={"average": ninths})["average"]
     tied = b.head("<=", value={"odd": b.mod(2, 1)}, score=[(1, average)], name="argmax")["odd"]
     b.output(tied - Fraction(3, 7))
     model, lengths = b.build(), Lengths(b.build())

@@ -127,7 +127,7 @@ def load(path: str | Path) -> Simulation:
             raise SofthatError(
                 f"{str(path)!r}: tensor {name} does not match ahat.json and the β of config.json"
             )
-    return Simulation(model, betas, [certificate])
+    return Simulation(model, betas, certificate.length, [certificate])
 
 
 def _json(data: Any) -> bytes:

@@ -29,7 +29,7 @@ def values(
     model: AHAT, betas: Betas, codes: npt.NDArray[np.int64], dtype: str = "float64"
 ) -> Floats:
     """The softmax model's values, (words, n), on words of one length. Missing β are 1."""
-    x = embedded(model, codes, _dtype(dtype))
+    x = embedded(model, codes, known_dtype(dtype))
     for l, layer in enumerate(model.layers):
         outputs = [attend(head, x, betas.get((l, h), 1.0))[2] for h, head in enumerate(layer.heads)]
         for out in outputs:
@@ -43,7 +43,7 @@ def run(
     model: AHAT, betas: Betas, symbols: tuple[str, ...], dtype: str = "float64", hard: bool = False
 ) -> Trace:
     """One word, with everything people look at. `hard` averages over the argmax sets instead."""
-    x = embedded(model, model.codes([symbols]), _dtype(dtype))
+    x = embedded(model, model.codes([symbols]), known_dtype(dtype))
     attention, scores, outputs, residual = [], [], [], [x[0]]
     for l, layer in enumerate(model.layers):
         parts = [
@@ -138,7 +138,8 @@ def embedded(model: AHAT, codes: npt.NDArray[np.int64], kind: Any) -> Floats:
     return x
 
 
-def _dtype(name: str) -> Any:
+def known_dtype(name: str) -> Any:
+    """The NumPy type of this name; an error if simulations do not run in it."""
     if name not in DTYPES:
         raise SofthatError(
             f"dtype {name!r} is not offered for simulations: use {', '.join(DTYPES)} "
