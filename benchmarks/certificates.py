@@ -1,0 +1,175 @@
+"""Certified lengths against the first failure that a search finds, per kind of head and dtype.
+
+For each case hostile words longer and longer than certified are run on the dense runtime (a few
+query rows against all keys) until an answer is wrong. A certificate is sound if no failure lies
+within it, and useful if the failure is not far beyond: a ratio of at least 1/2 for Latest and
+Previous, 1/4 for comparisons.
+
+    python benchmarks/certificates.py [--json FILE] [--quick]
+
+`--quick` leaves float32 out, whose words have millions of symbols.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import softhat
+from softhat.certificate.sample import margins_at
+from softhat.logic.truth import truth
+
+Codes = NDArray[np.int64]
+ROWS = 24
+FARTHEST = 8
+"""The search gives up at this many times the certified length."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A formula over a, b, c, and words that are hard for it."""
+
+    kind: str
+    formula: str
+    words: Callable[[int], list[Codes]]
+    target: float
+
+
+def _far_decision(n: int) -> list[Codes]:
+    """Two deciding symbols side by side, as far away as possible; then only filler."""
+    words = []
+    for first, second in ((0, 2), (2, 0)):
+        word = np.ones(n, np.int64)
+        word[0], word[min(1, n - 1)] = first, second
+        words.append(word)
+    return words
+
+
+def _changing(n: int) -> list[Codes]:
+    """Neighbours that differ: the wrong position gives the wrong answer."""
+    return [np.arange(n) % 2, np.arange(1, n + 1) // 2 % 2, np.arange(n) // 2 % 2]
+
+
+def _on_the_threshold(n: int) -> list[Codes]:
+    """#(a) - #(b) is 0 or -1 all along."""
+    return [np.arange(n) % 2, np.arange(1, n + 1) % 2]
+
+
+def _up_to(count: int) -> Callable[[int], list[Codes]]:
+    """Exactly `count` or one less, early or evenly spread."""
+
+    def words(n: int) -> list[Codes]:
+        made = []
+        for a in (count, count - 1):
+            early = np.ones(n, np.int64)
+            early[:a] = 0
+            spread = np.ones(n, np.int64)
+            spread[np.linspace(0, n - 1, min(a, n)).astype(np.int64)] = 0
+            made += [early, spread]
+        return made
+
+    return words
+
+
+def _mostly_a(n: int) -> list[Codes]:
+    """Counts as large as they get: what the comparison says is whether this symbol is an a."""
+    return [np.where(np.arange(n) % 7 == 3, 1, 0), np.where(np.arange(n) % 1000 < 990, 0, 1)]
+
+
+CASES = (
+    Case("Latest", "!c S a", _far_decision, 1 / 2),
+    Case("Previous", "Y a", _changing, 1 / 2),
+    Case("Sign", "#(a) >= #(b)", _on_the_threshold, 1 / 4),
+    Case("Sign, constant", "#(a) >= 100", _up_to(100), 1 / 4),
+    Case("Sign, mixed", "#(a) + #>(a) > #*(a)", _mostly_a, 1 / 4),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    kind: str
+    formula: str
+    attention: str
+    dtype: str
+    certified: int
+    first_failure: int | None
+    ratio: float | None
+    target: float
+    seconds: float
+
+
+def lengths(certified: int) -> Iterator[int]:
+    """Just beyond the certificate one by one, then in growing steps."""
+    yield from range(certified + 1, certified + 5)
+    n = certified + 5.0
+    while n < FARTHEST * certified:
+        n *= 1.03 if n < 10**5 else 1.15
+        yield int(n)
+
+
+def fails(model: softhat.Model, case: Case, n: int, dtype: str) -> bool:
+    """Whether some answer near the end (or the start) of a hostile word is wrong."""
+    ends = np.unique(np.clip([*range(n - ROWS, n), 0, 1, n // 2, n // 3], 0, n - 1))
+    for word in case.words(n):
+        expected = truth(model.formulas["output"], np.array(list("abc"))[word])[ends]
+        with np.errstate(invalid="ignore", over="ignore"):  # past the certificate
+            answers = margins_at(model, word, ends, dtype)[:, 0] > 0
+        if (answers != expected).any():
+            return True
+    return False
+
+
+def measure(case: Case, attention: Any, dtype: str) -> Row:
+    start = time.perf_counter()
+    model = softhat.compile(case.formula, alphabet="abc", attention=attention)
+    certified = model.certificate.max_length[dtype]
+    for n in (certified, certified - 1):
+        if fails(model, case, n, dtype):
+            raise SystemExit(f"the certificate is violated: {case.formula}, {dtype}, n = {n}")
+    failure = next((n for n in lengths(certified) if fails(model, case, n, dtype)), None)
+    ratio = None if failure is None else certified / failure
+    seconds = time.perf_counter() - start
+    return Row(
+        case.kind, case.formula, attention, dtype, certified, failure, ratio, case.target, seconds
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    dtypes = ("bfloat16", "float16") if options.quick else ("bfloat16", "float16", "float32")
+    rows = []
+    print(f"{'kind':16}{'attention':13}{'dtype':10}{'certified':>12}{'fails at':>12}  ratio")
+    for case in CASES:
+        for attention in ("unbounded", "temperature"):
+            for dtype in dtypes:
+                row = measure(case, attention, dtype)
+                rows.append(row)
+                failure = f"{row.first_failure:,}" if row.first_failure else "not found"
+                ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+                print(
+                    f"{row.kind:16}{attention:13}{dtype:10}{row.certified:>12,}{failure:>12}  "
+                    f"{ratio}",
+                    flush=True,
+                )
+    if options.json:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    missed = [row for row in rows if row.ratio is not None and row.ratio < row.target]
+    for row in missed:
+        print(f"below its target {row.target}: {row.kind} {row.attention} {row.dtype}")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
