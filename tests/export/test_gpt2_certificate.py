@@ -143,3 +143,24 @@ def test_any_decoder_formula(
         model = stock(folder, dtype)
         for codes in (all_codes(2, min(6, longest)), long_words(longest, 2, seed)):
             assert (answers(model, codes) == expected(formula, codes, "ab")).all()
+
+
+def test_padding_on_the_right_changes_nothing(tmp_path: Path) -> None:
+    formula = parse("#(a) > #(b) | (a S Y b)")
+    softhat.to_gpt2(softhat.compile(formula, "ab"), tmp_path / "out", 64)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    words = ["abba", "b", "aababbbabbbaaaabab", "ba"]
+    batch = tokenizer([" ".join(word) for word in words], return_tensors="pt", padding=True)
+    for kernel in ("sdpa", "eager"):
+        model = stock(tmp_path / "out", kernel=kernel)
+        with torch.no_grad():
+            logits = model(**batch).logits.numpy()
+        for row, word in zip(logits[..., 1] > logits[..., 0], words, strict=True):
+            assert row[1 : len(word) + 1].tolist() == formula.truth(word).tolist()
+
+
+def test_unknown_symbols_are_refused(tmp_path: Path) -> None:
+    softhat.to_gpt2(softhat.compile("a", "ab"), tmp_path / "out", 64)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    with pytest.raises(Exception, match="UNK"):
+        tokenizer("a c")

@@ -159,3 +159,18 @@ def test_lm_refusals(tmp_path: Path) -> None:
         softhat.to_gpt2(softhat.compile({"p": "p"}, propositions=["p"]), tmp_path / "x", head="lm")
     with pytest.raises(SofthatError, match="uses F"):
         softhat.to_gpt2(softhat.compile({"a": "F a"}, "a"), tmp_path / "x", head="lm")
+
+
+def test_prompts_of_different_lengths(tmp_path: Path) -> None:
+    """Padding on the left, as generate wants it: position_ids start at <bos>."""
+    import torch
+
+    model = softhat.compile({"a": "!a", "b": "a", "<eos>": "false"}, "ab")
+    softhat.to_gpt2(model, tmp_path / "lm", 32, head="lm")
+    stock, tokenizer = load(tmp_path / "lm")
+    torch.manual_seed(0)
+    batch = tokenizer(["a b a", "", "a"], return_tensors="pt", padding=True, padding_side="left")
+    words = tokenizer.batch_decode(
+        stock.generate(**batch, max_new_tokens=5), skip_special_tokens=True
+    )
+    assert words == ["a b a b a b a b", "a b a b a", "a b a b a b"]

@@ -1,0 +1,52 @@
+"""`softhat export`: stock GPT-2 from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.run import softhat
+
+
+def test_formula_to_gpt2(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = softhat(
+        "export", "!c S a", "--alphabet", "abc", "--to", "gpt2", "--context", "64", "-o", str(out),
+        "--activation", "gelu_new", "--kernel", "eager", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    printed = json.loads(done.out)
+    assert printed["written"] == str(out)
+    assert printed["max_length"]["float32"] == 63
+    config = json.loads((out / "config.json").read_text())
+    assert config["n_positions"] == 64
+    assert config["activation_function"] == "gelu_new"
+    assert config["architectures"] == ["GPT2ForTokenClassification"]
+
+
+def test_folder_to_a_language_model(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    done = softhat(
+        "compile", "!a", "--name", "a", "--also", "b=a", "--also", "<eos>=!a",
+        "--alphabet", "ab", "-o", str(model),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    out = tmp_path / "lm"
+    done = softhat("export", str(model), "--to", "gpt2", "--head", "lm", "-o", str(out))
+    assert done.code == 0, done.err
+    assert "certified, bfloat16" in done.out
+    assert json.loads((out / "certificate.json").read_text())["margin"] == 20.0
+    assert (out / "formula.txt").read_text().splitlines()[1] == "b: a"
+
+
+def test_errors_are_one_line(tmp_path: Path) -> None:
+    cases = {
+        ("F a", "--to", "gpt2"): "uses F",
+        ("a", "--to", "gpt2", "--context", "1"): "counts <bos>",
+        ("a", "--to", "gpt2", "--head", "lm", "--alphabet", "ab"): "one output for each symbol",
+    }
+    for arguments, message in cases.items():
+        done = softhat("export", *arguments, "-o", str(tmp_path / "out"))
+        assert done.code == 2
+        assert message in done.err
+        assert done.err.count("\n") == 1
