@@ -133,7 +133,8 @@ def plan(model: AHAT, noisy: frozenset[int] | None = None) -> Plan:
     after = end
     for l in reversed(range(len(model.layers))):
         layer = model.layers[l]
-        needed: list[Vector] = list(after.rows)
+        alone = diagonal(layer.feed_forward)
+        needed: list[Vector] = [_without(f, alone) for f in after.rows]
         used: list[int] = []
         if layer.feed_forward is not None:
             used = _used_units(layer.feed_forward, after)
@@ -150,7 +151,7 @@ def plan(model: AHAT, noisy: frozenset[int] | None = None) -> Plan:
             _head_plan(head, facts[l, h], before, middle, values[h])
             for h, head in enumerate(layer.heads)
         )
-        groups, passed = _groups(layer.feed_forward, used, middle, after)
+        groups, passed = _groups(layer.feed_forward, used, alone, middle, after)
         residual = before.reader(middle.rows)
         layers.append(
             LayerPlan(heads, residual, groups, passed, before, middle, after, layer.feed_forward)
@@ -272,10 +273,40 @@ def _effect(f: Vector, forward: FeedForward, u: int) -> Fraction:
     return sum((f[c] * forward.out_weights[c][u] for c in range(len(f)) if f[c]), Fraction(0))
 
 
+def diagonal(forward: FeedForward | None) -> frozenset[int]:
+    """The coordinates a feed-forward changes, if each of its units reads and writes just one.
+
+    Then it acts on every coordinate by itself (a snap does), and the residual along each of
+    these coordinates belongs to its own units. Else the empty set.
+    """
+    if forward is None:
+        return frozenset()
+    touched = set()
+    for u, row in enumerate(forward.in_weights):
+        read = {c for c, w in enumerate(row) if w}
+        written = {c for c, out in enumerate(forward.out_weights) if out[u]}
+        if len(read) != 1 or read != written:
+            return frozenset()
+        touched |= read
+    return frozenset(touched)
+
+
+def _without(f: Vector, coordinates: frozenset[int]) -> Vector:
+    return tuple(Fraction(0) if c in coordinates else x for c, x in enumerate(f))
+
+
 def _groups(
-    forward: FeedForward | None, used: list[int], middle: Space, after: Space
+    forward: FeedForward | None,
+    used: list[int],
+    alone: frozenset[int],
+    middle: Space,
+    after: Space,
 ) -> tuple[tuple[Group, ...], Floats]:
-    """Units by the direction they read; a parallel residual goes with its group."""
+    """Units by the direction they read, with the residual along it where that is separate.
+
+    The residual along a direction goes with its group if the tracked functional is parallel to
+    it, or if the feed-forward is diagonal; what is left of the functionals is passed on.
+    """
     if forward is None:
         return (), middle.reader(after.rows)
     members: dict[Vector, list[tuple[int, Fraction]]] = {}
@@ -283,14 +314,18 @@ def _groups(
         direction, factor = normalised(forward.in_weights[u], middle.wrong)
         if any(direction):
             members.setdefault(direction, []).append((u, factor))
-    along = [normalised(f, middle.wrong) for f in after.rows]
-    taken = [False] * len(after.rows)
+    rest = [_without(f, alone & _read_alone(members)) for f in after.rows]
     groups = []
     for direction, units in members.items():
         linear = np.zeros(len(after.rows))
-        for k, (own, factor) in enumerate(along):
-            if own == direction:
-                linear[k], taken[k] = float(factor), True
+        place = next(c for c, x in enumerate(direction) if x)
+        for k, f in enumerate(after.rows):
+            own, factor = normalised(f, middle.wrong)
+            if place in alone:
+                linear[k] = float(f[place])
+            elif own == direction:
+                linear[k] = float(factor)
+                rest[k] = _without(f, frozenset(range(len(f))))
         effects = [[float(_effect(f, forward, u)) for u, _ in units] for f in after.rows]
         groups.append(
             Group(
@@ -301,8 +336,13 @@ def _groups(
                 linear,
             )
         )
-    zero: Vector = ()
-    if after.rows:
-        zero = (Fraction(0),) * len(after.rows[0])
-    rest = [zero if taken[k] else f for k, f in enumerate(after.rows)]
     return tuple(groups), middle.reader(rest)
+
+
+def _read_alone(members: dict[Vector, list[tuple[int, Fraction]]]) -> frozenset[int]:
+    """Coordinates that are a group's direction by themselves."""
+    return frozenset(
+        next(c for c, x in enumerate(direction) if x)
+        for direction in members
+        if sum(1 for x in direction if x) == 1
+    )

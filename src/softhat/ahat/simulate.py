@@ -23,6 +23,7 @@ from softhat.ahat import soft
 from softhat.ahat.certify import Certificate, certify
 from softhat.ahat.lengths import FEW_WORDS, MANY_WORDS, Lengths
 from softhat.ahat.model import AHAT, Word
+from softhat.ahat.snap import snapped
 from softhat.ahat.structure import nested_averages
 from softhat.ahat.temperature import Choice, NoTemperatureError, choose
 from softhat.ahat.words import feasible_length
@@ -191,12 +192,14 @@ def simulate(
     model: AHAT,
     max_length: int = 64,
     epsilon: float | None = 1e-3,
+    snap: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Simulation:
     """A softmax transformer within ε of the AHAT on every word to `max_length`.
 
     With `epsilon=None` the decisions value > 0 have to agree instead, which needs the error to
-    stay below the least distance of an exact value from 0. Raises NoTemperatureError, with the
+    stay below the least distance of an exact value from 0. `snap` adds feed-forward layers that
+    set the error to 0 before heads whose scores would carry it. Raises NoTemperatureError, with the
     reason and the numbers, where no temperature can be certified.
     """
     if max_length < 1:
@@ -208,6 +211,8 @@ def simulate(
         raise SofthatError(
             f"the position tables end at length {longest}: max_length cannot be {max_length}"
         )
+    if snap:
+        model = snapped(model, max_length)
     lengths = Lengths(model)
     reached = _reachable(lengths, max_length)
     if reached < max_length:

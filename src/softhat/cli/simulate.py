@@ -26,6 +26,9 @@ def command(
     max_length: Annotated[
         int, typer.Option("--max-length", help="The greatest word length to certify.")
     ] = 64,
+    snap: Annotated[
+        bool, typer.Option("--snap", help="Add feed-forward layers that round upstream error away.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find the temperatures at which softmax simulates an AHAT; write the model and certificate.
@@ -37,7 +40,7 @@ def command(
 
     source = load(model)
     with note_line() as note:
-        simulation = simulate(source, max_length, None if decide else epsilon, progress=note)
+        simulation = simulate(source, max_length, None if decide else epsilon, snap, note)
         note("certifying in floats")
         certificate = simulation.certificate
     simulation.save(folder)
