@@ -53,6 +53,24 @@ def test_a_formula_instead_of_a_folder() -> None:
     assert json.loads(done.stdout)[0]["word"] == [["q"], ["p"], []]
 
 
+def test_big_input_is_streamed(tmp_path: Path) -> None:
+    words = ["ab" * 300_000, "ba" * 300_000 + "c"]
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join(words) + "\n")
+    done = call("run", "!c S a", f"@{path}", "--alphabet", "abc")
+    assert done.returncode == 0, done.stderr
+    formula = softhat.parse("!c S a")
+    for line, word in zip(done.stdout.splitlines(), words, strict=True):
+        assert [c == "1" for c in line] == formula.truth(word).tolist()
+    assert "tokens" in done.stderr
+    piped = call("run", "!c S a", "-", "--alphabet", "abc", "--stream", text="abca\ncc\n")
+    assert piped.stdout == "11.1\n..\n"
+    path.write_bytes(b"ab" * 10 + b"\xff" + b"ab")
+    bad = call("run", "!c S a", f"@{path}", "--alphabet", "abc", "--stream")
+    assert bad.returncode == 2
+    assert "20" in bad.stderr
+
+
 def test_several_outputs_and_the_program(tmp_path: Path) -> None:
     folder = str(tmp_path / "m")
     done = call("compile", "O a", "--also", "b=O b", "--name", "a", "--program", "-o", folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,11 +23,15 @@ from softhat.cli.models import (
     DtypeOption,
     ModelArgument,
     OutputNameOption,
+    read_model,
     read_model_and_words,
 )
 from softhat.cli.output import print_json, print_table
+from softhat.errors import SofthatError
+from softhat.transformer.model import Model
 
 _MOST_POSITIONS = 60
+_BIG = 1 << 20
 
 
 def command(
@@ -43,14 +48,27 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse words past the certified length.")
     ] = False,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Read @file or - in constant memory; print a line of 1 and . a word."
+        ),
+    ] = False,
     symbols: SymbolsOption = False,
     props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a model (or a formula, compiled on the spot) on words: truth values and margins.
 
+    Files over 1 MB, and any file or standard input with --stream, are read in constant memory.
+
     Example: softhat run '!c S a' abca --alphabet abc
     """
+    if stream or (not as_json and _is_big(words)):
+        _stream(
+            read_model(model, alphabet, attention, symbols, props), words, dtype, output, strict
+        )
+        return
     ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -86,6 +104,25 @@ def command(
     print_table(["word", "truth", "verdict", "least margin"], rows)
     if where is None:
         print("accepted at the first or the last position? say --at first or --at last")
+
+
+def _is_big(words: list[str]) -> bool:
+    """One file that is too long for a table."""
+    if len(words) != 1 or not words[0].startswith("@"):
+        return False
+    path = Path(words[0][1:])
+    return path.is_file() and path.stat().st_size > _BIG
+
+
+def _stream(model: Any, words: list[str], dtype: str, output: str | None, strict: bool) -> None:
+    from softhat.cli.stream_input import stream_file, write_stream
+
+    if len(words) != 1 or not (words[0] == "-" or words[0].startswith("@")):
+        raise SofthatError("--stream takes one @file, or - for standard input, as its words")
+    if not isinstance(model, Model):
+        raise SofthatError("--stream runs compiled models; give the words of a simulation instead")
+    source = words[0].removeprefix("@")
+    write_stream(stream_file(model, source, dtype, output, strict), sys.stdout)
 
 
 def _accepted(row: Any, where: str | None) -> bool | None:
