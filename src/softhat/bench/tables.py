@@ -47,15 +47,20 @@ class Settings:
         return quick if self.quick else full
 
 
-def best(action: Callable[[], object], repeat: int = 3, budget: float = 10.0) -> float:
-    """The least processor time of a few calls, in seconds; at most `budget` seconds in all.
+LITTLE = 0.5
+"""Seconds for which short actions are repeated."""
 
+
+def best(action: Callable[[], object], repeat: int = 3, budget: float = 10.0) -> float:
+    """The least processor time of a few calls, in seconds.
+
+    At least `repeat` calls if they fit the budget in seconds, more while they take little.
     Processor time, because other programs on the machine do not change it; with one thread on
     an idle machine it is the wall-clock time.
     """
     times: list[float] = []
     began = perf_counter()
-    while len(times) < repeat and (not times or perf_counter() - began < budget):
+    while not times or perf_counter() - began < (budget if len(times) < repeat else LITTLE):
         start = process_time()
         action()
         times.append(process_time() - start)

@@ -67,37 +67,40 @@ class Stream:
         Text is one symbol a character; a symbol of several characters goes in a list. One
         code may be given as a plain integer. An unknown symbol raises before anything is read.
         """
-        code = self._one(tokens) if self._single else None
-        if code is not None:
-            return np.array([self._step(code) > 0])
+        codes = self._few(tokens) if self._single else None
+        if codes is not None:
+            return np.array([self._step(code) > 0 for code in codes], np.bool_)
         return self.margins(tokens) > 0
 
     def margins(self, tokens: Tokens) -> NDArray[Any]:
         """The signed distance from the threshold at each of these tokens: > 0 iff true."""
-        if self._single:
-            code = self._one(tokens)
-            if code is not None:
-                return np.array([self._step(code)])
+        codes = self._few(tokens) if self._single else None
+        if codes is not None:
+            return np.array([self._step(code) for code in codes], self._linear.form.accumulate)
         if not isinstance(tokens, int) and len(tokens) == 0:
             return np.empty(0, self._linear.form.accumulate)
         encoded = self.model.encode(np.array([tokens]) if isinstance(tokens, int) else tokens)
         if len(encoded) <= SHORT:
-            return np.array([self._step(token) for token in scalar_tokens(encoded)])
+            steps = [self._step(token) for token in scalar_tokens(encoded)]
+            return np.array(steps, self._linear.form.accumulate)
         out = np.empty(len(encoded), self._linear.form.accumulate)
         for start in range(0, len(encoded), CHUNK):
-            codes = self._linear.codes(encoded[start : start + CHUNK])
-            self._count(len(codes))
-            first = self.position - len(codes) + 1
-            margins = self._linear.advance(self._states, codes, first, self._known)
+            chunk = self._linear.codes(encoded[start : start + CHUNK])
+            self._count(len(chunk))
+            first = self.position - len(chunk) + 1
+            margins = self._linear.advance(self._states, chunk, first, self._known)
             out[start : start + CHUNK] = margins[:, self._column]
         return out
 
-    def _one(self, tokens: Tokens) -> int | None:
-        """The code of a single symbol, without the cost of a word."""
-        if isinstance(tokens, str):
-            return self._codes.get(tokens) if len(tokens) == 1 else None
-        if isinstance(tokens, int) and 0 <= tokens < len(self._codes):
-            return tokens
+    def _few(self, tokens: Tokens) -> Sequence[int] | None:
+        """The codes of a few symbols, without the cost of a word; None if it is not that easy."""
+        if isinstance(tokens, int):
+            return (tokens,) if 0 <= tokens < len(self._codes) else None
+        if isinstance(tokens, str | list) and len(tokens) <= SHORT:
+            try:
+                return [self._codes[symbol] for symbol in tokens]
+            except (KeyError, TypeError):
+                return None
         return None
 
     def _step(self, token: Any) -> float:

@@ -222,13 +222,17 @@ class UniformKernel:
     def step(self, state: list[int], x: list[float], time: int, word: Word) -> list[float]:
         out = []
         for k, row in enumerate(self.values):
+            total = state[k]
             for c, weight in row.terms:
                 value = x[c]
-                if value:
+                if value == 1:
+                    total += weight
+                elif value:
                     if value % 1:
                         raise not_a_bit(value)
-                    state[k] += weight * int(value)
-            out.append(state[k] / (time + 1) * self.units[k])
+                    total += weight * int(value)
+            state[k] = total
+            out.append(total / (time + 1) * self.units[k])
         return out
 
 
