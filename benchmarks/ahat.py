@@ -1,0 +1,159 @@
+"""Simulation of AHATs: soundness, tightness, β against the least that works, proved gaps, time.
+
+`python benchmarks/ahat.py [--quick]`. Exit code 1 if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import numpy as np
+
+import softhat
+from softhat.ahat import soft
+from softhat.ahat.analyze import row_tally
+from softhat.ahat.arithmetic import REALS
+from softhat.ahat.exact import run
+from softhat.ahat.gallery import GALLERY
+from softhat.ahat.gaps import proved_gaps
+from softhat.ahat.lengths import Lengths
+from softhat.ahat.model import AHAT
+from softhat.ahat.setbound import set_errors
+from softhat.ahat.words import all_words
+from tests.ahat.models import random_model, random_program, random_tieless
+
+MAKERS = (random_model, random_program, random_tieless, random_program)
+
+
+def true_error(model: AHAT, betas: dict[tuple[int, int], float], n: int) -> float:
+    """Greatest |softmax - exact| over all words of length n, in extended precision."""
+    codes = np.concatenate(list(all_words(len(model.alphabet), n)))
+    exact = np.array(
+        [
+            [np.longdouble(v.numerator) / np.longdouble(v.denominator) for v in row]
+            for row in run(model, codes).values()
+        ]
+    )
+    return float(np.abs(soft.values(model, betas, codes, "longdouble") - exact).max())
+
+
+def tightness(models: int) -> list[tuple[str, float, float]]:
+    """(what, value, goal): violations, and quantiles of certified over true error."""
+    rng = random.Random(1)
+    words: list[float] = []
+    sets: list[float] = []
+    pairs = ties = violations = 0
+    for k in range(models):
+        model = MAKERS[k % 4](rng)
+        n = rng.randint(2, 4 if len(model.alphabet) == 2 else 3)
+        lengths = Lengths(model)
+        tied = any(c[2] for c in row_tally(model, n, 1e-3).rows[n].values())
+        for _ in range(4):
+            betas = {name: math.exp(rng.uniform(-1, 5)) for name in model.heads}
+            true = true_error(model, betas, n)
+            bound = lengths.bound(n, betas).error
+            pairs, ties = pairs + 1, ties + tied
+            violations += bound < true - 1e-14 * (1 + true)
+            if true > 1e-9:
+                words.append(bound / true)
+            if lengths.sets(n).complete:
+                plan = lengths._plan(n, REALS)
+                proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos)).error
+                violations += proved < true - 1e-14 * (1 + true)
+                if true > 1e-9:
+                    sets.append(proved / true)
+    return [
+        (f"violations in {pairs} (model, β) pairs, {ties} with ties", violations, 0),
+        ("certified / true error by words, median", float(np.median(words)), 1.2),
+        ("certified / true error by words, 90th percentile", float(np.quantile(words, 0.9)), 2.5),
+        ("certified / true error by sets, median", float(np.median(sets)), 1.2),
+        (
+            "certified / true error by sets, 90th percentile",
+            float(np.quantile(sets, 0.9)),
+            math.inf,
+        ),
+    ]
+
+
+def gaps(models: int) -> list[tuple[str, float, float]]:
+    """Proved against measured gaps, head by head."""
+    rng = random.Random(2)
+    above = different = heads = first = 0
+    for k in range(models):
+        model = MAKERS[k % 4](rng)
+        n = 2 + k % 3
+        truth = row_tally(model, n, 1e-3).gaps[n]
+        for name, gap in proved_gaps(model, n).gaps.items():
+            heads += 1
+            above += gap > truth[name]
+            different += gap != truth[name]
+            first += gap != truth[name] and name[0] == 0
+    start = time.process_time()
+    proved_gaps(GALLERY["histogram"](), 64)
+    seconds = time.process_time() - start
+    return [
+        (f"proved gaps above the measured one, of {heads}", above, 0),
+        ("proved gaps that differ from the measured one, share", different / heads, 0.15),
+        ("first-layer gaps that differ", first, 0),
+        ("seconds for the first-layer gap of the histogram at n = 64", seconds, 10),
+    ]
+
+
+def temperatures() -> list[tuple[str, float, float]]:
+    """Chosen β over the least multiple of it that works on all words."""
+    result = []
+    for name in GALLERY:
+        model = GALLERY[name]()
+        longest = 4 if name == "sort" else 5 if name == "histogram" else 7
+        s = softhat.simulate(model, max_length=longest)
+        if Lengths(model).uniform:
+            continue
+        low, high = 0.02, 1.0
+        for _ in range(12):
+            middle = math.sqrt(low * high)
+            betas = {key: beta * middle for key, beta in s.betas.items()}
+            good = all(true_error(model, betas, n) <= 1e-3 for n in range(1, longest + 1))
+            low, high = (low, middle) if good else (middle, high)
+        goal = 1.05 if len(model.layers) == 1 else 1.5
+        result.append((f"β / least β: {name}", 1 / high, goal))
+    return result
+
+
+def seconds(longest: int) -> list[tuple[str, float, float]]:
+    """Time to simulate and certify."""
+    result = []
+    for name in ("last-token", "induction-latest", "histogram"):
+        start = time.process_time()
+        softhat.simulate(GALLERY[name](), max_length=longest)
+        middle = time.process_time()
+        result.append((f"seconds to simulate {name} to {longest}", middle - start, math.inf))
+    return result
+
+
+def main() -> int:
+    quick = "--quick" in sys.argv
+    rows = [
+        *tightness(100 if quick else 400),
+        *gaps(60 if quick else 300),
+        *temperatures(),
+        *seconds(24 if quick else 64),
+    ]
+    missed = 0
+    for what, value, goal in rows:
+        wrong = value > goal
+        missed += wrong
+        shown = "" if goal == math.inf else f"  (goal ≤ {goal:g}{', MISSED' if wrong else ''})"
+        print(f"{what}: {value:.4g}{shown}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
