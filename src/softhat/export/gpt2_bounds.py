@@ -145,8 +145,8 @@ class Bounds:
         errors = np.zeros(self.pairs)
         smooth = self.weights.activation == "gelu_new"
         for block in self.weights.blocks if self.storage.wide else ():
-            rounding = self._rounding(block.c_fc, block.c_fc_bias, mean=2.0**-8)
-            reach = self._reach(block.c_fc, block.c_fc_bias, mean=2.0**-8)
+            rounding = self._rounding(block.c_fc, block.c_fc_bias, mean=2.0**-7)
+            reach = self._reach(block.c_fc, block.c_fc_bias, mean=2.0**-7)
             terms: dict[int, list[tuple[float, float]]] = {}
             for units, signal in block.gates:
                 at = self.layout.pair[Register(signal, False)]

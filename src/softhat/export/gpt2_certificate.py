@@ -117,8 +117,8 @@ def assumptions(kernel: str) -> list[str]:
         "matrix products, LayerNorm and softmax accumulate in float32 (no TF32, no reduced-"
         "precision reductions); results are rounded once to the storage format",
         fused if kernel == "sdpa" else eager,
-        "softmax subtracts the row's maximum; exp is accurate to a few units in the last place, "
-        "and exp(0) = 1",
+        "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
+        "exp(0) = 1",
         "tanh is accurate to one unit in the last place (gelu_new)",
         "LayerNorm's mean and variance have a relative error of at most min(d + 64, 256)·2^-24",
         "1/√d_head is a power of two (d_head is 16 or 64), so dividing scores by it is exact",

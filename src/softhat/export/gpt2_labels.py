@@ -107,7 +107,7 @@ def _coordinates(layout: Layout) -> tuple[CoordinateLabel, ...]:
                 born[head.target(signal)] = number
     for key, at in layout.pair.items():
         holds[at].append((born.get(key, 0), _text(layout, key)))
-    for at in layout.pads:
+    for at in (*layout.pads, *layout.trims):
         first[at] = "pad: keeps the norm"
     named = set(layout.pair.values())
     rows = []

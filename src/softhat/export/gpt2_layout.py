@@ -7,8 +7,9 @@ and the word's own positions have a pair each that is 1 there and 0 elsewhere: t
 is constant, and what hangs on `<bos>` is exactly 0 elsewhere. Heads write their raw output into
 *scratch* pairs: Boolean ones start at -A, A = 1/16, and the head adds 2A or 0, so that its leak
 hardly touches the norm; means of counts start at 0 and stay tiny. *Pads*, pairs of amplitude 2
-(two squares of 4 for six of 0), bring the variance to 1 but for the A², which is the same at every
-position and goes into LayerNorm's weight.
+(two squares of 4 for six of 0), bring the variance to 1 but for the A², which are the same at every
+position. *Trims*, constant pairs a little below 1, take these off again as far as eight digits go;
+what is left goes into LayerNorm's weight.
 
 Positions are the ±1 bits of their binary expansion: norm constant, exact in every format.
 """
@@ -91,6 +92,9 @@ class Layout:
     pair: dict[Key, int]
     scratch: tuple[int, ...]
     pads: tuple[int, ...]
+    trims: tuple[int, ...]
+    trim: float
+    """The amplitude of the trims."""
     mean_amplitude: float
     """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
     d_head: int
@@ -102,9 +106,11 @@ class Layout:
 
     @property
     def variance(self) -> float:
-        """Of the residual at every position: 1, and A² for each Boolean scratch coordinate."""
-        raws = sum(len(head.signals) for block in self.heads for head in block)
-        return 1.0 + 2 * (raws - len(self.counts)) * AMPLITUDE**2 / self.d_model
+        """Of the residual at every position: 1, A² for each Boolean scratch coordinate, trims."""
+        outputs = sum(len(head.signals) for block in self.heads for head in block)
+        raws = outputs - len(self.counts)  # each count has a mean and a Sign
+        surplus = raws * AMPLITUDE**2 - len(self.trims) * (1 - self.trim**2)
+        return 1.0 + 2 * surplus / self.d_model
 
     @property
     def blocks(self) -> int:
@@ -146,7 +152,10 @@ def lay_out(program: Program, context: int) -> Layout:
     empty = len(scratch_keys) + -(len(scratch_keys) + 1) % 3
     first_scratch = len(keys)
     first_pad = first_scratch + empty
-    used = first_pad + (empty + 1) // 3
+    first_trim = first_pad + (empty + 1) // 3
+    raws = len(scratch_keys) - len(counts)
+    trims = -(-raws // 64)
+    used = first_trim + trims
     widest = max((len(block) for block in heads), default=1)
     n_head = max(widest, -(-2 * used // d_head), 1)
     return Layout(
@@ -159,11 +168,19 @@ def lay_out(program: Program, context: int) -> Layout:
         counts=counts,
         pair={key: at for at, key in enumerate([*keys, *scratch_keys])},
         scratch=tuple(range(first_scratch, first_pad)),
-        pads=tuple(range(first_pad, used)),
+        pads=tuple(range(first_pad, first_trim)),
+        trims=tuple(range(first_trim, used)),
+        trim=_trim(raws, trims),
         mean_amplitude=_mean_amplitude(len(counts), n_head * d_head),
         d_head=d_head,
         n_head=n_head,
     )
+
+
+def _trim(raws: int, trims: int) -> float:
+    """√(1 - raws·A²/trims) with eight digits, as bfloat16 has them."""
+    exact = (1 - raws * AMPLITUDE**2 / trims) ** 0.5 if trims else 1.0
+    return round(exact * 256) / 256
 
 
 def _mean_amplitude(means: int, d_model: int) -> float:

@@ -187,7 +187,9 @@ def _position_embedding(layout: Layout) -> Array:
                     put(layout.pair[head.target(signal)], -AMPLITUDE)
     for at in layout.pads:
         put(at, 2.0)
-    for at in range(layout.pads[-1] + 1 if layout.pads else 0, layout.d_model // 2):
+    for at in layout.trims:
+        put(at, layout.trim)
+    for at in range(layout.pads[-1] + 1 + len(layout.trims), layout.d_model // 2):
         put(at, 1.0)
     return table.astype(np.float32)
 
