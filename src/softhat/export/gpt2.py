@@ -35,6 +35,8 @@ Activation = Literal["relu", "gelu_new"]
 Kernel = Literal["sdpa", "eager"]
 HeadName = Literal["token-classification", "lm"]
 LABELS = ("false", "true")
+MOST_CONTEXT = 1 << 17
+"""Learned positions are a table: this many rows are enough, and more than the proofs reach."""
 
 
 def to_gpt2(
@@ -112,9 +114,6 @@ def _check(context: int, activation: str, kernel: str, head: str, margin: float)
         )
     if not 0 < margin <= 1e4:
         raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
-
-
-MOST_CONTEXT = 1 << 17
 
 
 def _chosen(model: Model, output: str | None) -> str:

@@ -21,8 +21,9 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.export.gpt2_heads import DECISION, SHARPNESS
 from softhat.export.gpt2_layout import AMPLITUDE, BOS_PAIR, Count, Head
-from softhat.export.gpt2_weights import DECISION, HIGH, LOW, SHARPNESS, Trunk
+from softhat.export.gpt2_weights import HIGH, LOW, Trunk
 from softhat.transformer.allocate import Register
 
 U = 2.0**-24
@@ -148,11 +149,11 @@ class Bounds:
             rounding = self._rounding(block.c_fc, block.c_fc_bias, mean=2.0**-7)
             reach = self._reach(block.c_fc, block.c_fc_bias, mean=2.0**-7)
             terms: dict[int, list[tuple[float, float]]] = {}
-            for units, signal in block.gates:
-                at = self.layout.pair[Register(signal, False)]
-                out = np.abs(block.mlp_proj[list(units), 2 * at].astype(np.float64))
-                tail = U * float(out @ reach[list(units)]) if smooth else 0.0
-                terms.setdefault(at, []).append((float(out @ rounding[list(units)]), tail))
+            for gate in block.gates:
+                at, units = self.layout.pair[Register(gate.signal, False)], list(gate.units)
+                out = np.abs(block.mlp_proj[units, 2 * at].astype(np.float64))
+                tail = U * float(out @ reach[units]) if smooth else 0.0
+                terms.setdefault(at, []).append((float(out @ rounding[units]), tail))
             for at, entries in terms.items():
                 holding = max(rounded for rounded, _ in entries)
                 failing = sum(tail for _, tail in entries)
@@ -348,7 +349,7 @@ class Bounds:
         """Sums that gates clip are within 1/16 of a whole number: then the clip gives 0 or 1. In
         small formats within unit/8, so that hidden units are rounded to their exact values."""
         block = self.weights.blocks[number]
-        units = [unit for group, _ in block.gates for unit in group]
+        units = [unit for gate in block.gates for unit in gate.units]
         if not units:
             return 0.0
         low, high = (float(block.c_fc_bias[unit]) for unit in units[:2])

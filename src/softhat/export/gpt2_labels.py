@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.gpt2_layout import Head, Key, Layout, mean_of
-from softhat.export.gpt2_weights import Trunk
+from softhat.export.gpt2_weights import GateTerm, Trunk
 from softhat.export.labels import CoordinateLabel, HeadLabel, Labels, NeuronLabel, Node, circuit
-from softhat.program.signals import Literal
+from softhat.program.signals import Latest, Literal, Previous
 from softhat.transformer.allocate import Register, read
 
 
 def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:
     """Names from the layout, edges from the weights."""
     layout = weights.layout
-    program = layout.program
     heads = tuple(
         HeadLabel(
             layer=number,
@@ -30,26 +29,15 @@ def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:
         for number, block in enumerate(layout.heads)
         for at, head in enumerate(block)
     )
-    terms = {
-        (number, gate.signal): gate.cover
-        for number, layer in enumerate(layout.schedule.layers)
-        for gate in layer.gates
-    }
-    neurons = []
-    for number, block in enumerate(weights.blocks):
-        left: dict[int, int] = {}
-        for units, signal in block.gates:
-            cover = terms[number, signal]
-            term = cover.terms[left.get(signal, 0)]
-            left[signal] = left.get(signal, 0) + 1
-            text = " & ".join(_literal(layout, literal, number + 1) for literal in sorted(term))
-            target = program.labels[signal]
-            sign = "not " if cover.complement else ""
-            neurons.append(NeuronLabel(number, units, f"{target}: {sign}({text or 'true'})"))
+    neurons = tuple(
+        NeuronLabel(number, gate.units, _gate_label(layout, gate, number + 1))
+        for number, block in enumerate(weights.blocks)
+        for gate in block.gates
+    )
     return Labels(
         model="gpt2",
         heads=heads,
-        neurons=tuple(neurons),
+        neurons=neurons,
         coordinates=_coordinates(layout),
         edges=_edges(weights, tensors),
     )
@@ -57,6 +45,12 @@ def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:
 
 def _head_label(layout: Layout, head: Head) -> str:
     return "; ".join(layout.program.labels[signal] for signal in head.signals)
+
+
+def _gate_label(layout: Layout, gate: GateTerm, layer: int) -> str:
+    text = " & ".join(_literal(layout, literal, layer) for literal in gate.term)
+    sign = "not " if gate.complement else ""
+    return f"{layout.program.labels[gate.signal]}: {sign}({text})"
 
 
 def _text(layout: Layout, key: Key) -> str:
@@ -91,9 +85,9 @@ def _reads(layout: Layout, head: Head) -> tuple[str, ...]:
         if head.kind == "Average":
             for _, source in layout.counts[signal].terms:
                 found["true" if source < 0 else program.labels[source]] = None
-        elif head.kind in ("Latest", "Previous"):
-            value = getattr(program.signals[signal], "value")  # noqa: B009
-            found[program.label(value)] = None
+        match program.signals[signal]:
+            case Latest(_, value, _) | Previous(value, _):
+                found[program.label(value)] = None
     return tuple(found)
 
 
