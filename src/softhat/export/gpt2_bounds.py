@@ -248,8 +248,10 @@ class Bounds:
         else:
             gap = self._gap(number, h, head)
             need(gap >= SHARPNESS / 4, f"{head.kind} heads: scores may be off by more than a step")
-            leak = 2 * exp(-gap)
-            if head.kind == "Latest":  # keys with bad
+            if head.kind == "Previous":
+                leak = (1 + exp(-gap)) ** self.layout.bits - 1
+            else:  # keys without bad, and those with it
+                leak = 2 * exp(-gap)
                 leak += length * exp(-gap - SHARPNESS * 2.0**self.layout.bits / 4)
             added = 32.0  # keys whose weight is not 0 in float32
         error = value + leak + 2 * added * U
