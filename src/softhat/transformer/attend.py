@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.transformer.numerics import Format
+from softhat.transformer.products import product
 from softhat.transformer.weights import Mask
 
 Array = NDArray[Any]
@@ -64,7 +65,7 @@ class Attention:
         return scores, weights / weights.sum(axis=1, keepdims=True)
 
     def _scores(self, q: Array, k: Array, beta: float) -> Array:
-        scores = q @ k
+        scores = product(q, k)
         if beta != 1:
             scores *= scores.dtype.type(beta)
         return self.form.round(scores)
@@ -135,7 +136,7 @@ class Attention:
         if 2 * np.count_nonzero(seen) < len(seen):
             scores = tiles[:, seen].reshape(count, -1)
             values = values.reshape(-1, TILE, values.shape[1])[seen].reshape(scores.shape[1], -1)
-        return self._weights(scores, top) @ values
+        return product(self._weights(scores, top), values)
 
 
 def _means(v: Array, mask: Mask) -> Array:

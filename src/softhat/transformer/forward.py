@@ -18,43 +18,13 @@ from numpy.typing import NDArray
 from softhat.transformer.attend import Attention
 from softhat.transformer.numerics import Format
 from softhat.transformer.positions import features
+from softhat.transformer.products import Linear, product
 from softhat.transformer.weights import Layer, Mask, Sparse, Transformer, scale
 
 Array = NDArray[Any]
 
 PIECE = 1 << 18
 """Hidden units × positions computed at a time."""
-SMALL = 1 << 12
-"""Entries up to which a matrix is multiplied densely however few are not 0."""
-
-
-class Linear:
-    """x ↦ W x in a number format, before rounding; x is (inputs, positions)."""
-
-    def __init__(self, matrix: Sparse, form: Format) -> None:
-        self.shape = matrix.shape
-        values = form.load(matrix.values)
-        if matrix.size <= max(SMALL, 8 * len(values)):
-            self.dense: Array | None = np.zeros(matrix.shape, form.accumulate)
-            self.dense[matrix.where] = values
-            return
-        self.dense = None
-        rows, columns = matrix.where
-        order = np.argsort(rows, kind="stable")
-        rows, columns, values = rows[order], columns[order], values[order]
-        rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-        self.steps = [
-            (rows[rank == k], columns[rank == k], values[rank == k, None])
-            for k in range(int(rank.max(initial=-1)) + 1)
-        ]
-
-    def __call__(self, x: Array) -> Array:
-        if self.dense is not None:
-            return self.dense @ x
-        y = np.zeros((self.shape[0], x.shape[1]), x.dtype)
-        for rows, columns, values in self.steps:
-            y[rows] += x[columns] * values
-        return y
 
 
 class ReadyHead:
@@ -128,7 +98,7 @@ class Ready:
             x[:, -1] = self.embedding[:, k + 1, None]
         if t.propositional:
             bits = tokens.transpose(2, 1, 0).reshape(k, n * batch).astype(form.accumulate)
-            x[:, 1 : n + 1] = (self.embedding[:, :k] @ bits).reshape(-1, n, batch)
+            x[:, 1 : n + 1] = product(self.embedding[:, :k], bits).reshape(-1, n, batch)
         else:
             x[:, 1 : n + 1] = self.embedding.take(tokens.T, axis=1)
         x += self.position_embedding(form.load(table.T))[:, :, None]

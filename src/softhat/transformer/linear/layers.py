@@ -43,7 +43,7 @@ class Embedding:
         """Columns of the positions from `start` on; a propositional row has a bit a token."""
         columns: list[Column] = [None] * self.d_model
         for c, table in self.tokens.items():
-            columns[c] = codes @ table if self.propositional else table.take(codes)
+            columns[c] = self._mixed(codes, table) if self.propositional else table.take(codes)
         for c, parts in self.positions.items():
             for name, weight in parts:
                 feature = self.feature(name, start, start + len(codes), word)
@@ -53,6 +53,13 @@ class Embedding:
                 before = columns[c]
                 columns[c] = part if before is None else self.form.round(before + part)
         return columns
+
+    def _mixed(self, codes: Array, table: Array) -> Array:
+        """Σ over the propositions that hold."""
+        total = np.zeros(len(codes), self.form.accumulate)
+        for p in np.flatnonzero(table).tolist():
+            total += codes[:, p] * table[p]
+        return total
 
     def feature(self, name: str, start: int, stop: int, word: Word) -> Column:
         """One position feature; None where it is 0 throughout."""

@@ -124,9 +124,9 @@ class LinearModel:
         """Encoded symbols as they are; propositions with a column for each sink."""
         if not self.transformer.propositional:
             return tokens
-        wide = np.zeros((len(tokens), len(self.transformer.tokens)), self.form.accumulate)
-        wide[:, : tokens.shape[1]] = tokens
-        return wide
+        wide = np.zeros((len(self.transformer.tokens), len(tokens)), self.form.accumulate)
+        wide[: tokens.shape[1]] = tokens.T
+        return wide.T
 
     def _added(
         self, columns: list[Column], heads: tuple[HeadForm, ...], means: list[list[Array]]
