@@ -202,10 +202,10 @@ class _Builder:
             case nodes.Release(), [f, g]:
                 return ~self.since(~f, ~g, "future", f"!({label})")
             case nodes.WeakUntil(), [f, g]:  # f W g = g R (f | g) = !(!g U (!f & !g))
-                neither = self.both(~f, ~g, f"!({label})")
+                neither = self.both(~f, ~g, f"goal of !({label})")
                 return ~self.since(~g, neither, "future", f"!({label})")
             case nodes.StrongRelease(), [f, g]:
-                return self.since(g, self.both(f, g, label), "future", label)
+                return self.since(g, self.both(f, g, f"goal of {label}"), "future", label)
             case _:
                 raise TypeError(f"not a formula: {node!r}")
 
