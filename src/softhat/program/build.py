@@ -352,7 +352,7 @@ class _Builder:
                 return _value(~self.at_least(t, 1, f"!({label})"))
         low = self.at_least(t, 0, f"{label}: at least")
         high = self.at_least(t, 1, f"{label}: more")
-        equal = self.conjunction([low, ~high], label)
+        equal = self.conjunction([low, ~high], label if relation == "=" else f"!({label})")
         return _value(equal if relation == "=" else ~equal)
 
     def at_least(self, t: _Linear, least: int, label: str) -> Literal:
