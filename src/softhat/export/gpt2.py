@@ -88,7 +88,7 @@ def to_gpt2(
             "labels.json": as_json(label(weights, tensors).to_json()),
             "certificate.json": as_json(certify(weights, tensors, kernel, kept).to_json()),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
-            "README.md": _readme(shown, layout, head).encode(),
+            "README.md": _readme(shown, tokens, context, head).encode(),
         },
     )
 
@@ -262,7 +262,9 @@ def _generation(tokens: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _readme(formulas: Mapping[str, nodes.Formula], layout: Layout, head: HeadName) -> str:
+def _readme(
+    formulas: Mapping[str, nodes.Formula], tokens: tuple[str, ...], context: int, head: HeadName
+) -> str:
     lines = "\n".join(f"    {name}: {formula}" for name, formula in formulas.items())
     if head == "lm":
         use = (
@@ -276,14 +278,13 @@ def _readme(formulas: Mapping[str, nodes.Formula], layout: Layout, head: HeadNam
     else:
         use = (
             "from transformers import pipeline\n\n"
-            'print(pipeline("token-classification", folder)('
-            f'"{" ".join(layout.program.symbols[:3])}"))\n'
+            f'print(pipeline("token-classification", folder)({" ".join(tokens[:-2][:3])!r}))\n'
         )
         says = "It labels each symbol of a word with the truth of the formula there."
     return (
         "# A formula as a stock GPT-2\n\n"
         "This checkpoint of the unmodified GPT-2 architecture was compiled by softhat from\n\n"
-        f"{lines}\n\n{says} Words have at most {layout.context - 1:,} symbols, separated by "
+        f"{lines}\n\n{says} Words have at most {context - 1:,} symbols, separated by "
         "spaces; the tokenizer adds `<bos>`.\n\n"
         f"```python\n{use}```\n\n"
         "`labels.json` says what each head, neuron and coordinate computes, `certificate.json` for "
