@@ -22,6 +22,8 @@ class HeadCertificate:
     kind: str
     label: str
     """What the model's author calls it: not part of the proof."""
+    numbers: dict[str, float]
+    """Its score in logits, as read off the weights: see `softhat.certificate.heads`."""
     min_gap: float
     """In logits: the best score minus the next, for every n (inf: uniform attention)."""
     leak: float

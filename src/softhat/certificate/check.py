@@ -54,7 +54,7 @@ ASSUMPTIONS = (
     "IEEE 754 arithmetic, rounding to nearest, ties to even",
     "softmax subtracts the row's maximum; exp(0) = 1 and exp is otherwise within 4 units in the "
     "last place; weights are divided by their sum last",
-    "hidden units with equal incoming weights share one sum, so the two units of a clip round alike",
+    "hidden units with equal incoming weights share one sum: the two units of a clip round alike",
     f"lengths are cut at 2^53 = {CAP}",
 )
 
@@ -285,6 +285,7 @@ class _Report:
             head=head.head,
             kind=kind_name(head.kind),
             label=head.label,
+            numbers=numbers(head.kind),
             min_gap=min_gap(head.kind),
             leak=real_leak(head.kind),
             holds_for="every n",
@@ -450,6 +451,20 @@ def real_leak(kind: Kind) -> float:
             return max(exp(-up), exp(-down) / -expm1(-slope_of(kind)))
         case Average():
             return 0.0
+
+
+def numbers(kind: Kind) -> dict[str, float]:
+    """The coefficients of a head's score."""
+    match kind:
+        case Latest():
+            names = ("slope", "penalty")
+        case Previous():
+            names = ("slope", "offset", "alternation")
+        case Average():
+            names = ("low", "high")
+        case Sign():
+            names = ("steep", "at_i", "at_r", "constant", "unit")
+    return {name: getattr(kind, name) for name in names}
 
 
 def kind_attention(kind: Kind) -> str:

@@ -112,16 +112,17 @@ def sign(
     for average, key in ranges:
         if average is not None:
             pairs.append(({at: gain * w for at, w in average.items()}, key))
-    # n = i + r - 1; the constant has a row of its own so that neither row needs more bits.
+    # n = i + r - 1; the constant has a row of its own so that neither row needs more bits. The
+    # large factors are in the keys: a query such as D·i would overflow float16 first.
     offset = terms.threshold - 0.5 + terms.length
     if terms.position or terms.length:
-        query: Row = {units.i: gain * (terms.position + terms.length)}
+        query: Row = {units.i: float(terms.position + terms.length)}
         if terms.length:
-            query[units.r] = gain * terms.length
-        pairs.append((query, ORDINARY))
-    pairs.append(({units.unit: -gain * offset}, ORDINARY))
+            query[units.r] = float(terms.length)
+        pairs.append((query, {"ordinary": gain}))
+    pairs.append(({units.unit: -offset}, {"ordinary": gain}))
     pairs.append(({"1": steep}, {here: 1.0}))
-    pairs.append(({here: -steep}, ORDINARY))
+    pairs.append(({here: -1.0}, {"ordinary": steep}))
     return [query for query, _ in pairs], [key for _, key in pairs]
 
 
