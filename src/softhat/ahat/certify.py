@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from softhat.ahat.arithmetic import FLOAT32, FLOAT64, Arithmetic
+from softhat.ahat.arithmetic import FLOAT32, FLOAT64
 from softhat.ahat.lengths import Bound, HeadId, Lengths
 from softhat.ahat.structure import structure
 from softhat.ahat.temperature import Choice
@@ -32,6 +32,7 @@ class HeadCertificate:
     beta: float
     gap: str  # the least gap, exactly; "inf" if every row is uniform
     leak: float
+    error: float  # what it adds, along the directions that are read later; upstream error included
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class Certificate:
                 lines.append(f"  {what}: structurally uniform, no temperature needed")
             else:
                 lines.append(
-                    f"  {what}: {h.kind}, least gap {h.gap}, β = {h.beta:g}, leak ≤ {h.leak:.3g}"
+                    f"  {what}: {h.kind}, least gap {h.gap}, β = {h.beta:g}, "
+                    f"leak ≤ {h.leak:.3g}, error ≤ {h.error:.3g}"
                 )
         return "\n".join(lines)
 
@@ -115,7 +117,7 @@ def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certific
         for kind in kinds:
             if going[kind.name]:
                 bounds[kind.name] = lengths.bound(n, betas, kind)
-                going[kind.name] = _good(lengths, n, kind, bounds[kind.name], epsilon)
+                going[kind.name] = _good(bounds[kind.name], epsilon)
                 max_length[kind.name] += int(going[kind.name])
         per_length[n] = LengthCertificate(
             lengths.method(n),
@@ -133,7 +135,7 @@ def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certific
     )
 
 
-def _good(lengths: Lengths, n: int, kind: Arithmetic, bound: Bound, epsilon: float | None) -> bool:
+def _good(bound: Bound, epsilon: float | None) -> bool:
     return bound.decisions if epsilon is None else bound.error <= epsilon
 
 
@@ -174,6 +176,7 @@ def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertific
                 beta=choice.betas[l, h],
                 gap=str(least[l, h]),
                 leak=max(b.leaks[l, h] for b in choice.bounds.values()),
+                error=max(b.head_errors[l, h] for b in choice.bounds.values()),
             )
         )
     return tuple(result)

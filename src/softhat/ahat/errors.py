@@ -40,6 +40,7 @@ class WordErrors:
     high: Floats  # (W, n): soft value - exact value ≤ high
     low: Floats  # ≥ low
     leaks: Mapping[tuple[int, int], float]  # greatest leak of each head
+    head_errors: Mapping[tuple[int, int], float]  # greatest error a head adds to what is tracked
 
 
 def word_errors(
@@ -54,6 +55,7 @@ def word_errors(
     start = trace.layers[0].before if trace.layers else trace.residual
     error = spread(embedding_noise(arithmetic, start), plan.start)
     leaks: dict[tuple[int, int], float] = {}
+    by_head: dict[tuple[int, int], float] = {}
     for l, (layer, exact) in enumerate(zip(plan.layers, trace.layers, strict=True)):
         middle = error @ layer.residual
         size, clean = sizes(arithmetic, exact.before, error, layer.before)
@@ -62,6 +64,7 @@ def word_errors(
             gaps = _gaps(seen)[0]
             noise = score_noise(arithmetic, head.head, beta, exact.before, size, size, clean, gaps)
             added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, noise)
+            by_head[l, h] = float(added.max(initial=0.0))
             uniform = head.fact.uniform
             output = head_noise(arithmetic, head.head, exact.before, size, clean, uniform, length)
             middle = middle + added + spread(output, layer.middle)
@@ -75,7 +78,7 @@ def word_errors(
     size, _ = sizes(arithmetic, trace.residual, error, plan.end)
     value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
     value = value[:, trace.offset :]
-    return WordErrors(value[..., 0], -value[..., 1], leaks)
+    return WordErrors(value[..., 0], -value[..., 1], leaks, by_head)
 
 
 def sizes(

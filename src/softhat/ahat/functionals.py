@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT, FeedForward, Head, Vector
-from softhat.ahat.soft import floats
 from softhat.ahat.structure import HeadStructure, erroneous, structure
 
 Floats = npt.NDArray[np.float64]
@@ -81,8 +80,6 @@ class HeadPlan:
     key: Floats
     value: Floats
     output: Floats  # (r after, d_v): the exact values' effect on the directions after attention
-    query_weights: Floats
-    key_weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +254,6 @@ def _head_plan(
         before.reader(keys),
         before.reader(values),
         output,
-        floats(head.query, np.float64),
-        floats(head.key, np.float64),
     )
 
 

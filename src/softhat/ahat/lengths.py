@@ -43,6 +43,7 @@ class Bound:
     margin: float  # least distance of a value from the threshold, on its right side
     decisions: bool  # every decision value > 0 is the AHAT's
     leaks: Mapping[HeadId, float]
+    head_errors: Mapping[HeadId, float]  # what each head adds, along what is read later
 
 
 def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] | None:
@@ -97,9 +98,12 @@ class Lengths:
             case "sets":
                 plan_ = self._plan(n, kind)
                 found = set_errors(plan_, self.sets(n), betas, kind, int(self.model.bos))
-                return Bound(found.error, found.margin, not found.wrong_side, found.leaks)
+                return Bound(
+                    found.error, found.margin, not found.wrong_side, found.leaks, found.head_errors
+                )
             case "none":
-                return Bound(np.inf, -np.inf, False, dict.fromkeys(self.model.heads, 1.0))
+                nothing = dict.fromkeys(self.model.heads, np.inf)
+                return Bound(np.inf, -np.inf, False, dict.fromkeys(self.model.heads, 1.0), nothing)
 
     def reference(self, n: int) -> dict[HeadId, float]:
         """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
@@ -178,6 +182,7 @@ class Lengths:
         used = self._plan(n, kind)
         error, margin, right = 0.0, np.inf, True
         leaks = dict.fromkeys(self.model.heads, 0.0)
+        by_head = dict.fromkeys(self.model.heads, 0.0)
         width = max([2 * p.output.shape[0] for layer in used.layers for p in layer.heads] + [1])
         chunk = max(8, 1_500_000 // ((n + 1) ** 2 * width))
         for trace in self._traces(n, chunk):
@@ -190,11 +195,12 @@ class Lengths:
             right = right and not bool(np.where(positive, margins <= 0, margins < 0).any())
             for name, leak in found.leaks.items():
                 leaks[name] = max(leaks[name], leak)
-        return Bound(error, margin, right, leaks)
+                by_head[name] = max(by_head[name], found.head_errors[name])
+        return Bound(error, margin, right, leaks, by_head)
 
     def _by_structure(self, n: int, kind: Arithmetic) -> Bound:
         leaks = dict.fromkeys(self.model.heads, 0.0)
         if not kind.bits:
-            return Bound(0.0, 0.0, True, leaks)
+            return Bound(0.0, 0.0, True, leaks, leaks)
         error = uniform_error(self.model, n, kind)
-        return Bound(error, -error, False, leaks)
+        return Bound(error, -error, False, leaks, leaks)
