@@ -1,0 +1,52 @@
+"""`softhat certify`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import softhat
+from softhat.certificate.certificate import Certificate
+from softhat.transformer.files import save
+from softhat.transformer.model import Model
+from tests.cli.run import softhat as run
+
+
+def test_a_formula_prints_heads_and_lengths() -> None:
+    done = run("certify", "!c S a", "--alphabet", "abc")
+    assert done.code == 0 and done.err == ""
+    assert "Latest" in done.out and "16,777,216" in done.out and "2,048" in done.out
+    assert "proved: output computes !c S a" in done.out
+
+
+def test_json_is_the_certificate() -> None:
+    done = run("certify", "a S b", "--json", "--attention", "temperature")
+    found = Certificate.from_json(json.loads(done.out))
+    assert found == softhat.compile("a S b", attention="temperature").certificate
+
+
+def test_explain() -> None:
+    done = run("certify", "#(a) > #(b)", "--explain")
+    assert done.code == 0
+    assert "compares counts" in done.out and "It assumes:" in done.out
+
+
+def test_a_folder_and_a_sabotaged_one(tmp_path: Path) -> None:
+    model = softhat.compile("a S b", alphabet="ab")
+    model.save(tmp_path / "good")
+    done = run("certify", str(tmp_path / "good"))
+    assert done.code == 0 and "proved: output" in done.out
+    saved = json.loads((tmp_path / "good" / "certificate.json").read_text())
+    assert Certificate.from_json(saved) == model.certificate
+
+    weights = replace(model.transformer, readout_bias=np.array([0.5]))
+    save(Model(weights, model.formulas), tmp_path / "bad")
+    done = run("certify", str(tmp_path / "bad"))
+    assert done.code == 1 and "void: the read-out" in done.out
+    assert json.loads(run("certify", str(tmp_path / "bad"), "--json").out)["void"]
+
+
+def test_bad_input() -> None:
+    done = run("certify", "a S")
+    assert done.code == 2 and done.out == ""
