@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.exact import ratio
+from softhat.ahat.levels import Row
 from softhat.ahat.model import AHAT
-from softhat.ahat.reach import Reach, Row, reach
+from softhat.ahat.reach import Reach, reach
 from softhat.ahat.rows import critical_betas
 
 

@@ -1,0 +1,232 @@
+"""Rows over the reachable sets: their levels, their winners, what they can average.
+
+A row is settled by its *levels* (the distinct scores of its options). For a maximum m every
+position must take an option ≤ m. Positions with no option below m are forced to tie, positions
+with no option at m are forced to lose, the others are free. What a tied row averages comes from
+dynamic programming over (count, sum), with a cap on its size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.exact import Integers, Scaled, allowed, linear, scaled
+from softhat.ahat.model import Head
+
+MAX_RESULTS = 6_000  # different results of one row
+MAX_STATES = 20_000  # (count, sum) states of one tied row
+MAX_WORK = 30_000_000  # rows × options of one head
+Value = tuple[int, ...]
+
+
+class TooLargeError(Exception):
+    """The sets outgrow the caps; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Several positions share the maximum: its level, how many positions, over which options."""
+
+    level: int
+    counts: tuple[int, ...]  # the sizes |A| that give this outcome
+    varies: bool  # the options at this level have different values
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One exact result of a row: its value, the single winners and the ties that give it."""
+
+    value: Value  # over `Row.den`
+    den: int
+    winners: npt.NDArray[np.int64]  # local option indices
+    ties: tuple[Tie, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One query vector at one position: the options of its keys, and what can come out."""
+
+    options: npt.NDArray[np.int64]  # indices into the flat list of (position, vector)
+    starts: npt.NDArray[np.int64]  # where each key position begins in `options`
+    levels: Integers  # the distinct scores, ascending, over `den`
+    level: npt.NDArray[np.int64]  # of each option
+    lowest: npt.NDArray[np.int64]  # the lowest level of each key position
+    den: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def keys(self) -> int:
+        return len(self.starts)
+
+
+Rows = tuple[tuple[Row, ...], ...]  # [position][vector]
+
+
+def head_rows(
+    head: Head, x: tuple[Integers, ...], flat: Scaled, relational: bool
+) -> tuple[Rows, Rows]:
+    """All rows of one head, for each position and vector it can hold; and the same rows shared.
+
+    A shared row lets its own key be any vector of the position with the same query: over all
+    vectors this is the same set of rows, so gaps lose nothing, and bounds are computed once.
+    Without `relational` (nothing reads the results again) only shared rows are made.
+    """
+    places = len(x)
+    sizes = np.array([len(part) for part in x])
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    total = int(sizes.sum())
+    if total**2 > MAX_WORK:
+        raise TooLargeError(f"{total} vectors over all positions are too many to compare")
+    mask = allowed(head.mask, places)
+    query, key = linear(flat, scaled(head.query)), linear(flat, scaled(head.key))
+    values = linear(flat, scaled(head.value))
+    score_den = query.den * key.den
+    bound = query.size * key.size * max(1, len(head.query))
+    kind = np.int64 if bound < 2**62 else object
+    q, k = query.num.astype(kind), key.num.astype(kind)
+    sums = _Sums(values.num.tolist())
+    known: dict[tuple[Value, bytes], Row] = {}
+    empty = _empty_row(values)
+
+    def make(i: int, asked: Value, own: npt.NDArray[np.int64]) -> Row:
+        index = [
+            own if j == i else np.arange(first[j], first[j] + sizes[j])
+            for j in range(places)
+            if mask[i, j]
+        ]
+        if not index:
+            return empty
+        options = np.concatenate(index)
+        if (asked, options.tobytes()) not in known:
+            starts = np.concatenate([[0], np.cumsum([len(part) for part in index])[:-1]])
+            scores = np.zeros(len(options), dtype=np.int64)
+            if len(head.query):
+                scores = k[options] @ np.array(asked, dtype=kind)
+            row = _row(options, starts, scores, score_den, values, sums)
+            known[asked, options.tobytes()] = row
+        return known[asked, options.tobytes()]
+
+    exact, shared = [], []
+    for i in range(places):
+        here = np.arange(first[i], first[i] + sizes[i])
+        asks = [tuple(q[v].tolist()) for v in here]
+        alike = {ask: here[[a == ask for a in asks]] for ask in set(asks)}
+        shared.append(tuple(make(i, ask, alike[ask]) for ask in asks))
+        if relational:
+            exact.append(tuple(make(i, ask, here[v : v + 1]) for v, ask in enumerate(asks)))
+    return (tuple(exact) if relational else tuple(shared)), tuple(shared)
+
+
+def _empty_row(values: Scaled) -> Row:
+    """A row without keys gives 0."""
+    none = np.zeros(0, dtype=np.int64)
+    zero = Outcome((0,) * values.num.shape[1], values.den, none, ())
+    return Row(none, none, none, none, none, 1, (zero,))
+
+
+def _row(
+    options: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    scores: Integers,
+    den: int,
+    values: Scaled,
+    sums: _Sums,
+) -> Row:
+    levels, level = np.unique(scores, return_inverse=True)
+    level = level.astype(np.int64).reshape(-1)
+    lowest = np.minimum.reduceat(level, starts)
+    outcomes: dict[tuple[Value, int], tuple[list[int], list[Tie]]] = {}
+    place = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(options))))
+    # A single winner: every other position has an option below it.
+    order = np.sort(lowest)
+    highest, second = order[-1], order[-2] if len(order) > 1 else -1
+    others = np.where(lowest[place] == highest, second, highest)
+    for winner in np.flatnonzero(level > others):
+        key = _lowest_terms(sums.values[options[winner]], values.den)
+        outcomes.setdefault(key, ([], []))[0].append(int(winner))
+    for m in range(int(highest), len(levels)):
+        at = np.flatnonzero(level == m)
+        tied_places = np.unique(place[at])
+        if len(tied_places) < 2:
+            continue
+        forced = lowest[tied_places] == m
+        fewest, most = max(2, int(forced.sum())), len(tied_places)
+        if fewest > most:
+            continue
+        choices = [
+            (bool(f), tuple(sorted({sums.values[o] for o in options[at[place[at] == p]]})))
+            for p, f in zip(tied_places, forced, strict=True)
+        ]
+        varies = len({value for _, group in choices for value in group}) > 1
+        for total, counts in sums.reachable(choices, fewest).items():
+            key = _lowest_terms(total[1], values.den * total[0])
+            outcomes.setdefault(key, ([], []))[1].append(Tie(m, counts, varies))
+    if len(outcomes) > MAX_RESULTS:
+        raise TooLargeError(f"a row has {len(outcomes)} different results")
+    return Row(
+        options,
+        starts,
+        levels,
+        level,
+        lowest,
+        den,
+        tuple(
+            Outcome(value, bottom, np.array(w, dtype=np.int64), _merged(t))
+            for (value, bottom), (w, t) in outcomes.items()
+        ),
+    )
+
+
+def _merged(ties: list[Tie]) -> tuple[Tie, ...]:
+    counts: dict[tuple[int, bool], set[int]] = {}
+    for tie in ties:
+        counts.setdefault((tie.level, tie.varies), set()).update(tie.counts)
+    return tuple(Tie(level, tuple(sorted(c)), v) for (level, v), c in sorted(counts.items()))
+
+
+def _lowest_terms(value: Value, den: int) -> tuple[Value, int]:
+    common = math.gcd(den, *value)
+    return tuple(v // common for v in value), den // common
+
+
+class _Sums:
+    """Which (count, sum) can a choice of tied positions have? Shared between rows by prefix."""
+
+    def __init__(self, values: list[list[int]]) -> None:
+        self.values: list[Value] = [tuple(v) for v in values]
+        self._known: dict[tuple[tuple[bool, tuple[Value, ...]], ...], set[tuple[int, Value]]] = {}
+
+    def reachable(
+        self, choices: list[tuple[bool, tuple[Value, ...]]], fewest: int
+    ) -> dict[tuple[int, Value], tuple[int, ...]]:
+        """{(count, sum): the counts with this mean}; one entry where all values are equal."""
+        everything = {v for _, group in choices for v in group}
+        most = len(choices)
+        if len(everything) == 1:
+            return {(1, everything.pop()): tuple(range(fewest, most + 1))}
+        states = self._states(tuple(sorted(choices)))
+        return {state: (state[0],) for state in states if state[0] >= fewest}
+
+    def _states(
+        self, choices: tuple[tuple[bool, tuple[Value, ...]], ...]
+    ) -> set[tuple[int, Value]]:
+        start = len(choices)
+        while start and choices[:start] not in self._known:
+            start -= 1
+        width = len(self.values[0])
+        states = self._known[choices[:start]] if start else {(0, (0,) * width)}
+        for k in range(start, len(choices)):
+            forced, group = choices[k]
+            new = set() if forced else set(states)
+            for count, total in states:
+                for value in group:
+                    new.add((count + 1, tuple(map(int.__add__, total, value))))
+            if len(new) > MAX_STATES:
+                raise TooLargeError(f"a tied row averages in more than {MAX_STATES} ways")
+            states = new
+            self._known[choices[: k + 1]] = states
+        return states
