@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import softhat
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.logic.nodes import Formula
 from tests.cases import CASES
 from tests.export.suite import TARGETS, all_codes, chosen, expected, long_words, padded, wrong
+from tests.logic import oracle
+from tests.logic.strategies import formulas
 
 torch = pytest.importorskip("torch")
 
@@ -108,6 +112,26 @@ def _pure_future(model: Any) -> bool:
         return False
 
 
+@settings(max_examples=60, deadline=None)
+@given(formulas("ab", 8), st.text("ab", min_size=1, max_size=12), st.sampled_from(TARGETS))
+def test_certified_answers_are_those_of_the_definition(
+    formula: Formula, word: str, target: str
+) -> None:
+    """Any formula, huge coefficients and thresholds among them: right, or not certified."""
+    from softhat.export.kernels import kernel_certificate
+
+    try:
+        model = softhat.compile(formula, alphabet="ab", attention=target)
+    except SofthatError:
+        assume(False)  # a coefficient that cannot be an exact weight
+    certified = kernel_certificate(model, "torch")["max_length"]
+    codes = model.encode(word)[None]
+    for dtype in ("float32", "bfloat16"):
+        if len(word) <= certified[dtype]:
+            got = truth(softhat.to_torch(model, dtype), codes)[0].tolist()
+            assert got == oracle.truth(formula, word), dtype
+
+
 def test_padding_anywhere_changes_nothing() -> None:
     for k, (formula, target) in enumerate(chosen(40)):
         module = module_of(formula, target)
@@ -188,7 +212,7 @@ def test_state_dict_round_trip() -> None:
 def test_compiles_to_one_graph(text: str, target: str) -> None:
     torch._dynamo.reset()
     module = module_of(text, target)
-    compiled = torch.compile(module, backend="aot_eager", fullgraph=True, dynamic=True)
+    compiled = torch.compile(module, backend="eager", fullgraph=True, dynamic=True)
     codes = all_codes(2, 6)
     mask = torch.ones((64, 6), dtype=torch.int64)
     assert (truth(compiled, codes) == expected(softhat.parse(text), codes, "ab")).all()
@@ -230,11 +254,11 @@ def test_fine_tuning_starts_from_no_errors_and_improves(text: str, target: str) 
 
 
 def test_several_outputs() -> None:
-    formulas = {"one": "Y a", "two": "O b"}
-    module = softhat.to_torch(softhat.compile(formulas, alphabet="ab"))
+    texts = {"one": "Y a", "two": "O b"}
+    module = softhat.to_torch(softhat.compile(texts, alphabet="ab"))
     codes = all_codes(2, 4)
     margins = module(torch.as_tensor(codes))
-    for at, text in enumerate(formulas.values()):
+    for at, text in enumerate(texts.values()):
         want = expected(softhat.parse(text), codes, "ab")
         assert ((margins[..., at] > 0).numpy() == want).all()
 
@@ -252,6 +276,12 @@ def test_errors() -> None:
         module_of("a", dtype="int8")
     with pytest.raises(SofthatError, match="unknown kernel 'flash'"):
         softhat.to_torch(softhat.compile("a"), kernel="flash")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the module adds <bos> and <eos> itself"):
+        module_of("a")(torch.tensor([[2, 0, 1]]))
+    with pytest.raises(ValueError, match=r"expected symbol indices of shape \(batch, n\)"):
+        module_of("a")(torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match="expected an attention_mask of shape"):
+        module_of("a")(torch.tensor([[0, 1]]), attention_mask=torch.ones(1, 3))
     with pytest.raises(SofthatError, match="expected a compiled model"):
         softhat.to_torch("a S b")
 

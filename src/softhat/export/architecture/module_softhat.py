@@ -319,6 +319,8 @@ class SofthatTransformer(Body):
         return_attention: bool = False,
     ) -> Tensor | Run:
         a = self.architecture
+        if not torch.compiler.is_compiling():
+            _check(tokens, attention_mask, a)
         batch, n = tokens.shape[:2]
         word = self.embedding.bits(tokens, a.bos) if a.propositional else self.embedding(tokens)
         parts = [self.embedding.row(a.bos, batch), word]
@@ -373,6 +375,25 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, mask: str, valid: Tensor | None) ->
         q, k, v = (t.flip(2) for t in (q, k, v))
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0).flip(2)
     return functional.scaled_dot_product_attention(q, k, v, is_causal=mask == "<=", scale=1.0)
+
+
+def _check(tokens: Tensor, attention_mask: Tensor | None, a: Architecture) -> None:
+    """Say what is wrong with an input, rather than compute something else."""
+    shape = tuple(tokens.shape)
+    if a.propositional:
+        if len(shape) != 3 or shape[2] != a.bos:
+            raise ValueError(f"expected bits of shape (batch, n, {a.bos}), got {shape}")
+    elif len(shape) != 2:
+        raise ValueError(f"expected symbol indices of shape (batch, n), got shape {shape}")
+    elif tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < a.bos:
+        raise ValueError(
+            f"symbol indices are 0 to {a.bos - 1}, got {int(tokens.min())} to "
+            f"{int(tokens.max())}: the module adds <bos> and <eos> itself"
+        )
+    if attention_mask is not None and tuple(attention_mask.shape) != shape[:2]:
+        raise ValueError(
+            f"expected an attention_mask of shape {shape[:2]}, got {tuple(attention_mask.shape)}"
+        )
 
 
 def _mod(name: str, index: Tensor) -> Tensor:
