@@ -140,18 +140,19 @@ def seconds(longest: int) -> list[tuple[str, float, float]]:
 
 def main() -> int:
     quick = "--quick" in sys.argv
-    rows = [
-        *tightness(100 if quick else 400),
-        *gaps(60 if quick else 300),
-        *temperatures(),
-        *seconds(24 if quick else 64),
-    ]
+    parts = (
+        lambda: tightness(100 if quick else 400),
+        lambda: gaps(60 if quick else 300),
+        temperatures,
+        lambda: seconds(24 if quick else 64),
+    )
     missed = 0
-    for what, value, goal in rows:
-        wrong = value > goal
-        missed += wrong
-        shown = "" if goal == math.inf else f"  (goal ≤ {goal:g}{', MISSED' if wrong else ''})"
-        print(f"{what}: {value:.4g}{shown}", flush=True)
+    for part in parts:
+        for what, value, goal in part():
+            wrong = value > goal
+            missed += wrong
+            shown = "" if goal == math.inf else f"  (goal ≤ {goal:g}{', MISSED' if wrong else ''})"
+            print(f"{what}: {value:.4g}{shown}", flush=True)
     return 1 if missed else 0
 
 

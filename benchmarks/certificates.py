@@ -118,7 +118,8 @@ def lengths(certified: int) -> Iterator[int]:
 
 def fails(model: softhat.Model, case: Case, n: int, dtype: str) -> bool:
     """Whether some answer near the end (or the start) of a hostile word is wrong."""
-    ends = np.unique(np.clip([*range(n - ROWS, n), 0, 1, n // 2, n // 3], 0, n - 1))
+    near = ROWS if n < 10**5 else 4
+    ends = np.unique(np.clip([*range(n - near, n), 0, 1, n // 2, n // 3], 0, n - 1))
     for word in case.words(n):
         expected = truth(model.formulas["output"], np.array(list("abc"))[word])[ends]
         with np.errstate(invalid="ignore", over="ignore"):  # past the certificate

@@ -23,7 +23,7 @@ runs; ratios are of numbers from the same run. Run it on your machine before com
 def page(results: dict[str, Any]) -> str:
     """The Markdown of one run."""
     about = results["machine"]
-    lines = [OPENING, "| | |", "| --- | --- |"]
+    lines = [OPENING.rstrip() + "\n", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {value} |" for name, value in about.items()]
     lines += [f"| seconds for everything | {results['seconds']:.0f} |", ""]
     for table in results["tables"]:

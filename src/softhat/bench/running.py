@@ -151,7 +151,7 @@ def against_torch(settings: Settings) -> Table | None:
         ("formula", "heads", "softhat ms", "PyTorch ms", "ratio"),
         tuple(rows),
         "softhat: the whole model. PyTorch: `scaled_dot_product_attention` alone, causal, with "
-        "as many heads of the same size. float32, one thread each (set OPENBLAS_NUM_THREADS=1).",
+        "as many heads of the same size. float32, one thread each.",
     )
 
 
