@@ -27,6 +27,7 @@ def test_simulate_run_and_trace(tmp_path: Path) -> None:
     trace = json.loads(call("trace", str(folder), "aba", "--json").stdout)
     assert trace["tokens"] == ["<bos>", "a", "b", "a"]
     assert trace["layers"][1]["heads"][0]["label"] == "latest match"
+    assert "uniform-tieless" in call("analyze", str(folder), "--up-to", "3").stdout
 
 
 def test_decisions_and_json(tmp_path: Path) -> None:

@@ -79,8 +79,9 @@ def score_noise(
     d_k = len(wq)
     if _exact_scores(kind, head, beta, x, size, clean):
         projected: Floats = np.zeros_like(gaps)
-    else:
-        projected = np.broadcast_to(size * kind.gamma(2 * d + d_k + 8) * 2, gaps.shape)
+    else:  # of the key and of the key it is compared with: twice the row's largest
+        largest = size.max(axis=-1, keepdims=True, initial=0.0)
+        projected = np.broadcast_to(2 * kind.gamma(2 * d + d_k + 8) * largest, gaps.shape)
     argument = np.minimum(beta * np.abs(gaps), kind.underflow) * 2 * kind.u
     return projected + np.where(gaps == 0, 0.0, argument + 8 * kind.u)
 

@@ -29,7 +29,8 @@ def command(
     model: Annotated[
         Path,
         typer.Argument(
-            metavar="MODEL", help="The JSON file of an AHAT, or a Hugging Face checkpoint's folder."
+            metavar="MODEL",
+            help="The JSON file of an AHAT, a simulation's folder, or a Hugging Face checkpoint's.",
         ),
     ],
     up_to: Annotated[int, typer.Option("--up-to", help="All words to this length.")] = 8,
@@ -52,6 +53,8 @@ def command(
 
     Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
     """
+    if (model / "ahat.json").is_file():  # a simulation's folder: its source
+        model = model / "ahat.json"
     if model.is_dir():
         _lens(model, text, leak, as_json)
         return
