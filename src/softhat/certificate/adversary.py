@@ -30,6 +30,8 @@ Letters = NDArray[np.int64]
 GREEDY = 96
 """Length to which a word is made letter by letter where counted formulas are not just letters;
 longer ones repeat its end."""
+SEEDED = 1 << 28
+"""Multiplications that all short words may take together: a large model gets fewer of them."""
 
 
 def shapes(model: Model, table: Tokens) -> list[Shape]:
@@ -38,10 +40,11 @@ def shapes(model: Model, table: Tokens) -> list[Shape]:
     hugging: list[Shape] = [
         _Hug(model, table, form, target) for form in comparisons(model) for target in (0, -1, 1)
     ]
+    worst = seeds(model, table)
     grown: list[Shape] = [
         _Grown(k, seed, where)
         for where in ("suffix", "prefix", "repeated", "middle")
-        for seed in seeds(model, table)
+        for seed in worst
     ]
     return [*_interleaved(hugging, grown, list(_distances(k)), list(_periods(k)))]
 
@@ -113,6 +116,8 @@ def seeds(model: Model, table: Tokens) -> list[Letters]:
     chosen = np.linspace(0, len(table) - 1, k).astype(np.int64)
     length = 5 if k <= 3 else 4
     short = chosen[numbered(np.arange(k), length, 0, k**length)]
+    most = max(8, SEEDED // ((length + 2) * (1 + model.size.parameters)))
+    short = short[:: -(-len(short) // most)]
     tokens = table[short]
     margins, truth = model.run_batch(tokens, "float64"), truth_of(model, tokens)
     least = np.where(truth, margins, -margins).min(axis=(1, 2))

@@ -208,9 +208,10 @@ class Job:
         match item.kind:
             case "exhaustive":
                 step = max(1, MEMORY // self._per_word(item.n))
+                each = 1 if item.stop - item.start <= 64 else 32
                 for start in range(item.start, item.stop, step):
                     tokens = numbered(self.table, item.n, start, min(start + step, item.stop))
-                    yield tokens, tokens[:: max(1, len(tokens) // 32)]
+                    yield tokens, tokens[::each]
             case "random":
                 tokens = random_words(self.model, rng, item.n, item.stop - item.start)
                 yield tokens, tokens[:1]

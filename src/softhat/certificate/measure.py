@@ -46,20 +46,28 @@ class Probed:
         return np.asarray(own, np.float64), self.ready.margins(x)
 
 
-def probed(t: Transformer, dtype: str) -> Probed:
-    """`t` with fresh coordinates that nothing reads, into which each head writes its output."""
-    owner = [
-        first + h
-        for layer, first in zip(t.layers, first_heads(t), strict=True)
-        for h in range(len(layer.labels))
-        for _ in range(layer.value.shape[1])
-    ]
+Taps = tuple[NDArray[np.int64], ...]
+"""For each layer the (head, value coordinate) pairs to listen to."""
+
+
+def taps_of(t: Transformer) -> Taps:
+    """The value coordinates that are written anywhere; others are padding."""
+    return tuple(
+        np.unique(np.stack([layer.output.where[0], layer.output.where[2]], axis=1), axis=0)
+        for layer in t.layers
+    )
+
+
+def probed(t: Transformer, dtype: str, taps: Taps) -> Probed:
+    """`t` with fresh coordinates that nothing reads, into which heads write their outputs."""
+    firsts = first_heads(t)
+    owner = np.concatenate(
+        [np.zeros(0, np.int64)] + [k + tap[:, 0] for k, tap in zip(firsts, taps, strict=True)]
+    )
     d, wide = t.d_model, t.d_model + len(owner)
     layers, at = [], d
-    for layer in t.layers:
-        heads, d_v = len(layer.labels), layer.value.shape[1]
-        own = np.arange(heads * d_v)
-        added = (own // max(d_v, 1), at + own, own % max(d_v, 1))
+    for layer, tap in zip(t.layers, taps, strict=True):
+        added = (tap[:, 0], at + np.arange(len(tap)), tap[:, 1])
         where = tuple(np.concatenate(pair) for pair in zip(layer.output.where, added, strict=True))
         layers.append(
             replace(
@@ -68,14 +76,16 @@ def probed(t: Transformer, dtype: str) -> Probed:
                 key=_widened(layer.key, 2, wide),
                 value=_widened(layer.value, 2, wide),
                 output=Sparse(
-                    (heads, wide, d_v), where, np.append(layer.output.values, np.ones(len(own)))
+                    (layer.output.shape[0], wide, layer.output.shape[2]),
+                    where,
+                    np.append(layer.output.values, np.ones(len(tap))),
                 ),
                 into=_widened(layer.into, 1, wide),
                 out=_widened(layer.out, 0, wide),
                 out_bias=np.append(layer.out_bias, np.zeros(wide - d)),
             )
         )
-        at += heads * d_v
+        at += len(tap)
     extended = replace(
         t,
         embedding=_widened(t.embedding, 1, wide),
@@ -84,7 +94,7 @@ def probed(t: Transformer, dtype: str) -> Probed:
         readout=_widened(t.readout, 1, wide),
         coordinates=t.coordinates + (Coordinate(()),) * len(owner),
     )
-    return Probed(Ready(extended, format_of(dtype)), np.array(owner, np.int64))
+    return Probed(Ready(extended, format_of(dtype)), owner)
 
 
 def first_heads(t: Transformer) -> list[int]:
@@ -130,9 +140,10 @@ class Meter:
         hard = pristine(model, "hard")
         self.able = hard is not None and self.heads > 0
         if hard is not None and self.able:
-            self._hard = probed(hard, "float64")
-            self._soft = probed(model.transformer, dtype)
-            self._exact = probed(model.transformer, "float64")
+            taps = taps_of(hard)
+            self._hard = probed(hard, "float64", taps)
+            self._soft = probed(model.transformer, dtype, taps)
+            self._exact = probed(model.transformer, "float64", taps)
 
     def leaks(self, tokens: Array) -> tuple[Array, Array]:
         """(words, heads): each head's largest leak in each word, in the format and in float64."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from softhat.certificate.adversary import Shape, shapes
 from softhat.certificate.letters import letters
-from softhat.certificate.measure import pristine, probed
+from softhat.certificate.measure import pristine, probed, taps_of
 from softhat.certificate.words import Tokens, numbered, random_words, truth_of
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.transformer.model import Model
@@ -54,8 +54,9 @@ class Curve:
 def curves(model: Model, dtypes: Sequence[str], lengths: Sequence[int]) -> list[Curve]:
     """Measure a model on words made to break it."""
     reference = pristine(model, "hard")
-    hard = probed(reference, "float64") if reference is not None else None
-    soft = [probed(model.transformer, dtype) for dtype in dtypes]
+    taps = taps_of(reference if reference is not None else model.transformer)
+    hard = probed(reference, "float64", taps) if reference is not None else None
+    soft = [probed(model.transformer, dtype, taps) for dtype in dtypes]
     leak = np.zeros((len(dtypes), len(lengths), model.size.heads))
     margin = np.full((len(dtypes), len(lengths)), np.inf)
     for at, n in enumerate(lengths):

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from softhat.certificate.items import Item, Job, Settings, number
+from softhat.certificate.items import KINDS, Item, Job, Settings, number
 from softhat.certificate.locate import Place, locate
 from softhat.certificate.pool import Results, pack_model, run_here, run_on
 from softhat.certificate.progress import State
@@ -116,6 +116,8 @@ class Verification:
     certified_length: int
     seconds: float
     """Time spent on items, over all processes."""
+    rates: dict[str, float]
+    """Words of each source a second and process, measuring included."""
     elapsed: float
 
     @property
@@ -262,9 +264,10 @@ def _result(
     # After a mismatch in item k exactly the items up to k count, whoever ran ahead.
     counted = {k: found for k, found in state.done.items() if k < state.end(len(items))}
     counterexample = _counterexample(job, items, counted, certified)
-    counts = dict.fromkeys(("exhaustive", "random", "adversarial", "search"), 0)
+    counts, seconds = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0.0)
     for k, found in counted.items():
         counts[items[k].kind] += found["words"]
+        seconds[items[k].kind] += found["seconds"]
     leak = [_worst(counted, "leak", h) for h in range(model.size.heads)]
     exact = [_worst(counted, "exact_leak", h) for h in range(model.size.heads)]
     outputs = model.transformer.outputs
@@ -292,7 +295,8 @@ def _result(
         dtype=settings.dtype,
         runtime=settings.runtime,
         certified_length=certified,
-        seconds=sum(found["seconds"] for found in counted.values()),
+        seconds=sum(seconds.values()),
+        rates={kind: counts[kind] / seconds[kind] for kind in KINDS if seconds[kind] > 0},
         elapsed=elapsed,
     )
 

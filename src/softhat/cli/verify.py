@@ -188,9 +188,7 @@ def _report(result: Verification, asked: int, asked_length: int) -> None:
     facts.append(
         ("margin", f"{result.min_margin:.6f} at the least, leak {result.max_leak:.6f} at the most")
     )
-    facts.append(
-        ("speed", f"{result.words_per_second:,.0f} words/s, {result.elapsed:.1f} s in all")
-    )
+    facts.append(("time", f"{result.elapsed:.1f} s; words/s and process: {_rates(result)}"))
     found = result.counterexample
     if found is not None:
         says = "true" if found.expected else "false"
@@ -246,6 +244,10 @@ def _row(head: Any) -> list[str]:
         "-" if x is None else f"{x:.6f}" if x >= 1e-5 or x == 0 else f"{x:.1e}" for x in numbers
     ]
     return [f"{head.layer}.{head.head}", label, *shown]
+
+
+def _rates(result: Verification) -> str:
+    return ", ".join(f"{kind} {rate:,.0f}" for kind, rate in result.rates.items())
 
 
 def _verdict(result: Verification) -> str:
