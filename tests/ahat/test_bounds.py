@@ -71,7 +71,7 @@ def attack(seed: int, models: int) -> tuple[list[float], list[float], int, int]:
         pairs, ties = pairs + 1, ties + tied
         if true > 1e-9:
             by_words.append(bound.error / true)
-        if k % 4 == 0 and lengths.sets(n).complete:
+        if k % 8 == 0 and lengths.sets(n).complete:
             plan = lengths._plan(n, REALS)
             proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos))
             assert proved.error >= true - slack
