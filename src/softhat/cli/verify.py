@@ -13,7 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.certificate.verify import Verification, verify
+from softhat.certificate.report import Verification
+from softhat.certificate.verify import verify
 from softhat.cli.inputs import (
     AlphabetOption,
     JsonOption,
