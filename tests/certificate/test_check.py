@@ -131,7 +131,6 @@ def test_what_the_compiler_makes_is_proved(formula: nodes.Formula, attention: st
     certificate = softhat.compile(formula, alphabet="abc", attention=attention).certificate  # type: ignore[arg-type]
     assert certificate.void == ()
     assert all(output.proved for output in certificate.outputs)
-    assert certificate.max_length["float32"] > 100
 
 
 @given(formulas(size=10), formulas(size=10))

@@ -8,6 +8,7 @@ numbers of the functions it reads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import gcd
 from typing import Literal
 
@@ -100,11 +101,11 @@ class Atoms:
         `low` and `high` in its range, the sum is linear in i and r and at least (at most) its
         value at i = r = 1 if it falls (rises) in neither.
         """
-        parts: dict[Range, list[tuple[int, int]]] = {"past": [], "future": [], "total": []}
-        parts["past"].append((total.position, self.space.true))
-        parts["total"].append((total.length, self.space.true))
+        parts: dict[Range, list[tuple[Fraction, int]]] = {"past": [], "future": [], "total": []}
+        parts["past"].append((Fraction(total.position), self.space.true))
+        parts["total"].append((Fraction(total.length), self.space.true))
         for (over, f), a in total.counts.items():
-            parts[over].append((a, f))
+            parts[over].append((Fraction(a), f))
         past, future, whole = (self.space.range_of_sum(part) for part in parts.values())
         threshold -= total.constant
         for side, met in ((0, True), (1, False)):

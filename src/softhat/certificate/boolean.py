@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import TypeVar
 
 MOST_NODES = 2_000_000
 """Beyond this equality is not decided: the certificate says so."""
 
-Number = TypeVar("Number", int, Fraction)
 _TRUE, _FALSE = 0, 1
 _BOTTOM = 1 << 62
 
@@ -103,17 +101,18 @@ class Space:
         """Of a function and its negation exactly one is positive."""
         return not self._functions[f][0][1] & 1
 
-    def range_of_sum(self, terms: Sequence[tuple[Number, int]]) -> tuple[Number, Number]:
+    def range_of_sum(self, terms: Sequence[tuple[Fraction, int]]) -> tuple[Fraction, Fraction]:
         """Bounds of Σ a·f over all symbols and atoms: exact where f depends on symbols only."""
+        none = Fraction(0)
         bounds = []
         for mask in self._common_parts([f for _, f in terms]):
-            low = high = type(terms[0][0])(0) if terms else 0
+            low = high = none
             for a, f in terms:
                 edge = next(e for part, e in self._functions[f] if part & mask)
                 if edge == _TRUE:
                     low, high = low + a, high + a
                 elif edge != _FALSE:
-                    low, high = low + min(a, 0), high + max(a, 0)
+                    low, high = low + min(a, none), high + max(a, none)
             bounds.append((low, high))
         return min(low for low, _ in bounds), max(high for _, high in bounds)
 

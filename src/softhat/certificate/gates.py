@@ -10,6 +10,7 @@ that sum, with a unit that takes the one off at the sinks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import frexp
 
 from softhat.certificate.atoms import Atoms
 from softhat.certificate.cells import (
@@ -110,6 +111,8 @@ class _FeedForward:
         at_sinks = False
         for c in self.ordinary:
             at_sinks |= groups.pop(frozenset({(c, -1.0)}), None) == [(1.0, -1.0)]
+        if groups and isinstance(self.cells[at], Raw | Mean):
+            raise VoidError(f"{where} is written over a head's output: its rounding would stay")
         function, signs = self.atoms.space.false, set[int]()
         for incoming, units in groups.items():
             sign, clip, term = self._clip(dict(incoming), units, where)
@@ -152,7 +155,8 @@ class _FeedForward:
             raise VoidError(f"{where} is written by units that are not a clip")
         (high, first), (low, second) = sorted(units, reverse=True)
         width = high - low
-        if first != -second or abs(first) * width != 1.0 or high > 0:
+        exact = frexp(abs(first))[0] == 0.5 and abs(first) * width == 1.0
+        if first != -second or not exact or high > 0:
             raise VoidError(f"{where} is written by two units that do not clip between 0 and 1")
         total, term, sink = conjunction(incoming, high, self.cells, self.atoms, where)
         # In the reals: false sums stay where both units are 0, true ones where both are not.

@@ -1,15 +1,8 @@
 """Which kind of head a pair of query and key matrices is, read off the weights.
 
-The scores of a head are a bilinear form of what its query and key coordinates hold. Written in
-logits (the temperature and the scale P of positions multiplied in) the forms are, past heads
-over j <= i (mirrored: r for i and j >= i):
-
-    Latest      B(j - i) - A·i·bad_j          with A >= 2B          (temperature: A·P·bad_j)
-    Previous    B(j - i) - A0 - A1·(-1)^(i+j) with 2·A1 > B
-    Average     0
-    Sign        Σ κ·mean_i·key_j + A_i·i + A_r·r_i + A_0 + D(j - i) on ordinary j, 0 at the sink
-
-The kinds and labels that a model carries are not trusted: only the numbers are.
+The scores of a head are a bilinear form of what its query and key coordinates hold: it must be
+one of the forms of `kinds`, and meet the conditions of its theorem. The kinds and labels that a
+model carries are not trusted: only the numbers are.
 """
 
 from __future__ import annotations
@@ -30,100 +23,25 @@ from softhat.certificate.cells import (
     Zero,
     literal,
 )
+from softhat.certificate.kinds import (
+    Average,
+    Entry,
+    Kind,
+    Latest,
+    Previous,
+    Scores,
+    Side,
+    Sign,
+    Slope,
+    grid_of,
+    slope_of,
+)
 from softhat.transformer.weights import Attention, Mask
 
 Key = str | int
 """A feature's base name, or the coordinate of a bit or a mean."""
 Terms = dict[tuple[Key, Key, int], Fraction]
 """(query, key, power of P) -> coefficient of the logit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One weight of a query or key row: of a feature (`base`·P^power), a bit or a mean."""
-
-    base: str
-    power: int
-    weight: float
-
-
-Side = tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The rows as numbers, without coordinates: what rounding depends on."""
-
-    attention: Attention
-    sharpness: float
-    rows: tuple[tuple[Side, Side], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Latest:
-    """Softmax of B(j - i) - A·i·bad_j."""
-
-    direction: Direction
-    scores: Scores
-    slope: float
-    penalty: float
-
-
-@dataclass(frozen=True, slots=True)
-class Previous:
-    """Softmax of B(j - i) - A0 - A1·(-1)^(i+j)."""
-
-    direction: Direction
-    scores: Scores
-    slope: float
-    offset: float
-    alternation: float
-
-
-@dataclass(frozen=True, slots=True)
-class Average:
-    """Uniform attention. `range` is of the integer-valued Σ a·bit, in units of `grid`."""
-
-    over: Range
-    attention: Attention
-    low: float
-    high: float
-    grid: float
-    weights: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Slope:
-    """A mean that Sign reads: κ·Σ a·bit lies in [low, high] at a position."""
-
-    over: Range
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """Ordinary positions against the sink: at j = i the logit is Σ κ·count + A_i·i + A_r·r + A_0.
-
-    It is never nearer to 0 than `up` above and `down` below, and is a multiple of `unit` away
-    from these. `steep` is D.
-    """
-
-    direction: Direction
-    scores: Scores
-    means: tuple[Slope, ...]
-    at_i: float
-    at_r: float
-    constant: float
-    up: float
-    down: float
-    unit: float
-    steep: float
-    seen_by_sink: bool
-    """Whether the other sink's query, where i = r = 0, sees all keys."""
-
-
-Kind = Latest | Previous | Average | Sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +61,8 @@ def recognise(
     head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
 ) -> tuple[Kind, list[Cell]]:
     """The head's kind, and what each of its value rows makes it return."""
+    if head.mask != "<=" and head.sinks < 2:
+        raise VoidError("it looks to the right, but there is no sink at the end")
     terms = _logits(head, cells)
     scores = _scores(head, cells)
     if not terms:
@@ -222,7 +142,7 @@ def _average(
     head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms
 ) -> tuple[Kind, list[Cell]]:
     over: Range = {"<=": "past", ">=": "future", "none": "total"}[head.mask]  # type: ignore[assignment]
-    low = high = 0.0
+    low = high = mass = 0.0
     grid = float("inf")
     made: list[Cell] = []
     weights: list[float] = []
@@ -240,10 +160,11 @@ def _average(
                     raise VoidError("it averages something that is not a stored bit")
             weights.append(weight)
             grid = min(grid, grid_of(weight))
+        mass = max(mass, sum(map(abs, form.values())))
         bounds = atoms.space.range_of_sum(terms)
         low, high = min(low, float(bounds[0])), max(high, float(bounds[1]))
         made.append(Mean(over, tuple(terms), number))
-    kind = Average(over, head.attention, low, high, grid, tuple(sorted(set(weights))))
+    kind = Average(over, head.attention, low, high, grid, mass, tuple(sorted(set(weights))))
     return kind, made
 
 
@@ -284,10 +205,10 @@ def _latest(
         if bits and len(bits) != len(key_side):
             raise VoidError("a row mixes positions with the keys that it rules out")
     made: list[Cell] = []
-    for value in _values(head, cells, atoms):
-        if atoms.space.both(bad, value) != atoms.space.false:
+    for held in _values(head, cells, atoms):
+        if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError("its value does not imply that the key is not ruled out")
-        made.append(Raw(atoms.since(bad, value, direction, level), number))
+        made.append(Raw(atoms.since(bad, held, direction, level), number))
     return Latest(direction, scores, float(slope), float(penalty)), made
 
 
@@ -314,7 +235,7 @@ def _previous(
         )
     if 2 * alternation <= slope:
         raise VoidError("keys of the query's own parity are not ruled out")
-    made = [
+    made: list[Cell] = [
         Raw(atoms.previous(value, direction, level), number)
         for value in _values(head, cells, atoms)
     ]
@@ -378,37 +299,6 @@ def _sign(
     if slope_of(kind) <= 0:
         raise VoidError("its scores do not fall with the distance")
     return kind, [Raw(function, number) for _ in head.value]
-
-
-def slope_of(sign: Sign) -> float:
-    """How fast scores fall with the distance, at least, where the answer is no.
-
-    With one average over the head's own direction and a negative constant A_0 as the rest, the
-    score is at most A_0 - D(i - j) where the average is negative, and falls by more than D a
-    step where it is not: then D need not outweigh the average.
-    """
-    if one_sided(sign):
-        return sign.steep
-    rising, falling = ("future", "past") if sign.direction == "past" else ("past", "future")
-    slope = sign.steep
-    for mean in sign.means:
-        if mean.over == falling:
-            slope += min(0.0, mean.low)
-        elif mean.over == rising:
-            slope -= max(0.0, mean.high)
-    return slope
-
-
-def one_sided(sign: Sign) -> bool:
-    """A comparison of counts in the head's own direction with a positive constant."""
-    alone = all(mean.over == sign.direction for mean in sign.means)
-    return alone and len(sign.means) == 1 and not sign.at_i and not sign.at_r and sign.constant < 0
-
-
-def grid_of(weight: float) -> float:
-    """The largest power of two that `weight` is a multiple of."""
-    numerator, denominator = float(weight).as_integer_ratio()
-    return float(numerator & -numerator) / denominator if numerator else float("inf")
 
 
 def _at(cells: list[Cell], key: Key) -> int:

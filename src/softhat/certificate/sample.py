@@ -28,15 +28,13 @@ def margins_at(model: Model, codes: Array, positions: Array, dtype: str) -> Arra
     ready = model.ready(dtype)
     x = _embedded(ready, codes)
     rows = np.asarray(positions, np.int64) + 1
-    *before, last = ready.layers or [None]
-    for layer in before:
-        assert layer is not None
+    for layer in ready.layers[:-1]:
         if any(head.query.shape[0] for head in layer.heads):
             raise SofthatError("only the last layer may have scores: sample a shallower model")
         x = ready.step(layer, x.T[None], keep=False)[0][0].T
     sampled = np.ascontiguousarray(x[:, rows])
-    if last is not None:
-        sampled = _step(ready, last, x, sampled, rows)
+    if ready.layers:
+        sampled = _step(ready, ready.layers[-1], x, sampled, rows)
     margins: Array = ready.form.round(ready.readout(sampled) + ready.readout_bias).T
     return margins
 
