@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -10,8 +10,10 @@ from softhat.certificate.certificate import Certificate, HeadCertificate
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import AttentionOption, ModelArgument, read_model
 from softhat.cli.output import print_facts, print_json, print_table
-from softhat.errors import SofthatError
 from softhat.transformer.model import Model
+
+if TYPE_CHECKING:
+    from softhat.ahat.simulate import Simulation
 
 _LABEL = 48
 
@@ -30,13 +32,14 @@ def command(
     """What is proved about a model: a table of its heads, and the lengths for each dtype.
 
     The certificate is derived anew from the weights, not read from the folder. Exit code 1: the
-    weights do not compute the formula, or nothing could be proved.
+    weights do not compute the formula, or nothing could be proved. A simulation's certificate is
+    read and attacked by an independent re-check; exit code 1: a word refutes it.
 
     Example: softhat certify '!c S a' --alphabet abc
     """
     ready = read_model(model, alphabet, attention, symbols, props)
     if not isinstance(ready, Model):
-        raise SofthatError("expected a compiled model: see `softhat simulate` for AHATs")
+        _simulation(model, ready, as_json)
     certificate = ready.certificate
     if as_json:
         print_json(certificate.to_json())
@@ -45,6 +48,24 @@ def command(
     else:
         _print(certificate)
     raise typer.Exit(1 if certificate.void else 0)
+
+
+def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
+    """The certificate of a simulated AHAT, and what an independent re-check says of it."""
+    from softhat.ahat.check import recheck
+
+    checked = recheck(folder)
+    if as_json:
+        failures = list(checked.failures)
+        document = {**simulation.certificate.to_json(), "recheck": {"failures": failures}}
+        print_json(document)
+    else:
+        print(simulation.certificate.explain())
+        tried = f"{checked.words:,} words, all of them to length {checked.exhaustive_length}"
+        print(f"re-checked against the files on {tried}: {'ok' if checked.ok else 'REFUTED'}")
+        for failure in checked.failures:
+            print(f"  {failure}")
+    raise typer.Exit(0 if checked.ok else 1)
 
 
 def _print(certificate: Certificate) -> None:

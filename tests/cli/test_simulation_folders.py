@@ -1,0 +1,55 @@
+"""A simulation's folder is a model folder like any other: the generic commands work on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from softhat.ahat import load
+from tests.cli.test_compile_run_trace import call
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "ahat"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("simulations") / "previous"
+    example = str(EXAMPLES / "previous-token.json")
+    done = call("simulate", example, "--max-length", "12", "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_run(folder: Path) -> None:
+    exact = load(EXAMPLES / "previous-token.json")
+    documents = json.loads(call("run", str(folder), "abab", "bba", "--json").stdout)
+    for document in documents:
+        assert document["truth"] == [bool(x) for x in exact.truth(document["word"])]
+
+
+def test_certify(folder: Path) -> None:
+    done = call("certify", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "re-checked" in done.stdout
+    assert json.loads(call("certify", str(folder), "--json").stdout)["recheck"]["failures"] == []
+
+
+def test_a_refuted_certificate(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    from safetensors.numpy import load_file, save_file
+
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    tensors = load_file(damaged / "model.safetensors")
+    name = next(name for name in sorted(tensors) if name.endswith("query"))
+    save_file({**tensors, name: tensors[name] / 8}, damaged / "model.safetensors")
+    assert call("certify", str(damaged)).returncode != 0
+
+
+def test_verify_and_trace(folder: Path) -> None:
+    done = call("verify", str(folder), "--exhaustive", "4", "--random", "5", "--json")
+    assert json.loads(done.stdout)["ok"] is True
+    assert len(json.loads(call("trace", str(folder), "abab", "--json").stdout)["tokens"]) == 4
