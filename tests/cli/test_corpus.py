@@ -30,8 +30,6 @@ def test_writes_a_corpus_and_says_so_in_json(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--family", "odd"], "unknown family 'odd'"),
-        (["--count", "0"], "at least one model"),
-        (["--min-size", "9", "--max-size", "3"], "sizes from 1 up"),
         (["--alphabet", "abcdefghi"], "too many to compare"),
         (["-j", "-1"], "--jobs is a number of processes"),
     ],

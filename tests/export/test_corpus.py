@@ -109,6 +109,10 @@ def test_a_finished_corpus_is_left_alone(corpus: Path) -> None:
 def test_other_settings_are_refused(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="is a corpus with seed 5: give the same settings"):
         make_corpus(corpus, replace(SMALL, seed=6), jobs=1)
+    with pytest.raises(SofthatError, match="at least one model"):
+        make_corpus(tmp_path / "none", replace(SMALL, count=0))
+    with pytest.raises(SofthatError, match="sizes from 1 up"):
+        make_corpus(tmp_path / "none", replace(SMALL, smallest=9, largest=3))
     (tmp_path / "file").write_text("")
     with pytest.raises(SofthatError, match="is not a corpus"):
         make_corpus(tmp_path, SMALL, jobs=1)
@@ -174,7 +178,7 @@ def _no_orphans(session: int) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_killed_and_resumed_it_is_the_same_byte_for_byte(tmp_path: Path) -> None:
-    kill_often(tmp_path, 60, [2])
+    kill_often(tmp_path, 40, [1])
 
 
 @pytest.mark.full
@@ -184,10 +188,14 @@ def test_a_thousand_models_killed_again_and_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_thousand_models_in_two_minutes(tmp_path: Path) -> None:
-    start = time.monotonic()
+def test_a_thousand_models_in_two_minutes_on_two_cores(tmp_path: Path) -> None:
+    """In processor time, because the cores may have other work: benchmarks/corpus.py has a clock."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command(tmp_path / "c", 1000, "-j", "2"), check=True)
-    assert time.monotonic() - start < 120
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert spent / 2 < 120
 
 
 def test_on_a_dask_cluster(corpus: Path, tmp_path: Path) -> None:
