@@ -189,7 +189,7 @@ def test_a_thousand_models_killed_again_and_again(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_thousand_models_in_two_minutes_on_two_cores(tmp_path: Path) -> None:
-    """In processor time, because the cores may have other work: benchmarks/corpus.py has a clock."""
+    """In processor time: the cores may have other work. benchmarks/corpus.py has a clock."""
     resource = pytest.importorskip("resource")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command(tmp_path / "c", 1000, "-j", "2"), check=True)
