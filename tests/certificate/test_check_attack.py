@@ -48,12 +48,12 @@ def attack_at_the_limit(seed: int, dtype: str, size: int, words: int, longest: i
         attack(model, dtype, n, words, seed)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(25))
 def test_bfloat16(seed: int) -> None:
     attack_at_the_limit(seed, "bfloat16", 9, 4, 300)
 
 
-@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("seed", range(100, 103))
 def test_float16(seed: int) -> None:
     attack_at_the_limit(seed, "float16", 5, 1, 2_100)
 
@@ -118,14 +118,14 @@ def ends(n: int, count: int, future: bool) -> NDArray[np.int64]:
     return np.concatenate([near if future else n - 1 - near, [n // 2, n // 3, 5, n - 6]])
 
 
-@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
 @pytest.mark.parametrize("formula", STAR_FREE)
-def test_a_million_positions(formula: str, attention: str) -> None:
+def test_a_million_positions(formula: str) -> None:
+    attention = ("unbounded", "temperature")[list(STAR_FREE).index(formula) % 2]
     model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
     n = 1_000_003
     assert model.certificate.max_length["float32"] >= n
     for word in long_words(STAR_FREE[formula], n):
-        check_rows(model, word, ends(n, 6, STAR_FREE[formula] == "future"))
+        check_rows(model, word, ends(n, 3, STAR_FREE[formula] == "future"))
 
 
 @pytest.mark.full
@@ -154,7 +154,7 @@ def hugging_words(n: int) -> list[NDArray[np.int64]]:
 def test_comparisons_in_float32(formula: str, attention: str) -> None:
     model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
     limit = model.certificate.max_length["float32"]
-    for n in {min(limit, 400_001), min(limit, 400_000)}:
+    for n in {min(limit, 150_001), min(limit, 150_000)}:
         for word in hugging_words(n):
             check_rows(model, word, ends(n, 4, False))
 
