@@ -384,7 +384,7 @@ class _Builder:
                 f"a coefficient of {label} is beyond 2^40 and cannot be an exact weight"
             )
         if abs(threshold) > LARGEST_THRESHOLD:
-            if sum(map(abs, coefficients)) * LARGEST_LENGTH >= abs(threshold):
+            if sum(map(abs, coefficients)) * LARGEST_LENGTH >= LARGEST_THRESHOLD:
                 raise SofthatError(
                     f"the constant of {label} is beyond 2^51 and cannot be an exact weight"
                 )
