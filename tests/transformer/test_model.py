@@ -23,7 +23,7 @@ from softhat.errors import SofthatError
         ({"formula": {"a:b": "a"}}, "without ':'"),
         ({"formula": f"{2**41 + 1}*#(a) >= {2**41}*#(b)"}, "beyond 2\\^40"),
         ({"formula": f"{2**30}*#(a) - {2**30 - 1}*#(b) >= {2**60}"}, "beyond 2\\^51"),
-        ({"formula": f"{2**40}*#(a) - {2**40 - 1}*#(b) >= {2**90}"}, "beyond 2\\^51"),
+        ({"formula": f"{2**40}*#(a) - {2**39 - 1}*#(c) >= {2**90}", "alphabet": "abc"}, "2\\^51"),
     ],
 )
 def test_bad_input(arguments: dict[str, object], message: str) -> None:
