@@ -220,6 +220,7 @@ def test_compiles_to_one_graph(text: str, target: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, when it is imported
 def test_inductor() -> None:
     torch._dynamo.reset()
     text = "#(a) > #(b) & b S Y a"
