@@ -79,9 +79,12 @@ def read(kind: type[Node], text: str) -> Any:
     try:
         return _parser().parse(text, start=start)
     except UnexpectedToken as error:
-        raise explain(text, error.token, frozenset(error.expected)) from None
+        fault = explain(text, error.token, frozenset(error.expected))
     except _LocatedError as error:
-        raise FormulaError(error.message, error.position, text) from None
+        fault = FormulaError(error.message, error.position, text)
+    # Raised here, without lark's error as its context: that one holds the parser, and clusters
+    # pickle an error together with its context.
+    raise fault
 
 
 def check_symbols(text: str, known: Collection[str], kind: str) -> None:
