@@ -82,8 +82,8 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     """Ctrl-C during a run on two processes, then --resume: the same words as in one go."""
     file = tmp_path / "state.json"
     arguments = [
-        "verify", "a S (b & Y a)", "--exhaustive", "12", "--random", "800", "--adversarial", "0",
-        "--max-length", "100", "--json", "--resume", str(file), "-j", "2",
+        "verify", "a S (b & Y a)", "--exhaustive", "12", "--random", "6000", "--adversarial", "0",
+        "--max-length", "300", "--json", "--resume", str(file), "-j", "2",
     ]  # fmt: skip
     command = [sys.executable, "-c", "from softhat.cli import main; main()", *arguments]
     running = subprocess.Popen(
@@ -104,7 +104,7 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     whole = json.loads(done.out)
     assert 0 < half["words"] < whole["words"]
     model = softhat.compile("a S (b & Y a)")
-    fresh = softhat.verify(model, exhaustive=12, random=800, adversarial=0, max_length=100)
+    fresh = softhat.verify(model, exhaustive=12, random=6000, adversarial=0, max_length=300)
     assert (whole["words"], whole["counts"]) == (fresh.words, fresh.counts)
 
 
