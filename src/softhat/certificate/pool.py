@@ -27,6 +27,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 from softhat.certificate.items import Item, Job, Settings
@@ -141,6 +142,8 @@ def processes(count: int) -> Iterator[Callable[[], Executor]]:
         if pools:
             pools[-1].shutdown(wait=False, cancel_futures=True)
         pools.append(ProcessPoolExecutor(count, get_context("spawn"), _ignore_interrupts))
+        with _interrupts_ignored():  # which workers inherit: one may come while they still load
+            pools[-1].submit(int)  # a spawned pool starts all its workers at once
         return pools[-1]
 
     os.environ.update(dict.fromkeys(THREADS, "1"))
@@ -154,6 +157,18 @@ def processes(count: int) -> Iterator[Callable[[], Executor]]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    if current_thread() is not main_thread():  # only there can it be changed
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _ignore_interrupts() -> None:
