@@ -87,7 +87,12 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     ]  # fmt: skip
     command = [sys.executable, "-c", "from softhat.cli import main; main()", *arguments]
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # Jobs that a shell starts in the background ignore Ctrl-C, and their children too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not file.exists() and running.poll() is None and time.monotonic() < deadline:
