@@ -27,7 +27,6 @@ from dataclasses import asdict
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
-from threading import current_thread, main_thread
 from typing import Any
 
 from softhat.certificate.items import Item, Job, Settings
@@ -128,22 +127,33 @@ def run_on(
             future.cancel()
 
 
+class _Pool(ProcessPoolExecutor):
+    """A pool whose workers never see Ctrl-C, which the process that started them handles.
+
+    A pool starts its workers one by one, as items are submitted, and a worker loads for a
+    while before it could ignore anything: so Ctrl-C is blocked around every start, which the
+    worker inherits, and comes to this process right after.
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        with _interrupts_blocked():
+            return super().submit(fn, *args, **kwargs)
+
+
 @contextmanager
 def processes(count: int) -> Iterator[Callable[[], Executor]]:
     """Pools of worker processes with one thread each; calling gives a new pool.
 
     Workers are spawned, so that they read the numbers of threads from the environment before
-    NumPy is loaded, and ignore Ctrl-C, which this process handles.
+    NumPy is loaded.
     """
     before = {name: os.environ.get(name) for name in THREADS}
-    pools: list[ProcessPoolExecutor] = []
+    pools: list[_Pool] = []
 
     def renew() -> Executor:
         if pools:
             pools[-1].shutdown(wait=False, cancel_futures=True)
-        pools.append(ProcessPoolExecutor(count, get_context("spawn"), _ignore_interrupts))
-        with _interrupts_ignored():  # which workers inherit: one may come while they still load
-            pools[-1].submit(int)  # a spawned pool starts all its workers at once
+        pools.append(_Pool(count, get_context("spawn")))
         return pools[-1]
 
     os.environ.update(dict.fromkeys(THREADS, "1"))
@@ -160,16 +170,12 @@ def processes(count: int) -> Iterator[Callable[[], Executor]]:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    if current_thread() is not main_thread():  # only there can it be changed
+def _interrupts_blocked() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
