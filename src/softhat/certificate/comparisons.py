@@ -117,15 +117,16 @@ def _score_errors(
     relative = (form.u_sum + form.u) * (1 + form.u_sum + form.u)
     added = max(0.0, min(near, (near - rest[0] + logit) / 2)) / sharpness
     taken = max(0.0, min(near, (near + rest[1] + logit) / 2)) / sharpness
-    spacing = coarser * form.grid(max(above + added, below + taken))
+    terms = means + len(rows)
+    spacing = coarser * form.grid_of_score(max(above + added, below + taken), terms)
     coarse = means + sum(row.grid < spacing for row in rows)
     additions = sum(
-        spacing / 2 / 2 ** (at // coarse) for at in range(max(0, means + len(rows) - 2)) if coarse
+        spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse
     )
     own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
-    products = sum(form.grid(size / sharpness) for size in [*own, 2 * logit]) / 2
+    products = sum(form.grid_of_score(size / sharpness, terms) for size in [*own, 2 * logit]) / 2
     here = sharpness * (operands + additions + products) + near * relative
-    spacing = coarser * form.grid(max(above, below) + far / sharpness)
+    spacing = coarser * form.grid_of_score(max(above, below) + far / sharpness, terms)
     coarse = means + sum(row.grid < spacing for row in rows)
     there = sharpness * (operands + coarse * spacing) + far * relative
     return here, there

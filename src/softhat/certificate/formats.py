@@ -12,15 +12,19 @@ import numpy as np
 
 CAP = 2**53
 """Certified lengths end here: beyond, not even float64 holds every position."""
+NARROW = 3
+"""Scores of more products than this are summed in float64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`digits` significand bits in storage and `sum_digits` where sums are taken."""
+    """`digits` significand bits in storage, `sum_digits` where sums are taken, `wide_digits`
+    where a score of more than three products is."""
 
     name: str
     digits: int
     sum_digits: int
+    wide_digits: int
     largest: float
     smallest: float
     """The least positive number, subnormals included."""
@@ -46,16 +50,24 @@ class Format:
         return size <= 2.0**self.digits * grid and size <= self.largest and grid >= self.smallest
 
     def grid(self, size: float) -> float:
-        """The spacing at which sums up to `size` are rounded: the least power of two g with
-        size <= 2^sum_digits·g."""
-        if size <= 0:
-            return 0.0
-        mantissa, exponent = frexp(size)
-        return ldexp(1.0, exponent - (mantissa == 0.5) - self.sum_digits)
+        """The spacing at which sums up to `size` are rounded."""
+        return _spacing(size, self.sum_digits)
+
+    def grid_of_score(self, size: float, products: int) -> float:
+        """The spacing at which scores up to `size` are summed."""
+        return _spacing(size, self.wide_digits if products > NARROW else self.sum_digits)
 
     def load(self, weight: float) -> float:
         """A weight as stored."""
         return _stored(self.name, weight)
+
+
+def _spacing(size: float, digits: int) -> float:
+    """The least power of two g with size <= 2^digits·g."""
+    if size <= 0:
+        return 0.0
+    mantissa, exponent = frexp(size)
+    return ldexp(1.0, exponent - (mantissa == 0.5) - digits)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -71,8 +83,8 @@ _STORAGE: dict[str, Any] = {
     "float64": np.float64,
 }
 FORMATS = {
-    "float16": Format("float16", 11, 24, 65504.0, 2.0**-24, 2.0**-14),
-    "bfloat16": Format("bfloat16", 8, 24, (2 - 2.0**-7) * 2.0**127, 2.0**-133, 2.0**-126),
-    "float32": Format("float32", 24, 24, (2 - 2.0**-23) * 2.0**127, 2.0**-149, 2.0**-126),
-    "float64": Format("float64", 53, 53, (2 - 2.0**-52) * 2.0**1023, 5e-324, 2.0**-1022),
+    "float16": Format("float16", 11, 24, 53, 65504.0, 2.0**-24, 2.0**-14),
+    "bfloat16": Format("bfloat16", 8, 24, 53, (2 - 2.0**-7) * 2.0**127, 2.0**-133, 2.0**-126),
+    "float32": Format("float32", 24, 24, 53, (2 - 2.0**-23) * 2.0**127, 2.0**-149, 2.0**-126),
+    "float64": Format("float64", 53, 53, 53, (2 - 2.0**-52) * 2.0**1023, 5e-324, 2.0**-1022),
 }

@@ -19,8 +19,8 @@ from softhat.transformer.weights import Transformer
 
 ASSUMPTIONS = (
     "softhat's dense runtime: projections, scores, weights, head outputs, hidden units and the "
-    "residual stream are rounded to the dtype; sums are taken in float32 (float64 for float64), "
-    "in any order, fused or not, without TF32",
+    "residual stream are rounded to the dtype; sums are taken in float32 (float64 for float64, and "
+    "for scores of more than three products), in any order, fused or not, without TF32",
     "IEEE 754 arithmetic, rounding to nearest, ties to even",
     "softmax subtracts the row's maximum; exp(0) = 1 and exp is otherwise within 4 units in the "
     "last place; weights are divided by their sum last",

@@ -5,6 +5,7 @@ steps (sums in float32 or wider, rounding after each projection, head output, hi
 residual; the hidden units of a clip share one sum), so the same proof applies, with an arithmetic
 that is off by more inside the attention of a row:
 
+- scores of any number of products are summed in float32 (float64 for float64);
 - fused kernels multiply by 1/Σw, two roundings where the dense runtime has one;
 - exp may be off by 20 units in the last place instead of 4, and a fused kernel rescales what it
   has summed when it meets a larger maximum, another 4.
@@ -69,4 +70,6 @@ def _coarser(form: Format) -> Format:
     """The format as the proof may see it."""
     half = form.digits < form.sum_digits
     digits = form.sum_digits - (3 if half else 2)
-    return replace(form, digits=min(form.digits, digits), sum_digits=digits)
+    return replace(
+        form, digits=min(form.digits, digits), sum_digits=digits, wide_digits=digits
+    )

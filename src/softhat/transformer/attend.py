@@ -7,7 +7,8 @@ matrix multiplication. No words × rows × rows array is ever kept. The steps ar
 
     s = round(β·q·k), w = round(exp(s - max s)), o = round(Σ w·v / Σ w)
 
-with the division last. Keys whose weight underflows to 0 add nothing to either sum, so *within*
+with the division last. A score of many products (a comparison's: large counts that cancel) is
+summed in float64 before it is rounded, so that only the averages it reads are off. Keys whose weight underflows to 0 add nothing to either sum, so *within*
 skips tiles of keys in which that is so for every query of a block.
 """
 
@@ -31,6 +32,8 @@ CACHE = 1 << 16
 """Scores computed at a time across words: a few such arrays fit a core's cache."""
 BLOCK, TILE = 1 << 18, 128
 """Scores computed at a time within a word, in blocks of at most TILE queries (measured)."""
+NARROW = 3
+"""Scores of more products than this are summed in float64."""
 LOST = {np.float32: 104.0, np.float64: 746.0}
 """Below the maximum by this much, exp underflows to 0."""
 
@@ -65,10 +68,15 @@ class Attention:
         return scores, weights / weights.sum(axis=1, keepdims=True)
 
     def _scores(self, q: Array, k: Array, beta: float) -> Array:
-        scores = product(q, k)
+        dtype = self._summing(len(k))
+        scores = product(q.astype(dtype, copy=False), k.astype(dtype, copy=False))
         if beta != 1:
-            scores *= scores.dtype.type(beta)
-        return self.form.round(scores)
+            scores *= dtype(beta)
+        return self.form.store(scores)
+
+    def _summing(self, products: int) -> Any:
+        """The dtype in which scores of this many products are summed."""
+        return np.float64 if products > NARROW else self.form.accumulate
 
     def _weights(self, scores: Array, top: Array) -> Array:
         """exp(score - maximum) in place of the scores; 1 on the argmax set for `hard`."""
@@ -83,10 +91,13 @@ class Attention:
         _, rows, words = v.shape
         out = np.empty(v.shape, v.dtype)
         width = max(16, CACHE // rows)
+        dtype = self._summing(len(q))
+        q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
         for start in range(0, words, width):
             part = slice(start, min(start + width, words))
             size = part.stop - start
-            space, product = np.empty((2, rows, size), v.dtype)
+            space, product = np.empty((2, rows, size), dtype)
+            weighted = np.empty((rows, size), v.dtype)
             for i in range(rows):
                 low, high = (i if mask == ">=" else 0), (i + 1 if mask == "<=" else rows)
                 scores, spare = space[: high - low], product[: high - low]
@@ -94,20 +105,21 @@ class Attention:
                 for r in range(1, len(q)):
                     scores += np.multiply(k[r, low:high, part], q[r, i, part], out=spare)
                 if beta != 1:
-                    scores *= scores.dtype.type(beta)
-                scores = self.form.round(scores)
+                    scores *= dtype(beta)
+                scores = self.form.store(scores)
                 weights = self._weights(scores, scores.max(axis=0))
                 total = weights.sum(axis=0)
+                values = weighted[: high - low]
                 for d in range(len(v)):
-                    np.multiply(weights, v[d, low:high, part], out=spare)
-                    np.divide(spare.sum(axis=0), total, out=out[d, i, part])
+                    np.multiply(weights, v[d, low:high, part], out=values)
+                    np.divide(values.sum(axis=0), total, out=out[d, i, part])
         return out
 
     def _within(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
         """One word: q, k (d_k, rows), v (d_v, rows)."""
         rows = q.shape[1]
         padded = -(-rows // TILE) * TILE
-        keys = np.zeros((len(k), padded), k.dtype)
+        keys = np.zeros((len(k), padded), self._summing(len(k)))
         keys[:, :rows] = k
         values = np.zeros((padded, len(v) + 1), v.dtype)  # the last column sums the weights
         values[:rows, :-1] = v.T

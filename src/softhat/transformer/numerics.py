@@ -2,7 +2,8 @@
 
 A dtype is the storage format. float16 and bfloat16 compute in float32 and round to the storage
 format after each named step (projection, score, weight, head output, hidden unit, residual), as
-hardware does; float32 and float64 compute in themselves. This is what certificates model.
+hardware does; float32 and float64 compute in themselves, but for scores of more than three
+products, which are always summed in float64. This is what certificates model.
 """
 
 from __future__ import annotations
@@ -30,8 +31,14 @@ class Format:
         """`x`, held in the accumulating dtype, rounded to the storage format."""
         if self.storage is self.accumulate:
             return x
+        return self.store(x)
+
+    def store(self, x: NDArray[Any]) -> NDArray[Any]:
+        """`x`, held in any dtype, rounded to the storage format."""
+        if x.dtype == self.storage:
+            return x
         with np.errstate(over="ignore"):  # a loser's score may overflow to -inf: it only loses
-            return x.astype(self.storage).astype(self.accumulate)
+            return x.astype(self.storage).astype(self.accumulate, copy=False)
 
     def load(self, x: NDArray[Any]) -> NDArray[Any]:
         """Weights or features in this format."""
