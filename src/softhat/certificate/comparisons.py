@@ -120,9 +120,7 @@ def _score_errors(
     terms = means + len(rows)
     spacing = coarser * form.grid_of_score(max(above + added, below + taken), terms)
     coarse = means + sum(row.grid < spacing for row in rows)
-    additions = sum(
-        spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse
-    )
+    additions = sum(spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse)
     own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
     products = sum(form.grid_of_score(size / sharpness, terms) for size in [*own, 2 * logit]) / 2
     here = sharpness * (operands + additions + products) + near * relative

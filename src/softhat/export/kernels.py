@@ -70,6 +70,4 @@ def _coarser(form: Format) -> Format:
     """The format as the proof may see it."""
     half = form.digits < form.sum_digits
     digits = form.sum_digits - (3 if half else 2)
-    return replace(
-        form, digits=min(form.digits, digits), sum_digits=digits, wide_digits=digits
-    )
+    return replace(form, digits=min(form.digits, digits), sum_digits=digits, wide_digits=digits)
