@@ -30,8 +30,8 @@ from softhat.logic.truth import truth
 
 Codes = NDArray[np.int64]
 ROWS = 24
-FARTHEST = 8
-"""The search gives up at this many times the certified length."""
+FARTHEST, LONGEST = 8, 25_000_000
+"""The search gives up at this many times the certified length, and at this length."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,12 @@ def _up_to(count: int) -> Callable[[int], list[Codes]]:
 
 def _mostly_a(n: int) -> list[Codes]:
     """Counts as large as they get: what the comparison says is whether this symbol is an a."""
-    return [np.where(np.arange(n) % 7 == 3, 1, 0), np.where(np.arange(n) % 1000 < 990, 0, 1)]
+    rest = np.random.default_rng(n).random((3, n)) < 0.02
+    return [
+        np.where(np.arange(n) % 7 == 3, 1, 0),
+        np.where(np.arange(n) % 1000 < 990, 0, 1),
+        *rest.astype(np.int64),
+    ]
 
 
 CASES = (
@@ -111,16 +116,31 @@ def lengths(certified: int) -> Iterator[int]:
     """Just beyond the certificate one by one, then in growing steps."""
     yield from range(certified + 1, certified + 5)
     n = certified + 5.0
-    while n < FARTHEST * certified:
+    while True:
         n *= 1.03 if n < 10**5 else 1.15
+        if n > min(FARTHEST * certified, LONGEST):
+            return
         yield int(n)
+
+
+def _badly_rounded(word: Codes, count: int) -> list[int]:
+    """Positions whose float32 averages of a (past, future) are off by most, each way."""
+    is_a, n = word == 0, len(word)
+    past, places = np.cumsum(is_a), np.arange(1, n + 1)
+    error = np.zeros(n)
+    for counts, keys in ((past, places + 1), (is_a.sum() - past + is_a, n - places + 2)):
+        error += (counts.astype(np.float32) / keys.astype(np.float32)) * np.float64(1) * keys
+        error -= counts
+    order = np.argsort(error)
+    return [*order[:count].tolist(), *order[-count:].tolist()]
 
 
 def fails(model: softhat.Model, case: Case, n: int, dtype: str) -> bool:
     """Whether some answer near the end (or the start) of a hostile word is wrong."""
     near = ROWS if n < 10**5 else 4
-    ends = np.unique(np.clip([*range(n - near, n), 0, 1, n // 2, n // 3], 0, n - 1))
+    some = [*range(n - near, n), 0, 1, n // 2, n // 3]
     for word in case.words(n):
+        ends = np.unique(np.clip([*some, *_badly_rounded(word, near)], 0, n - 1))
         expected = truth(model.formulas["output"], np.array(list("abc"))[word])[ends]
         with np.errstate(invalid="ignore", over="ignore"):  # past the certificate
             answers = margins_at(model, word, ends, dtype)[:, 0] > 0

@@ -123,6 +123,9 @@ def test_a_simulation_is_compared_with_exact_average_hard_attention(tmp_path: Pa
     document = json.loads(call("verify", folder, "--exhaustive", "3", "--json").out)
     assert document["ok"] is True
     assert document["exhaustive_length"] == 3
+    refused = call("verify", folder, "--resume", str(tmp_path / "state.json"))
+    assert refused.code == 2
+    assert "--resume is for models that were compiled from formulas" in refused.err
 
 
 def test_pictures(tmp_path: Path) -> None:

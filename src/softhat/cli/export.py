@@ -86,8 +86,8 @@ def _function(module: str, name: str) -> Callable[..., Any]:
 
 
 def _certified(out: Path) -> dict[str, int] | None:
-    """The lengths that the written certificate states, if there is one in the folder."""
-    path = out / "certificate.json"
+    """The lengths that the written certificate states: in the folder, or beside the file."""
+    path = out / "certificate.json" if out.is_dir() else out.with_suffix(".certificate.json")
     if not path.is_file():
         return None
     stated = json.loads(path.read_text()).get("max_length")

@@ -25,6 +25,7 @@ from softhat.cli.inputs import (
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model
 from softhat.cli.output import print_facts, print_json, print_table
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.transformer.model import Model
 
 _LABEL = 48  # characters of a head's label in the table; --json gives all
 
@@ -79,6 +80,10 @@ def command(
     for picture in (plot, phase):
         if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise SofthatError(f"pictures are .png, .svg or .pdf files, not {picture.name!r}")
+    if not isinstance(loaded, Model):
+        _only_for_formulas(
+            {"beyond": beyond, "dask": dask, "resume": resume, "plot": plot, "phase": phase}
+        )
     with _workers(jobs, dask) as (executor, renew), _progress(quiet=as_json) as progress:
         result = verify(
             loaded,
@@ -106,6 +111,15 @@ def command(
         _draw(loaded, dtype, plot, phase)
     if not result.ok:
         raise typer.Exit(1)
+
+
+def _only_for_formulas(options: dict[str, Any]) -> None:
+    """A simulation is compared with its AHAT in this process, within its certificate."""
+    for name, value in options.items():
+        if value:
+            raise SofthatError(
+                f"--{name} is for models that were compiled from formulas, not for simulations"
+            )
 
 
 def _draw(model: Any, dtype: str, plot: Path | None, phase: Path | None) -> None:

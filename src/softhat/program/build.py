@@ -347,12 +347,12 @@ class _Builder:
             case ">":
                 return _value(self.at_least(t, 1, label))
             case "<":
-                return _value(~self.at_least(t, 0, f"!({label})"))
+                return _value(~self.at_least(t, 0, _negated(label)))
             case "<=":
-                return _value(~self.at_least(t, 1, f"!({label})"))
+                return _value(~self.at_least(t, 1, _negated(label)))
         low = self.at_least(t, 0, f"{label}: at least")
         high = self.at_least(t, 1, f"{label}: more")
-        equal = self.conjunction([low, ~high], label if relation == "=" else f"!({label})")
+        equal = self.conjunction([low, ~high], label if relation == "=" else _negated(label))
         return _value(equal if relation == "=" else ~equal)
 
     def at_least(self, t: _Linear, least: int, label: str) -> Literal:
@@ -367,7 +367,7 @@ class _Builder:
         threshold = -(-threshold // divisor)
         if _turn(counts, position, length):  # -t >= c is not (t >= 1 - c)
             counts = {key: -a for key, a in counts.items()}
-            return ~self._sign(counts, -position, -length, 1 - threshold, f"!({label})")
+            return ~self._sign(counts, -position, -length, 1 - threshold, _negated(label))
         return self._sign(counts, position, length, threshold, label)
 
     def _sign(
@@ -441,6 +441,11 @@ class _Builder:
             symbols=self.symbols,
             propositional=self.propositional,
         )
+
+
+def _negated(label: str) -> str:
+    """Of a comparison, whose own text does not begin with a negation."""
+    return label[2:-1] if label.startswith("!(") else f"!({label})"
 
 
 def _turn(counts: dict[tuple[Range, int], int], p: int, q: int) -> bool:
