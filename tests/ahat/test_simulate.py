@@ -161,3 +161,21 @@ def test_the_certificate_claims_no_less_than_an_attack_finds(tmp_path: Path) -> 
     assert result.ok, result.failures
     for n, worst in result.worst.items():
         assert worst <= s.certificate.lengths[n].error["reals"] + 1e-14
+
+
+def test_decisions_of_a_uniform_model_are_certified_in_floats() -> None:
+    """Balanced prefixes: no value is 0, so rounding changes no decision while it is small."""
+    simulation = softhat.simulate(GALLERY["dyck-uniform"](), max_length=8, epsilon=None)
+    assert simulation.certificate.max_length["float32"] == 8
+    for word in ("()()(())", "(()))(()", "((((((((", "())()("):
+        depths = np.cumsum([1 if c == "(" else -1 for c in word])
+        balanced = (depths == 0) & (np.minimum.accumulate(depths) >= 0)
+        assert np.array_equal(simulation.truth(word, dtype="float32"), balanced)
+
+
+def test_a_value_on_the_threshold_is_not_certified_in_floats() -> None:
+    """As many a as b gives 0: the reals decide, rounding might not."""
+    simulation = softhat.simulate(GALLERY["majority"](), max_length=4, epsilon=None)
+    assert simulation.certificate.max_length == {
+        "float16": 0, "bfloat16": 0, "float32": 1, "float64": 1,
+    }  # fmt: skip

@@ -116,7 +116,7 @@ def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certific
         bounds: dict[str, Bound] = {"reals": choice.bounds[n]}
         for kind in kinds:
             if going[kind.name]:
-                bounds[kind.name] = lengths.bound(n, betas, kind)
+                bounds[kind.name] = lengths.bound(n, betas, kind, epsilon is None)
                 going[kind.name] = _good(bounds[kind.name], epsilon)
                 max_length[kind.name] += int(going[kind.name])
         per_length[n] = LengthCertificate(

@@ -88,11 +88,12 @@ class Lengths:
             self._sets[n] = reach(self.model, n)
         return self._sets[n]
 
-    def bound(self, n: int, betas: Betas, kind: Arithmetic = REALS) -> Bound:
-        """Certified error and decisions over all words of length n."""
+    def bound(self, n: int, betas: Betas, kind: Arithmetic = REALS, decide: bool = False) -> Bound:
+        """Certified error over all words of length n, and decisions (of a structurally uniform
+        model in floats only with `decide`: that takes all its words, the error does not)."""
         match self.method(n):
             case "structure":
-                return self._by_structure(n, kind)
+                return self._by_structure(n, kind, decide)
             case "words":
                 return self._by_words(n, betas, kind)
             case "sets":
@@ -112,14 +113,17 @@ class Lengths:
         return dict(gaps_of(self.sets(n), COLD_LEAK).critical_beta)
 
     def exact_margin(self, n: int) -> tuple[float, str]:
-        """The least |exact value| over all words of length n, and where (a word or the length)."""
-        if self.method(n) == "sets":
+        """The least |exact value| over all words of length n, and where (a word or the length);
+        0 where nothing is known."""
+        if self.method(n) == "sets" or (self.uniform and self.sets(n).complete):
             sets = self.sets(n)
             places = sets.final[int(self.model.bos) :]
             x = Scaled(np.concatenate(places), sets.final_den)
             weights = scaled((self.model.output_weights,))
             exact = linear(x, weights, scaled(((self.model.output_bias,),)))
             return float(np.abs(exact.floats()).min()), f"possibly at length {n}"
+        if len(self.model.alphabet) ** n > MANY_WORDS:
+            return 0.0, f"possibly at length {n}"
         best, where = np.inf, ""
         for codes in all_words(len(self.model.alphabet), n):
             trace = run(self.model, codes)
@@ -198,9 +202,10 @@ class Lengths:
                 by_head[name] = max(by_head[name], found.head_errors[name])
         return Bound(error, margin, right, leaks, by_head)
 
-    def _by_structure(self, n: int, kind: Arithmetic) -> Bound:
+    def _by_structure(self, n: int, kind: Arithmetic, decide: bool) -> Bound:
         leaks = dict.fromkeys(self.model.heads, 0.0)
         if not kind.bits:
             return Bound(0.0, 0.0, True, leaks, leaks)
         error = uniform_error(self.model, n, kind)
-        return Bound(error, -error, False, leaks, leaks)
+        margin = (self.exact_margin(n)[0] if decide else 0.0) - error
+        return Bound(error, margin, margin > 0, leaks, leaks)

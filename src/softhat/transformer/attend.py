@@ -8,8 +8,9 @@ matrix multiplication. No words × rows × rows array is ever kept. The steps ar
     s = round(β·q·k), w = round(exp(s - max s)), o = round(Σ w·v / Σ w)
 
 with the division last. A score of many products (a comparison's: large counts that cancel) is
-summed in float64 before it is rounded, so that only the averages it reads are off. Keys whose weight underflows to 0 add nothing to either sum, so *within*
-skips tiles of keys in which that is so for every query of a block.
+summed in float64 before it is rounded, so that only the averages it reads are off. Keys whose
+weight underflows to 0 add nothing to either sum, so *within* skips tiles of keys in which that
+is so for every query of a block.
 """
 
 from __future__ import annotations
