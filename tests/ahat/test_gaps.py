@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 
@@ -55,13 +54,11 @@ def test_more_random_models() -> None:
     assert equal >= 0.85 * total
 
 
-def test_first_layers_at_64_in_seconds() -> None:
-    start = time.process_time()
+def test_first_layers_at_64() -> None:
     for name, gap in {"previous-token": 1, "histogram": 1, "last-token": 1 / 64}.items():
         proof = proved_gaps(GALLERY[name](), 64)
         assert proof.complete
         assert float(proof.gaps[0, 0]) == gap
-    assert time.process_time() - start < 20
 
 
 def test_too_large_sets_say_so() -> None:

@@ -187,17 +187,6 @@ def test_a_thousand_models_killed_again_and_again(tmp_path: Path) -> None:
     kill_often(tmp_path, 1000, [0, 3, 11, 40, 41, 80])
 
 
-@pytest.mark.full
-def test_a_thousand_models_in_two_minutes_on_two_cores(tmp_path: Path) -> None:
-    """In processor time: the cores may have other work. benchmarks/corpus.py has a clock."""
-    resource = pytest.importorskip("resource")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command(tmp_path / "c", 1000, "-j", "2"), check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert spent / 2 < 120
-
-
 def test_on_a_dask_cluster(corpus: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
