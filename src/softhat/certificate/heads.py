@@ -57,6 +57,26 @@ class HeadWeights:
     value: tuple[Form, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A head with scores: what its kind is recognised from."""
+
+    head: HeadWeights
+    cells: list[Cell]
+    number: int
+    """Of the head, over all layers."""
+    atoms: Atoms
+    level: int
+    terms: Terms
+    scores: Scores
+    direction: Direction
+    here: str
+    """The position feature that falls with the distance: i for the past, r for the future."""
+
+    def values(self) -> list[int]:
+        return _values(self.head, self.cells, self.atoms)
+
+
 def recognise(
     head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
 ) -> tuple[Kind, list[Cell]]:
@@ -67,15 +87,18 @@ def recognise(
     scores = _scores(head, cells)
     if not terms:
         return _average(head, cells, number, atoms)
-    direction: Direction = {"<=": "past", ">=": "future"}.get(head.mask, "none")  # type: ignore[assignment]
-    if direction not in ("past", "future"):
-        raise VoidError("it has scores but no mask")
-    here = "i" if direction == "past" else "r"
+    match head.mask:
+        case "<=":
+            scored = _Scored(head, cells, number, atoms, level, terms, scores, "past", "i")
+        case ">=":
+            scored = _Scored(head, cells, number, atoms, level, terms, scores, "future", "r")
+        case "none":
+            raise VoidError("it has scores but no mask")
     if any(query == "(-1)^i" for query, _, _ in terms):
-        return _previous(head, cells, number, atoms, level, terms, scores, direction, here)
-    if (here, "1", 0) in terms:
-        return _latest(head, cells, number, atoms, level, terms, scores, direction, here)
-    return _sign(head, cells, number, atoms, level, terms, scores, direction, here)
+        return _previous(scored)
+    if (scored.here, "1", 0) in terms:
+        return _latest(scored)
+    return _sign(scored)
 
 
 def _logits(head: HeadWeights, cells: list[Cell]) -> Terms:
@@ -168,25 +191,11 @@ def _average(
     return kind, made
 
 
-def _latest(
-    head: HeadWeights,
-    cells: list[Cell],
-    number: int,
-    atoms: Atoms,
-    level: int,
-    terms: Terms,
-    scores: Scores,
-    direction: Direction,
-    here: str,
-) -> tuple[Kind, list[Cell]]:
-    slope = terms.pop(("1", here, 0), Fraction(0))
-    anchor = terms.pop((here, "1", 0), Fraction(0))
-    if slope <= 0 or anchor != -slope:
-        raise VoidError(
-            f"its scores do not fall by one slope with the distance ({slope}, {anchor})"
-        )
+def _latest(scored: _Scored) -> tuple[Kind, list[Cell]]:
+    cells, atoms, terms = scored.cells, scored.atoms, dict(scored.terms)
+    slope = _slope(terms, scored.here)
     # The penalty of a bad key: A·i with unbounded positions, A·P with temperature scaling.
-    across = ("1", 1) if head.attention == "temperature" else (here, 0)
+    across = ("1", 1) if scored.head.attention == "temperature" else (scored.here, 0)
     form: Form = {}
     penalty = max((abs(value) for value in terms.values()), default=Fraction(0))
     for (query, key, power), value in terms.items():
@@ -198,63 +207,42 @@ def _latest(
         raise VoidError("the keys that it rules out are not a stored bit or the negation of one")
     if form and penalty < 2 * slope:
         raise VoidError(
-            f"ruling out a key costs {float(penalty)}·{here}, less than twice the slope"
+            f"ruling out a key costs {float(penalty)}·{scored.here}, less than twice the slope"
         )
-    for _, key_side in scores.rows:
+    for _, key_side in scored.scores.rows:
         bits = [e for e in key_side if e.base in ("bit", "ordinary")]
         if bits and len(bits) != len(key_side):
             raise VoidError("a row mixes positions with the keys that it rules out")
     made: list[Cell] = []
-    for held in _values(head, cells, atoms):
+    for held in scored.values():
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError("its value does not imply that the key is not ruled out")
-        made.append(Raw(atoms.since(bad, held, direction, level), number))
-    return Latest(direction, scores, float(slope), float(penalty)), made
+        made.append(Raw(atoms.since(bad, held, scored.direction, scored.level), scored.number))
+    return Latest(scored.direction, scored.scores, float(slope), float(penalty)), made
 
 
-def _previous(
-    head: HeadWeights,
-    cells: list[Cell],
-    number: int,
-    atoms: Atoms,
-    level: int,
-    terms: Terms,
-    scores: Scores,
-    direction: Direction,
-    here: str,
-) -> tuple[Kind, list[Cell]]:
-    slope = terms.pop(("1", here, 0), Fraction(0))
-    anchor = terms.pop((here, "1", 0), Fraction(0))
+def _previous(scored: _Scored) -> tuple[Kind, list[Cell]]:
+    terms = dict(scored.terms)
+    slope = _slope(terms, scored.here)
     alternation = -terms.pop(("(-1)^i", "(-1)^i", 0), Fraction(0))
     offset = -sum((terms.pop((one, "1", 0), Fraction(0)) for one in ("1", "ordinary")), Fraction(0))
     if terms:
         raise VoidError("its scores have a term that no kind of head has")
-    if slope <= 0 or anchor != -slope:
-        raise VoidError(
-            f"its scores do not fall by one slope with the distance ({slope}, {anchor})"
-        )
     if 2 * alternation <= slope:
         raise VoidError("keys of the query's own parity are not ruled out")
     made: list[Cell] = [
-        Raw(atoms.previous(value, direction, level), number)
-        for value in _values(head, cells, atoms)
+        Raw(scored.atoms.previous(value, scored.direction, scored.level), scored.number)
+        for value in scored.values()
     ]
-    kind = Previous(direction, scores, float(slope), float(offset), float(alternation))
+    kind = Previous(
+        scored.direction, scored.scores, float(slope), float(offset), float(alternation)
+    )
     return kind, made
 
 
-def _sign(
-    head: HeadWeights,
-    cells: list[Cell],
-    number: int,
-    atoms: Atoms,
-    level: int,
-    terms: Terms,
-    scores: Scores,
-    direction: Direction,
-    here: str,
-) -> tuple[Kind, list[Cell]]:
-    if any(value != atoms.space.true for value in _values(head, cells, atoms)):
+def _sign(scored: _Scored) -> tuple[Kind, list[Cell]]:
+    cells, atoms, terms, here = scored.cells, scored.atoms, dict(scored.terms), scored.here
+    if any(value != atoms.space.true for value in scored.values()):
         raise VoidError("it compares, but its value is not 1 on the word's own positions")
     steep = terms.pop(("1", here, 0), Fraction(0))
     at: dict[str, Fraction] = {
@@ -291,14 +279,25 @@ def _sign(
     total = Sum(
         {key: int(a / unit) for key, a in weighted.items() if a}, i - r, r, r
     )  # r = n + 1 - i
-    function = atoms.at_least(total, least, level)
+    function = atoms.at_least(total, least, scored.level)
     kind = Sign(
-        direction, scores, tuple(slopes), float(at["i"]), float(at["r"]),
-        float(at["ordinary"]), up, down, float(unit), float(steep), head.sinks > 1,
+        scored.direction, scored.scores, tuple(slopes), float(at["i"]), float(at["r"]),
+        float(at["ordinary"]), up, down, float(unit), float(steep), scored.head.sinks > 1,
     )  # fmt: skip
     if slope_of(kind) <= 0:
         raise VoidError("its scores do not fall with the distance")
-    return kind, [Raw(function, number) for _ in head.value]
+    return kind, [Raw(function, scored.number) for _ in scored.head.value]
+
+
+def _slope(terms: Terms, here: str) -> Fraction:
+    """What a step away from the query's position costs, taken out of the terms."""
+    slope = terms.pop(("1", here, 0), Fraction(0))
+    anchor = terms.pop((here, "1", 0), Fraction(0))
+    if slope <= 0 or anchor != -slope:
+        raise VoidError(
+            f"its scores do not fall by one slope with the distance ({slope}, {anchor})"
+        )
+    return slope
 
 
 def _at(cells: list[Cell], key: Key) -> int:
