@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def check_lifetimes(formulas: dict[str, softhat.Formula]) -> None:
     }
     for sharing in owners.values():
         sharing.sort()
-        for (_, old), (when, new) in zip(sharing, sharing[1:], strict=False):
+        for (_, old), (when, new) in pairwise(sharing):
             # A feed-forward clears the old value before the next attention, or as it writes.
             assert (cleared[old], 1) <= when, (old, new)
             assert born.get(old, (0, 0)) < when, (old, new)
