@@ -70,6 +70,7 @@ def _attend(ready: Ready, head: ReadyHead, x: Array, sampled: Array, rows: Array
     form = ready.form
     length = x.shape[1]
     k = _projected(head.key, x, form)
+    k = k.astype(ready.attention.summing(len(k)), copy=False)  # once, not for each row
     v = _projected(head.value, x, form)
     q = form.round(head.query(sampled))
     beta = ready._beta(length, head.sharpness)

@@ -69,13 +69,13 @@ class Attention:
         return scores, weights / weights.sum(axis=1, keepdims=True)
 
     def _scores(self, q: Array, k: Array, beta: float) -> Array:
-        dtype = self._summing(len(k))
+        dtype = self.summing(len(k))
         scores = product(q.astype(dtype, copy=False), k.astype(dtype, copy=False))
         if beta != 1:
             scores *= dtype(beta)
         return self.form.store(scores)
 
-    def _summing(self, products: int) -> Any:
+    def summing(self, products: int) -> Any:
         """The dtype in which scores of this many products are summed."""
         return np.float64 if products > NARROW else self.form.accumulate
 
@@ -92,7 +92,7 @@ class Attention:
         _, rows, words = v.shape
         out = np.empty(v.shape, v.dtype)
         width = max(16, CACHE // rows)
-        dtype = self._summing(len(q))
+        dtype = self.summing(len(q))
         q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
         for start in range(0, words, width):
             part = slice(start, min(start + width, words))
@@ -120,7 +120,7 @@ class Attention:
         """One word: q, k (d_k, rows), v (d_v, rows)."""
         rows = q.shape[1]
         padded = -(-rows // TILE) * TILE
-        keys = np.zeros((len(k), padded), self._summing(len(k)))
+        keys = np.zeros((len(k), padded), self.summing(len(k)))
         keys[:, :rows] = k
         values = np.zeros((padded, len(v) + 1), v.dtype)  # the last column sums the weights
         values[:rows, :-1] = v.T
