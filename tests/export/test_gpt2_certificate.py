@@ -159,8 +159,19 @@ def test_padding_on_the_right_changes_nothing(tmp_path: Path) -> None:
             assert row[1 : len(word) + 1].tolist() == formula.truth(word).tolist()
 
 
-def test_unknown_symbols_are_refused(tmp_path: Path) -> None:
-    softhat.to_gpt2(softhat.compile("a", "ab"), tmp_path / "out", 64)
+@pytest.mark.parametrize("text", ["a c", "ab", "opena", "a open\0a", "A"])
+def test_unknown_symbols_are_refused_with_the_alphabet(text: str, tmp_path: Path) -> None:
+    """Whoever runs the checkpoint has no softhat: the tokenizer's own message must do."""
+    alphabet = ["a", "b", "open", "\0a"]
+    softhat.to_gpt2(softhat.compile("a", alphabet), tmp_path / "out", 64)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
-    with pytest.raises(Exception, match="UNK"):
-        tokenizer("a c")
+    with pytest.raises(Exception, match=r"outside the alphabet: .*, from a b open"):
+        tokenizer(text)
+    assert tokenizer("open \0a b")["input_ids"] == [4, 2, 3, 1]
+
+
+def test_symbols_that_contain_a_sink_are_refused(tmp_path: Path) -> None:
+    """`tokenizers` finds special tokens anywhere: `x<eos>` would be read as `x` and `<eos>`."""
+    model = softhat.compile("x", ["x", "x<eos>"])
+    with pytest.raises(softhat.SofthatError, match="<eos> inside the symbol 'x<eos>'"):
+        softhat.to_gpt2(model, tmp_path / "out", 64)

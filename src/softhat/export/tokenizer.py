@@ -3,7 +3,7 @@
 Token k is symbol k; `<bos>` and `<eos>` follow. In propositional mode the tokens are the sets of
 propositions, written `{}`, `{p}`, `{p,q}`. White space inside a symbol is written `▁` (U+2581),
 because the text is split on white space. There is no unknown token: a symbol outside the
-alphabet is an error, not a guess.
+alphabet is an error, not a guess, and the message of the `tokenizers` library names the alphabet.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from softhat.transformer.weights import BOS, EOS
 MOST_PROPOSITIONS = 12
 """2^12 = 4,096 sets: each is a row of the embedding."""
 BLANK = "▁"
+MOST_SHOWN = 20
+"""Symbols that the message about an unknown one lists."""
 
 
 def vocabulary(symbols: Sequence[str], propositional: bool) -> tuple[str, ...]:
@@ -34,6 +36,12 @@ def vocabulary(symbols: Sequence[str], propositional: bool) -> tuple[str, ...]:
         ]
     else:
         texts = [_text(symbol) for symbol in symbols]
+    for text in texts:
+        for sink in (BOS, EOS):
+            if sink in text:
+                raise SofthatError(
+                    f"the tokenizer would find {sink} inside the symbol {text!r}: rename it"
+                )
     tokens = (*texts, BOS, EOS)
     seen: set[str] = set()
     for token in tokens:
@@ -91,7 +99,7 @@ def tokenizer_files(tokens: Sequence[str], context: int, add_eos: bool = False) 
             },
         },
         "decoder": None,
-        "model": {"type": "WordLevel", "vocab": ids, "unk_token": ""},
+        "model": _model(ids),
     }
     roles = {"bos_token": BOS, "eos_token": EOS, "pad_token": EOS}
     config = {
@@ -106,6 +114,33 @@ def tokenizer_files(tokens: Sequence[str], context: int, add_eos: bool = False) 
         "tokenizer.json": as_json(tokenizer),
         "tokenizer_config.json": as_json(config),
         "special_tokens_map.json": as_json(roles),
+    }
+
+
+def _model(ids: dict[str, int]) -> dict[str, object]:
+    """Whole words or an error whose message can be chosen, with nothing but `tokenizers` installed.
+
+    A WordLevel model says of an unknown word only that "[UNK]" is missing. A BPE model says that
+    its unknown token, *by name*, is: the name is the message. With `ignore_merges` words of the
+    vocabulary are taken whole. Any other falls apart into characters, all but the first with a
+    prefix that no symbol has, so that it is unknown.
+    """
+    prefix = "\0"
+    while any(token.startswith(prefix) for token in ids):
+        prefix += "\0"
+    symbols = [token for token in ids if token not in (BOS, EOS)]
+    shown = " ".join(symbols[:MOST_SHOWN]) + (" …" if len(symbols) > MOST_SHOWN else "")
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": f"a symbol outside the alphabet: separate symbols by spaces, from {shown}",
+        "continuing_subword_prefix": prefix,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": True,
+        "vocab": ids,
+        "merges": [],
     }
 
 
