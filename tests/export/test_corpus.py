@@ -119,6 +119,24 @@ def test_other_settings_are_refused(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="different formulas were found"):
         few = replace(SMALL, family="boolean", smallest=1, largest=3, count=1000)
         make_corpus(tmp_path / "few", few, jobs=1)
+    with pytest.raises(SofthatError, match="a seed is a whole number from 0 up, not -1"):
+        make_corpus(tmp_path / "none", replace(SMALL, seed=-1))
+
+
+def test_after_too_few_formulas_the_folder_can_be_used_for_fewer(tmp_path: Path) -> None:
+    """`a`, its negation, `true`, `false`: with one symbol there are no 1,000 Boolean formulas."""
+    settings = replace(SMALL, alphabet=("a",), family="boolean", smallest=1, largest=3)
+    with pytest.raises(SofthatError, match="ask for fewer"):
+        make_corpus(tmp_path / "few", replace(settings, count=1000), jobs=1)
+    make_corpus(tmp_path / "few", replace(settings, count=2), jobs=1)
+    assert read_settings(tmp_path / "few").count == 2
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "corpus.json").write_text("{}")  # somebody else's
+    (tmp_path / "other" / ".mine.tmp").write_text("")
+    with pytest.raises(SofthatError, match="is not a corpus"):
+        make_corpus(tmp_path / "other", settings, jobs=1)
+    assert (tmp_path / "other" / "corpus.json").read_text() == "{}"
+    assert (tmp_path / "other" / ".mine.tmp").exists()
 
 
 def test_damage_that_a_crash_can_leave_is_repaired(corpus: Path, tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ def load_model(folder: str | Path, number: int) -> Model:
 def _check(settings: Settings) -> None:
     if settings.count < 1 or settings.shard < 1:
         raise SofthatError("a corpus has at least one model, and so has a shard")
+    if settings.seed < 0:
+        raise SofthatError(f"a seed is a whole number from 0 up, not {settings.seed}")
     if not 1 <= settings.smallest <= settings.largest:
         raise SofthatError(
             f"formulas have sizes from 1 up, the smallest first, not {settings.smallest} to "
@@ -142,11 +144,14 @@ def _check(settings: Settings) -> None:
 
 def _settle(folder: Path, settings: Settings) -> None:
     """Begin a corpus, or go on with one that has the same settings."""
-    for stale in [*folder.glob(".*.tmp"), *folder.glob("shards/.*.tmp")]:
-        stale.unlink()  # half-written by a run that was killed
+    for name in ("corpus.json", "formulas.jsonl", "index.parquet", "shards/*"):
+        place = folder / name
+        for stale in place.parent.glob(f".{place.name}.*.tmp"):
+            stale.unlink()  # half-written by a run that was killed
+    begun = {path.name for path in folder.iterdir()} - {".lock", "corpus.json"}
     if (folder / "corpus.json").is_file():
         found = read_settings(folder)
-        if found != settings:
+        if found != settings and begun:  # else nothing is there yet that other settings would spoil
             changed = [
                 f"{name} {value!r}"
                 for name, value in asdict(found).items()
@@ -156,8 +161,9 @@ def _settle(folder: Path, settings: Settings) -> None:
                 f"{folder} is a corpus with {', '.join(changed)}: give the same settings to "
                 "finish it, or choose another folder"
             )
-        return
-    if any(path.name != ".lock" for path in folder.iterdir()):
+        if found == settings:
+            return
+    elif begun:
         raise SofthatError(f"{folder} exists and is not a corpus: choose another folder")
     document = {
         "format": FORMAT,
