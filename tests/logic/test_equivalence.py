@@ -58,3 +58,17 @@ def test_refusals() -> None:
         equivalent(parse("a"), parse("b"), alphabet="a")
     with pytest.raises(SofthatError, match="not both"):
         equivalent(parse("a"), parse("a"), alphabet="a", propositions="a")
+    with pytest.raises(SofthatError, match="empty"):
+        equivalent(parse("true"), parse("false"), alphabet="")
+    with pytest.raises(SofthatError, match="list of strings, not 5"):
+        equivalent(parse("a"), parse("a"), 5)  # type: ignore[arg-type]
+    for length in (0, -1, 2.5):
+        with pytest.raises(SofthatError, match="up_to"):
+            equivalent(parse("a"), parse("a"), up_to=length)  # type: ignore[arg-type]
+    with pytest.raises(SofthatError, match="a formula is text"):
+        equivalent(parse("a"), None)  # type: ignore[arg-type]
+
+
+def test_formulas_as_text() -> None:
+    assert equivalent("a W b", "a U b", alphabet="abc") == "a"
+    assert equivalent("F a", "true U a", alphabet="ab", up_to=5) is None

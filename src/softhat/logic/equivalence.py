@@ -10,14 +10,15 @@ from softhat.errors import SofthatError
 from softhat.logic.batch import all_words, evaluate, unpack
 from softhat.logic.fragments import symbols_of
 from softhat.logic.nodes import Formula, Xor
+from softhat.logic.parse import parse
 from softhat.logic.words import Word
 
 _CHUNK = 1 << 20  # words evaluated together: memory stays bounded however many there are
 
 
 def equivalent(
-    f: Formula,
-    g: Formula,
+    f: Formula | str,
+    g: Formula | str,
     alphabet: Iterable[str] | None = None,
     propositions: Iterable[str] | None = None,
     up_to: int = 10,
@@ -27,6 +28,9 @@ def equivalent(
     Otherwise the shortest word on which they differ, the first in the order of the alphabet.
     Without an alphabet (or propositions) the words are made of the formulas' own symbols.
     """
+    f, g = _formula(f), _formula(g)
+    if not isinstance(up_to, int) or up_to < 1:
+        raise SofthatError(f"up_to is a length of words, at least 1, not {up_to!r}")
     letters = _letters(f, g, alphabet, propositions)
     differ = Xor(f, g)
     for length in range(1, up_to + 1):
@@ -42,6 +46,12 @@ def equivalent(
     return None
 
 
+def _formula(given: Formula | str) -> Formula:
+    if isinstance(given, Formula):
+        return given
+    return parse(given)  # which refuses what is no text
+
+
 def _letters(
     f: Formula,
     g: Formula,
@@ -53,7 +63,7 @@ def _letters(
     if propositions is not None:
         if alphabet is not None:
             raise SofthatError("words have an alphabet or propositions, not both")
-        given = list(propositions)
+        given = _names(propositions, "propositions")
         _check(named, given, "propositions")
         # A proposition that neither mentions changes nothing: it is false throughout.
         sets = [frozenset[str]()]
@@ -62,10 +72,18 @@ def _letters(
         return sets
     if alphabet is None:
         return named or ["a"]
-    symbols = list(dict.fromkeys(alphabet))
+    symbols = _names(alphabet, "alphabet")
+    if not symbols:
+        raise SofthatError("the alphabet is empty: give at least one symbol")
     _check(named, symbols, "alphabet")
     others = [symbol for symbol in symbols if symbol not in named][:1]
     return [symbol for symbol in symbols if symbol in named or symbol in others]
+
+
+def _names(given: Iterable[str], kind: str) -> list[str]:
+    if not isinstance(given, Iterable):
+        raise SofthatError(f"the {kind} must be text or a list of strings, not {given!r}")
+    return list(dict.fromkeys(given))
 
 
 def _check(named: list[str], known: list[str], kind: str) -> None:
