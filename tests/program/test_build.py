@@ -80,3 +80,8 @@ def test_text_and_drawing() -> None:
     dot = to_dot(program)
     assert dot.startswith("digraph")
     assert dot.count("->") == sum(line.count("s") > 0 and "->" in line for line in dot.splitlines())
+
+
+def test_moduli_beyond_64_bits() -> None:
+    program = build({"f": parse(f"mod({2**64}, 2) | mod({2**64}, {2**64 - 1})")}, "a", False)
+    assert outputs(program, np.zeros(4, np.int64))["f"].tolist() == [False, True, False, False]

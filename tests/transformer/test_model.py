@@ -18,6 +18,11 @@ from softhat.errors import SofthatError
         ({"formula": "a S z", "alphabet": "ab"}, "'z' is not in the alphabet"),
         ({"formula": "a", "alphabet": ["a", ""]}, "non-empty"),
         ({"formula": "a", "alphabet": ["a", "<bos>"]}, "reserved"),
+        ({"formula": "a", "alphabet": 5}, "text or a list of strings, not 5"),
+        ({"formula": "a", "alphabet": ["a", "\ud800"]}, "half a character"),
+        ({"formula": "p", "propositions": []}, "proposition 'p' is not one of none"),
+        ({"formula": "p", "propositions": "qr"}, "proposition 'p' is not one of q, r"),
+        ({"formula": f"mod({2**2000}, 1)", "alphabet": "a"}, "2,001 bits"),
         ({"formula": "a", "alphabet": "a", "propositions": ["a"]}, "not both"),
         ({"formula": {}, "alphabet": "a"}, "nothing to compile"),
         ({"formula": {"a:b": "a"}}, "without ':'"),
@@ -115,3 +120,15 @@ def test_memory_is_linear_in_the_length() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 60e6  # a map of 6000 × 6000 floats alone is 144 MB
+
+
+@pytest.mark.parametrize("modulus", [2**62, 2**63, 2**64, 10**100])
+def test_moduli_beyond_64_bits(modulus: int) -> None:
+    """No word is that long, so i mod m is i."""
+    reached, unreached = f"mod({modulus}, 3)", f"mod({modulus}, {modulus - 1})"
+    for text, expected in ((reached, [False, False, True, False]), (unreached, [False] * 4)):
+        model = softhat.compile(text, alphabet="a")
+        assert model.truth("aaaa", runtime="dense").tolist() == expected
+        assert model.truth("aaaa", runtime="linear").tolist() == expected
+        assert model.stream().push("aaaa").tolist() == expected
+        assert model.stream().push("a" * 50)[:4].tolist() == expected

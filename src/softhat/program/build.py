@@ -42,6 +42,8 @@ FLATTEN_LIMIT = 64
 LARGEST_COEFFICIENT = 2**40
 LARGEST_THRESHOLD = 2**51
 """Thresholds are weights c - 1/2, exact in float64 up to here."""
+LARGEST_MODULUS_BITS = 1_990
+"""A model's files name a modulus in decimals: 600 digits, which every Python reads."""
 LARGEST_LENGTH = 2**40
 """No word is longer: a larger threshold that only longer words reach is cut to the largest."""
 
@@ -120,9 +122,13 @@ class _Builder:
         match node, below:
             case nodes.Symbol(name), _:
                 if name not in self.rank:
+                    what, known = "symbol", f"in the alphabet {' '.join(self.symbols)}"
+                    if self.propositional:
+                        what = "proposition"
+                        known = f"one of {', '.join(self.symbols) or 'none'}"
                     raise SofthatError(
-                        f"the formula's symbol {name!r} is not in the alphabet "
-                        f"{' '.join(self.symbols)}: add it, or correct the formula"
+                        f"the formula's {what} {name!r} is not {known}: "
+                        "add it, or correct the formula"
                     )
                 return _value(self.token(frozenset([name])))
             case nodes.Constant(value), _:
@@ -134,6 +140,11 @@ class _Builder:
             case nodes.Mod(modulus, remainder), _:
                 if modulus == 1:
                     return _value(TRUE)
+                if modulus.bit_length() > LARGEST_MODULUS_BITS:
+                    raise SofthatError(
+                        f"mod with a number of {modulus.bit_length():,} bits: a model's files "
+                        f"name it in full, so {LARGEST_MODULUS_BITS:,} is the limit"
+                    )
                 at = self.add(PositionMod(modulus, remainder), f"mod({modulus}, {remainder})")
                 return _value(Literal(at, True))
             case nodes.Integer(value), _:

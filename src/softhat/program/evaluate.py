@@ -72,7 +72,8 @@ class _Evaluation:
             case LastPosition():
                 return self.position == self.n
             case PositionMod(modulus, remainder):
-                return self.position % modulus == remainder
+                # No word has 2^62 positions, and 64 bits hold no larger numbers.
+                return self.position % min(modulus, 1 << 62) == min(remainder, 1 << 62)
             case And(literals):
                 return np.logical_and.reduce([self.literal(x) for x in literals])
             case Xor(left, right):

@@ -74,12 +74,16 @@ def _symbols(
         found = {name for formula in formulas.values() for name in describe(formula).symbols}
         # A formula without symbols speaks of positions only: one symbol makes words.
         given = sorted(found) or ["a"]
+    if not isinstance(given, Iterable):
+        raise SofthatError(f"the {what} must be text or a list of strings, not {given!r}")
     symbols = tuple(given)
     if not symbols and propositions is None:
         raise SofthatError("the alphabet is empty: give at least one symbol")
     for symbol in symbols:
         if not isinstance(symbol, str) or not symbol:
             raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
+        if any("\ud800" <= c <= "\udfff" for c in symbol):
+            raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
         if symbol in (BOS, EOS):
             raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")
         if symbols.count(symbol) > 1:

@@ -61,5 +61,6 @@ def _feature(
     found = _MOD.fullmatch(name)
     if found is None:
         raise SofthatError(f"unknown position feature {name!r}: this model needs a newer softhat")
-    modulus, remainder = map(int, found.groups())
+    # No word has 2^62 positions, and 64 bits hold no larger numbers.
+    modulus, remainder = (min(int(digits), 1 << 62) for digits in found.groups())
     return ordinary & (index % modulus == remainder)
