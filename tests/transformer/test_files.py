@@ -100,6 +100,18 @@ def test_damaged_files(folder: Path, name: str) -> None:
         load(folder)
 
 
+def test_deeply_nested_configuration(folder: Path) -> None:
+    (folder / "config.json").write_text("[" * 100_000)
+    with pytest.raises(SofthatError, match="damaged"):
+        load(folder)
+
+
+def test_an_output_twice(folder: Path) -> None:
+    (folder / "formula.txt").write_text("safe: a\nmany: a\nsafe: !c S a\n")
+    with pytest.raises(SofthatError, match="'safe' stands there twice"):
+        load(folder)
+
+
 def test_weights_of_a_wrong_shape_or_value(folder: Path) -> None:
     from safetensors.numpy import load_file, save_file
 
@@ -129,3 +141,13 @@ def test_folders_that_are_not_ours(tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="is a file"):
         model.save(tmp_path / "thesis.tex")
     assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_models_of_other_programs_are_kept(tmp_path: Path) -> None:
+    other = tmp_path / "bert"
+    other.mkdir()
+    (other / "config.json").write_text('{"model_type": "bert"}')
+    (other / "model.safetensors").write_bytes(b"precious")
+    with pytest.raises(SofthatError, match="not a model folder"):
+        softhat.compile("a").save(other)
+    assert (other / "model.safetensors").read_bytes() == b"precious"

@@ -62,7 +62,7 @@ def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
     """Put a folder with these files in place; only a model folder (or nothing) is replaced."""
     if folder.exists() and not folder.is_dir():
         raise SofthatError(f"{folder} is a file: give the name of a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").is_file():
+    if folder.is_dir() and any(folder.iterdir()) and not _is_ours(folder):
         raise SofthatError(f"{folder} exists and is not a model folder: choose another name")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +84,17 @@ def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
         raise SofthatError(f"cannot write {folder}: {error.strerror}") from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Did softhat write it? Other programs' models have a `config.json` too.
+
+    Every folder of ours has a certificate or says `softhat` in its configuration.
+    """
+    config = folder / "config.json"
+    return config.is_file() and (
+        (folder / "certificate.json").is_file() or b"softhat" in config.read_bytes()
+    )
 
 
 def load(folder: str | Path) -> Any:
@@ -110,7 +121,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise SofthatError(f"{folder} is not a model folder: it has no config.json")
     try:
         config = json.loads(path.read_text())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise SofthatError(f"{path} is damaged: {error}") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise SofthatError(f"{folder} is not a softhat model: its config.json has another format")
@@ -196,6 +207,8 @@ def _formulas(folder: Path, t: Transformer) -> dict[str, Formula]:
         name, colon, text = line.partition(": ")
         if not colon:
             raise _DamagedError(f"formula.txt: expected `name: formula`, got {line[:60]!r}")
+        if name in formulas:
+            raise _DamagedError(f"formula.txt: output {name!r} stands there twice")
         formulas[name] = parse(text, **known_names)
     if tuple(formulas) != t.outputs:
         raise _DamagedError("formula.txt and config.json name different outputs")
