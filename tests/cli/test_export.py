@@ -44,9 +44,23 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         ("F a", "--to", "gpt2"): "uses F",
         ("a", "--to", "gpt2", "--context", "1"): "counts <bos>",
         ("a", "--to", "gpt2", "--head", "lm", "--alphabet", "ab"): "one output for each symbol",
+        ("a", "--to", "torch", "--context", "64"): "--context is an option of --to gpt2",
+        ("a", "--to", "huggingface", "--head", "lm"): "--head is an option of --to gpt2",
+        ("a", "--to", "torch", "--output", "x"): "leave --output out",
+        ("a", "--to", "onnx", "--output", "x"): "leave --output out",
     }
     for arguments, message in cases.items():
         done = softhat("export", *arguments, "-o", str(tmp_path / "out"))
         assert done.code == 2
         assert message in done.err
         assert done.err.count("\n") == 1
+
+
+def test_a_model_is_not_replaced_by_its_own_export(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    assert softhat("compile", "O a", "-o", str(model)).code == 0
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    done = softhat("export", str(model), "--to", "gpt2", "-o", str(model))
+    assert done.code == 2
+    assert "is the model itself" in done.err
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before

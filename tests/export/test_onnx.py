@@ -93,6 +93,9 @@ def test_files_and_metadata(tmp_path: Path) -> None:
     meta = session(tmp_path / "m.onnx").get_modelmeta().custom_metadata_map
     assert json.loads(meta["alphabet"]) == ["a", "b", "c"]
     assert json.loads(meta["formulas"]) == {"output": "!c S a"}
+    graph = onnx.load(tmp_path / "m.onnx").graph
+    read = {name for node in graph.node for name in node.input}
+    assert {tensor.name for tensor in graph.initializer} <= read, "ONNX Runtime would warn"
     shape = session(tmp_path / "m.onnx").get_inputs()[0].shape
     assert shape == ["batch", "n"]
 
@@ -101,6 +104,10 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = softhat.compile("a")
     with pytest.raises(SofthatError, match="float32 or float64"):
         softhat.to_onnx(model, tmp_path / "m.onnx", dtype="bfloat16")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(SofthatError, match="is a folder: give the name of a file"):
+        softhat.to_onnx(model, tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
     real = builtins.__import__
 
     def missing(name: str, *rest: Any, **options: Any) -> Any:

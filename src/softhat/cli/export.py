@@ -17,6 +17,7 @@ from softhat.errors import SofthatError
 from softhat.transformer.model import Model
 
 Target = Literal["gpt2", "torch", "huggingface", "onnx"]
+CONTEXT, MARGIN = 1024, 20.0
 
 
 def command(
@@ -25,7 +26,7 @@ def command(
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
     context: Annotated[
         int, typer.Option("--context", help="gpt2: positions, <bos> included.")
-    ] = 1024,
+    ] = CONTEXT,
     activation: Annotated[
         Literal["relu", "gelu_new"], typer.Option("--activation", help="gpt2: of its gates.")
     ] = "relu",
@@ -39,7 +40,7 @@ def command(
     ] = "token-classification",
     margin: Annotated[
         float, typer.Option("--margin", help="gpt2: how far apart logits are.")
-    ] = 20.0,
+    ] = MARGIN,
     output: OutputNameOption = None,
     alphabet: AlphabetOption = None,
     attention: AttentionOption = "unbounded",
@@ -51,7 +52,22 @@ def command(
 
     Example: softhat export '!c S a' --alphabet abc --to gpt2 --context 1024 -o out
     """
+    if to != "gpt2":
+        _refuse(
+            to,
+            {
+                "--context": context != CONTEXT,
+                "--activation": activation != "relu",
+                "--kernel": kernel != "sdpa",
+                "--head": head != "token-classification",
+                "--margin": margin != MARGIN,
+            },
+        )
+    if output is not None and to in ("torch", "onnx"):
+        raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
     read = read_model(model, alphabet, attention, symbols, props)
+    if out.is_dir() and Path(model).exists() and out.samefile(model):
+        raise SofthatError(f"{out} is the model itself: write the export to another folder")
     if not isinstance(read, Model):
         raise SofthatError("only models that were compiled from formulas can be exported")
     chosen = {} if output is None else {"output": output}
@@ -72,6 +88,13 @@ def command(
     facts = [("format", to), ("written to", str(out))]
     facts += [(f"certified, {name}", f"{most:,}") for name, most in (certified or {}).items()]
     print_facts(facts)
+
+
+def _refuse(to: Target, given: dict[str, bool]) -> None:
+    """An option that the format does not have would be ignored: say so instead."""
+    for name, is_given in given.items():
+        if is_given:
+            raise SofthatError(f"{name} is an option of --to gpt2, not of --to {to}: leave it out")
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:

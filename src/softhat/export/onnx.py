@@ -35,6 +35,8 @@ MOST = 2**31
 def to_onnx(model: Model, file: str | Path, dtype: str = "float32") -> None:
     """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
     path = Path(file)
+    if path.is_dir():
+        raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
     certificate = kernel_certificate(model, "onnx")
     data = _serialized(model, dtype, certificate)
     write_file(
@@ -73,7 +75,7 @@ def _serialized(model: Model, dtype: str, certificate: dict[str, Any]) -> bytes:
     )
     margins = helper.make_tensor_value_info("margins", number, ["batch", "n", len(t.outputs)])
     made = helper.make_model(
-        helper.make_graph(graph.nodes, "softhat", [tokens, mask], [margins], graph.initializers),
+        helper.make_graph(graph.nodes, "softhat", [tokens, mask], [margins], graph.used()),
         producer_name="softhat",
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=9,

@@ -45,6 +45,11 @@ class Graph:
 
         self.initializers.append(numpy_helper.from_array(default, name))
 
+    def used(self) -> list[Any]:
+        """The initializers that a node reads: ONNX Runtime warns of any other."""
+        read = {name for node in self.nodes for name in node.input}
+        return [tensor for tensor in self.initializers if tensor.name in read]
+
     def _constant(self, array: NDArray[Any]) -> str:
         from onnx import numpy_helper
 
