@@ -66,7 +66,7 @@ def command(
     if output is not None and to in ("torch", "onnx"):
         raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
     read = read_model(model, alphabet, attention, symbols, props)
-    if out.is_dir() and Path(model).exists() and out.samefile(model):
+    if out.is_dir() and out.resolve() == Path(model).resolve():
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     if not isinstance(read, Model):
         raise SofthatError("only models that were compiled from formulas can be exported")
