@@ -40,7 +40,10 @@ def main() -> int:
 
 def _run(name: str) -> dict[str, object]:
     start = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-m", "full or not full", "-n", "2", name]
+    command = [
+        sys.executable, "-m", "pytest", "-m", "full or not full", "-n", "2",
+        "--hypothesis-profile", "full", name,
+    ]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
     if done.returncode:

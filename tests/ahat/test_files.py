@@ -133,7 +133,7 @@ def test_no_such_file(tmp_path: Path) -> None:
         ahat.load(tmp_path / "latin.json")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_round_trip(seed: int) -> None:
     model = random_model(random.Random(seed))

@@ -71,7 +71,7 @@ def test_the_gallery_follows_its_family(name: str, family: str) -> None:
         assert found == pytest.approx(critical_beta(FAMILIES[family](n), 1e-3), rel=1e-9)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30),
     st.floats(1e-9, 0.9),

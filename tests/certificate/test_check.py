@@ -73,7 +73,7 @@ def test_propositions_do_not_exclude_each_other() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_diagrams_agree_with_truth_tables(data: st.DataObject) -> None:
     """Boolean formulas over a symbol and two atoms: equal numbers exactly if equal tables."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -126,7 +126,7 @@ def _value(formula: nodes.Formula, holds: dict[str, bool]) -> bool:
 
 
 @given(formulas(size=14), st.sampled_from(["unbounded", "temperature", "hard"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_the_compiler_makes_is_proved(formula: nodes.Formula, attention: str) -> None:
     try:
         model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ def test_what_the_compiler_makes_is_proved(formula: nodes.Formula, attention: st
 
 
 @given(formulas(size=10), formulas(size=10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_false_claim_is_never_proved(formula: nodes.Formula, claim: nodes.Formula) -> None:
     try:
         model = softhat.compile(formula, alphabet="abc")

@@ -125,7 +125,7 @@ def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
     assert "bfloat16 cannot hold" in stated["formats"]["bfloat16"]["reason"]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(3, 30), context=st.integers(2, 70))
 def test_any_decoder_formula(
     seed: int, size: int, context: int, tmp_path_factory: pytest.TempPathFactory

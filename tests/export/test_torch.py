@@ -112,7 +112,7 @@ def _pure_future(model: Any) -> bool:
         return False
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(formulas("ab", 8), st.text("ab", min_size=1, max_size=12), st.sampled_from(TARGETS))
 def test_certified_answers_are_those_of_the_definition(
     formula: Formula, word: str, target: str

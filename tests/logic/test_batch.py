@@ -15,7 +15,7 @@ from tests.logic import oracle
 from tests.logic.strategies import formulas
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(formulas(), st.integers(1, 12), st.integers(1, 130), st.integers(0, 2**32))
 def test_batch_agrees_with_the_oracle(formula: Formula, length: int, count: int, seed: int) -> None:
     codes = np.random.default_rng(seed).integers(0, 3, (count, length))

@@ -11,7 +11,7 @@ from tests.logic import oracle
 from tests.logic.strategies import formulas
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(formulas("ab", 4), formulas("ab", 4))
 def test_shortest_first_word(f: Formula, g: Formula) -> None:
     expected = None

@@ -89,7 +89,7 @@ def without_mod(formula: Formula) -> Formula:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(formulas(), words())
 def test_past_and_future_are_mirror_images(formula: Formula, word: str) -> None:
     forward = without_mod(formula).truth(word)

@@ -86,7 +86,7 @@ def test_mistakes_in_python() -> None:
         (a & b).left = b  # type: ignore[misc]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(formulas())
 def test_copies(formula: Formula) -> None:
     assert pickle.loads(pickle.dumps(formula)) == formula

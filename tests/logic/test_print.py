@@ -25,27 +25,27 @@ def test_round_trip_of_ten_thousand_formulas() -> None:
         assert parse(to_text(formula)) == formula
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(formulas(NAMES, 15))
 def test_round_trip(formula: Formula) -> None:
     assert parse(str(formula)) == formula
     assert parse(to_unicode(formula)) == formula
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(terms())
 def test_round_trip_of_terms(term: Term) -> None:
     assert read(Term, str(term)) == term
     assert read(Term, to_unicode(term)) == term
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(min_size=1))
 def test_every_name_can_be_written(name: str) -> None:
     assert parse(str(Symbol(name))) == Symbol(name)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(formulas("ab", 12))
 def test_every_parenthesis_is_needed(formula: Formula) -> None:
     text = str(formula)
@@ -80,7 +80,7 @@ def test_examples(text: str, printed: str, pretty: str) -> None:
     assert parse(text).pretty() == pretty
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(formulas("ab", 40), st.integers(1, 80))
 def test_short_forms(formula: Formula, limit: int) -> None:
     short = to_short(formula, limit)
@@ -99,7 +99,7 @@ def test_short_forms_of_giants_are_cheap() -> None:
         str(chain)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 6_000), st.integers(0, 2**64))
 def test_decimals(digits: int, seed: int) -> None:
     value = 10**digits + seed

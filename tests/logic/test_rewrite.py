@@ -33,7 +33,7 @@ CORE = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(formulas("ab", 14), words("ab", 8))
 def test_rewriting_keeps_truth(formula: Formula, word: str) -> None:
     expected = oracle.truth(formula, word)
@@ -43,7 +43,7 @@ def test_rewriting_keeps_truth(formula: Formula, word: str) -> None:
     assert oracle.truth(simplify(core), word) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(formulas("ab", 14), set_words("ab", 8))
 def test_rewriting_keeps_truth_of_sets(formula: Formula, word: list[frozenset[str]]) -> None:
     expected = oracle.truth(formula, word)
@@ -51,13 +51,13 @@ def test_rewriting_keeps_truth_of_sets(formula: Formula, word: list[frozenset[st
     assert oracle.truth(to_core(formula), word) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(formulas("ab", 5))
 def test_simplification_on_all_short_words(formula: Formula) -> None:
     assert equivalent(formula, simplify(formula), propositions="ab", up_to=4) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(formulas("ab", 14))
 def test_simplification_shrinks_and_stops(formula: Formula) -> None:
     simple = simplify(formula)
@@ -65,7 +65,7 @@ def test_simplification_shrinks_and_stops(formula: Formula) -> None:
     assert simplify(simple) == simple
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(formulas())
 def test_core_has_only_core_operators(formula: Formula) -> None:
     for node, _ in distinct(to_core(formula))[0]:
@@ -136,7 +136,7 @@ def test_linear_form() -> None:
         linear(equality)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(terms("ab"), st.sampled_from(RELATIONS), terms("ab"), words("ab", 6))
 def test_difference_has_the_value_of_the_terms(
     left: nodes.Term, relation: nodes.Relation, right: nodes.Term, word: str

@@ -13,19 +13,19 @@ from tests.logic import oracle
 from tests.logic.strategies import BINARY, UNARY, formulas, set_words, words
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(formulas(), words())
 def test_symbol_words(formula: Formula, word: str) -> None:
     assert formula.truth(word).tolist() == oracle.truth(formula, word)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(formulas(), set_words())
 def test_propositional_words(formula: Formula, word: list[frozenset[str]]) -> None:
     assert formula.truth(word).tolist() == oracle.truth(formula, word)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(formulas(), st.lists(words(most=12), max_size=6))
 def test_many_words_are_evaluated_independently(formula: Formula, many: list[str]) -> None:
     found = formula.truth_many(many)
@@ -54,7 +54,7 @@ def short_words(alphabet: str, longest: int) -> list[str]:
     return sorted(set(found) - {""})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(formulas(size=6), st.integers(64, 400), st.integers(0, 2**32))
 def test_words_longer_than_a_machine_word(formula: Formula, length: int, seed: int) -> None:
     word = "".join(np.random.default_rng(seed).choice(list("abc"), length))

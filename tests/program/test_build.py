@@ -18,7 +18,7 @@ from tests.logic.oracle import truth as by_definition
 from tests.logic.strategies import formulas as any_formula
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(any_formula(), st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
 def test_exact_evaluation(formula: Formula, word: list[str]) -> None:
     try:

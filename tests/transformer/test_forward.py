@@ -59,7 +59,7 @@ def test_every_shape_of_batch(attention: str, words: int, n: int) -> None:
             assert np.abs(found[k] - by_definition(model, tokens[k])).max() < 1e-12
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(FORMATS)), st.integers(1, 40))
 def test_a_batch_is_its_words(seed: int, dtype: str, n: int) -> None:
     """Whatever the way a batch is computed, a word's answer is its own, to a few roundings."""

@@ -73,7 +73,7 @@ def test_equals_dense_for_every_kind_of_head(text: str, attention: str) -> None:
         assert heads_differ(model, np.full(200, one)) < 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**9), st.integers(1, 25), st.integers(1, 120))
 def test_equals_dense_on_random_formulas(seed: int, size: int, n: int) -> None:
     rng = np.random.default_rng(seed)

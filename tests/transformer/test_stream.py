@@ -17,7 +17,7 @@ from softhat.logic.random import random_formula
 ROUNDING = {"float64": 1e-14, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**9),
     st.integers(1, 20),

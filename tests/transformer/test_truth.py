@@ -73,7 +73,7 @@ def test_words_of_length_5000(number: int) -> None:
     check(SUITE[number], "ab", long_words(5000, 2, number)[2:], ("float32", "float64"))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(any_formula(), st.lists(st.sampled_from("abc"), min_size=1, max_size=9))
 def test_any_formula(formula: Formula, word: list[str]) -> None:
     try:
