@@ -71,6 +71,52 @@ def test_big_input_is_streamed(tmp_path: Path) -> None:
     assert "20" in bad.stderr
 
 
+def test_big_standard_input_is_streamed() -> None:
+    word = "ab" * 600_000
+    done = call("run", "b S a", "-", text=word + "\nba")
+    assert done.stdout == "1" * len(word) + "\n.1\n"
+    assert "1,200,002 tokens" in done.stderr
+    small = call("run", "b S a", "-", text="ab\nba\n")
+    rows = [line.split()[:3] for line in small.stdout.splitlines()[1:]]
+    assert rows == [["ab", "11", "accepted"], ["ba", ".1", "accepted"]]
+
+
+def test_streamed_tokens_of_one_character(tmp_path: Path) -> None:
+    path = tmp_path / "words"
+    path.write_text("a b b\nb a\n")
+    options = ("--alphabet", "a b", "--symbols")
+    assert call("run", "b S a", f"@{path}", *options, "--stream").stdout == "111\n.1\n"
+
+
+def test_an_alphabet_of_tokens_makes_words_of_tokens() -> None:
+    done = call("run", "O open", "close open", "--alphabet", "open,close", "--json")
+    assert json.loads(done.stdout)[0]["word"] == ["close", "open"]
+    assert json.loads(done.stdout)[0]["truth"] == [False, True]
+
+
+def test_the_faulty_one_of_several_words_is_named() -> None:
+    done = call("run", "a", "ab", "abz", "--alphabet", "ab")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: word 2: symbol 'z' at position 3")
+
+
+def test_json_of_a_trace_and_its_file(tmp_path: Path) -> None:
+    picture, text = tmp_path / "trace.png", tmp_path / "trace.txt"
+    for file in (picture, text):
+        done = call("trace", "a S b", "ab", "-o", str(file), "--json")
+        assert json.loads(done.stdout)["tokens"] == ["<bos>", "a", "b"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "residual stream" in text.read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["trace.png", "trace.txt"]
+
+
+def test_closed_standard_input() -> None:
+    command = f"{sys.executable} -c 'from softhat.cli import main; main()' run a - <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot read standard input: it is closed\n"
+
+
 def test_several_outputs_and_the_program(tmp_path: Path) -> None:
     folder = str(tmp_path / "m")
     done = call("compile", "O a", "--also", "b=O b", "--name", "a", "--program", "-o", folder)
@@ -93,6 +139,14 @@ def test_several_outputs_and_the_program(tmp_path: Path) -> None:
         ("run", "a S b", ""),
         ("run", "a", "a", "--dtype", "int3"),
         ("trace", "a", "a", "--format", "png"),
+        ("trace", "a", "a", "--format", "png", "-o", "a.bmp"),
+        ("trace", "a", "a", "-o", "nowhere/a.txt"),
+        ("trace", "a", "a", "-o", "nowhere/a.png"),
+        ("compile", "a", "-o", "model", "--dot", "nowhere/a.dot"),
+        ("compile", "'\\ud800'", "-o", "model"),
+        ("run", "a", "@words", "--stream", "--json"),
+        ("run", "a", "@words", "--stream", "--at", "first"),
+        ("run", "-", "-", "--stream"),
         ("nonsense",),
     ],
 )

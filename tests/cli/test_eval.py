@@ -152,3 +152,14 @@ def test_long_words() -> None:
     deep = softhat("eval", "!" * 10_000 + "a", "ab")
     assert deep.code == 0
     assert len(deep.out.splitlines()) < 60
+
+
+def test_an_alphabet_of_tokens_makes_words_of_tokens() -> None:
+    done = softhat("eval", "Y open", "open close", "--alphabet", "open close", "--json")
+    assert json.loads(done.out)[0]["truth"] == [False, True]
+
+
+def test_the_faulty_one_of_several_words_is_named() -> None:
+    done = softhat("eval", "a", "ab", "abz", "--alphabet", "ab")
+    assert done.code == 2
+    assert done.err.startswith("error: word 2: symbol 'z' at position 3")

@@ -112,4 +112,4 @@ def test_an_interrupt_says_how_far(
     next(answering)
     with pytest.raises(KeyboardInterrupt):
         answering.throw(KeyboardInterrupt)
-    assert "interrupted after 200 tokens (byte 100" in capsys.readouterr().err
+    assert "interrupted after 200 tokens (byte 200" in capsys.readouterr().err

@@ -65,8 +65,6 @@ def command(
         model = compile_formula(formulas, propositions=known or sorted(found), attention=attention)
     else:
         model = compile_formula(formulas, alphabet=known, attention=attention)
-    if folder is not None:
-        model.save(folder)
     size = model.size
     if dot is not None or program:
         from softhat.program.build import build
@@ -74,7 +72,12 @@ def command(
 
         drawn = build(formulas, model.transformer.symbols, props)
         if dot is not None:
-            dot.write_text(to_dot(drawn) + "\n")
+            try:
+                dot.write_text(to_dot(drawn) + "\n", encoding="utf-8")
+            except OSError as error:
+                raise SofthatError(f"cannot write {dot}: {error.strerror or error}") from None
+    if folder is not None:
+        model.save(folder)
     if as_json:
         print_json(
             {

@@ -14,6 +14,7 @@ from softhat.cli.inputs import (
     PropsOption,
     SymbolsOption,
     WordArguments,
+    are_tokens,
     check_words,
     plain_word,
     read_alphabet,
@@ -57,6 +58,7 @@ def command(
         raise SofthatError("standard input holds the formula or the words, not both: use @file")
     known = read_alphabet(alphabet, symbols, props)
     parsed = read_formula(formula, known, props)
+    symbols = are_tokens(symbols, props, known)
     read = read_words(words, symbols, props)
     check_words(read, known, props)
     where = resolve_at(parsed, at) if at or acceptance_position(parsed) else None

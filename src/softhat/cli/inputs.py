@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -84,9 +84,18 @@ def read_words(arguments: Sequence[str], symbols: bool = False, props: bool = Fa
 
 def check_words(words: Sequence[Word], alphabet: Sequence[str] | None, props: bool) -> None:
     """Refuse the first word with a symbol (or proposition) that is not in the alphabet."""
-    if alphabet is not None:
-        for word in words:
+    if alphabet is None:
+        return
+    for number, word in enumerate(words, start=1):
+        try:
             encode_sets(word, alphabet) if props else encode(word, alphabet)
+        except SofthatError as error:
+            raise error if len(words) == 1 else SofthatError(f"word {number}: {error}") from None
+
+
+def are_tokens(symbols: bool, props: bool, alphabet: Sequence[str] | None) -> bool:
+    """Are words tokens rather than characters: on request, or if a symbol is several characters?"""
+    return symbols or (not props and any(len(name) > 1 for name in alphabet or ()))
 
 
 def show_word(word: Word, limit: int | None = None) -> str:
@@ -112,7 +121,7 @@ def plain_word(word: Word) -> Any:
 def read_text(argument: str) -> str:
     """What an argument holds: itself, a file's text or standard input."""
     if argument == "-":
-        return _decode(sys.stdin.buffer.read(), "standard input")
+        return _decode(standard_input().read(), "standard input")
     if not argument.startswith("@"):
         return argument
     path = Path(argument[1:])
@@ -120,6 +129,13 @@ def read_text(argument: str) -> str:
         return _decode(path.read_bytes(), str(path))
     except OSError as error:
         raise SofthatError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input as bytes."""
+    if sys.stdin is None:  # `<&-`, and programs started without one
+        raise SofthatError("cannot read standard input: it is closed")
+    return sys.stdin.buffer
 
 
 def _decode(data: bytes, name: str) -> str:

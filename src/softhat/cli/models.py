@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.cli.inputs import read_alphabet, read_formula, read_words
+from softhat.cli.inputs import are_tokens, read_alphabet, read_formula, read_words
 from softhat.errors import SofthatError
 from softhat.logic.fragments import symbols_of
 from softhat.logic.words import Word
@@ -52,6 +52,12 @@ def read_model(
     return compile_formula(formula, propositions=names, attention=attention)
 
 
+def check_standard_input(argument: str, arguments: list[str]) -> None:
+    """Refuse to read the model and the words both from standard input."""
+    if argument == "-" and "-" in arguments:
+        raise SofthatError("standard input holds the formula or the words, not both: use @file")
+
+
 def read_model_and_words(
     argument: str,
     arguments: list[str],
@@ -65,15 +71,15 @@ def read_model_and_words(
     The words of a folder's model are read as it needs them: sets, tokens if a symbol is long,
     else characters. A formula without an alphabet gets its own symbols and the words'.
     """
-    if argument == "-" and "-" in arguments:
-        raise SofthatError("standard input holds the formula or the words, not both: use @file")
+    check_standard_input(argument, arguments)
     if Path(argument).is_dir():
         model = read_model(argument, alphabet)
         if isinstance(model, Model):
             known = model.transformer
             props = known.propositional
-            symbols = not props and (symbols or any(len(s) > 1 for s in known.symbols))
+            symbols = not props and are_tokens(symbols, props, known.symbols)
         return model, read_words(arguments, symbols, props)
+    symbols = are_tokens(symbols, props, read_alphabet(alphabet, symbols, props))
     words = read_words(arguments, symbols, props)
     if alphabet is not None or props:
         return read_model(argument, alphabet, attention, symbols, props), words

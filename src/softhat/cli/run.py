@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from pathlib import Path
@@ -15,14 +16,17 @@ from softhat.cli.inputs import (
     PropsOption,
     SymbolsOption,
     WordArguments,
+    check_words,
     plain_word,
     show_word,
+    standard_input,
 )
 from softhat.cli.models import (
     AttentionOption,
     DtypeOption,
     ModelArgument,
     OutputNameOption,
+    check_standard_input,
     read_model,
     read_model_and_words,
 )
@@ -60,16 +64,27 @@ def command(
 ) -> None:
     """Run a model (or a formula, compiled on the spot) on words: truth values and margins.
 
-    Files over 1 MB, and any file or standard input with --stream, are read in constant memory.
+    A file or standard input of over 1 MB, and of any size with --stream, is read in constant
+    memory and answered by a line of 1 and . a word.
 
     Example: softhat run '!c S a' abca --alphabet abc
     """
-    if stream or (not as_json and _is_big(words)):
-        _stream(
-            read_model(model, alphabet, attention, symbols, props), words, dtype, output, strict
+    check_standard_input(model, words)
+    whole = as_json or at is not None or runtime == "dense"
+    if stream and whole:
+        raise SofthatError(
+            "--stream prints the linear runtime's answers as lines of 1 and . for every position: "
+            "leave out --json, --at and --runtime dense"
         )
+    if stream or (not whole and _is_big(words)):
+        if alphabet is None and not Path(model).is_dir():
+            print("note: no --alphabet: words may hold the formula's symbols only", file=sys.stderr)
+        ready = read_model(model, alphabet, attention, symbols, props)
+        _stream(ready, words, dtype, output, strict, symbols)
         return
     ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
+    if isinstance(ready, Model):
+        check_words(read, ready.transformer.symbols, ready.transformer.propositional)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         margins = ready.margins_many(read, dtype, output, runtime, strict)
@@ -107,14 +122,28 @@ def command(
 
 
 def _is_big(words: list[str]) -> bool:
-    """One file that is too long for a table."""
+    """One file, or standard input, that is too long for a table."""
+    if words == ["-"]:
+        return _standard_input_is_big()
     if len(words) != 1 or not words[0].startswith("@"):
         return False
     path = Path(words[0][1:])
     return path.is_file() and path.stat().st_size > _BIG
 
 
-def _stream(model: Any, words: list[str], dtype: str, output: str | None, strict: bool) -> None:
+def _standard_input_is_big() -> bool:
+    """What is read to find out is put back."""
+    from softhat.cli.stream_input import Rejoined
+
+    source = standard_input()
+    head = source.read(_BIG + 1)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(Rejoined(head, source)))
+    return len(head) > _BIG
+
+
+def _stream(
+    model: Any, words: list[str], dtype: str, output: str | None, strict: bool, tokens: bool
+) -> None:
     from softhat.cli.stream_input import stream_file, write_stream
 
     if len(words) != 1 or not (words[0] == "-" or words[0].startswith("@")):
@@ -122,7 +151,7 @@ def _stream(model: Any, words: list[str], dtype: str, output: str | None, strict
     if not isinstance(model, Model):
         raise SofthatError("--stream runs compiled models; give the words of a simulation instead")
     source = words[0].removeprefix("@")
-    write_stream(stream_file(model, source, dtype, output, strict), sys.stdout)
+    write_stream(stream_file(model, source, dtype, output, strict, tokens), sys.stdout)
 
 
 def _accepted(row: Any, where: str | None) -> bool | None:

@@ -8,6 +8,7 @@ Bad input stops with the byte offset; every answer yielded before is valid.
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.cli.inputs import standard_input
 from softhat.cli.text_blocks import Piece, read_pieces
 from softhat.errors import CertificateWarning, SofthatError
 from softhat.transformer.model import Model
@@ -57,7 +59,9 @@ def stream_file(
         pieces = read_pieces(file, name, model.transformer, tokens, BLOCK)
         try:
             for batch, done in pieces:
-                yield from runner.run(batch)
+                for answer in runner.run(batch):
+                    shown.bytes = done
+                    yield answer
                 shown.update(done, runner.tokens)
         except KeyboardInterrupt:
             shown.close()
@@ -77,6 +81,21 @@ def write_stream(answers: Iterator[Answers], file: IO[str]) -> None:
         file.write(symbols[answer.truth.view(np.uint8)].tobytes().decode("ascii"))
         if answer.last:
             file.write("\n")
+
+
+class Rejoined(io.RawIOBase):
+    """Bytes that were read to see how long a file is, and then the rest of the file."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self.head, self.rest = io.BytesIO(head), rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.head.read(len(buffer)) or self.rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _Runner:
@@ -199,7 +218,7 @@ class _Progress:
 
 def _open(source: str) -> IO[bytes]:
     if source == "-":
-        return sys.stdin.buffer
+        return standard_input()
     try:
         return Path(source).open("rb")
     except OSError as error:

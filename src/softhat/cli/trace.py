@@ -17,10 +17,12 @@ from softhat.cli.models import (
     ModelArgument,
     read_model_and_words,
 )
+from softhat.cli.output import print_json
 from softhat.errors import SofthatError
 from softhat.transformer.trace import Trace
 
 Format = Literal["text", "json", "png"]
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def command(
@@ -30,12 +32,15 @@ def command(
     attention: AttentionOption = "unbounded",
     dtype: DtypeOption = "float64",
     form: Annotated[
-        Format | None, typer.Option("--format", help="text, json or png (by default as FILE ends).")
+        Format | None,
+        typer.Option("--format", help="text, json or png (by default as FILE ends: .png …)."),
     ] = None,
     file: Annotated[Path | None, typer.Option("-o", "--out", help="Write to FILE.")] = None,
     symbols: SymbolsOption = False,
     props: PropsOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on standard output.")
+    ] = False,
 ) -> None:
     """Show what every head attends to and what every coordinate holds on one word.
 
@@ -44,21 +49,21 @@ def command(
     ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
     if len(words) != 1:
         raise SofthatError(f"trace takes one word, not {len(words)}")
-    chosen = "json" if as_json else form or _by_name(file)
+    chosen = form or _by_name(file)
+    if chosen == "png" and file is None:
+        raise SofthatError("a picture needs a file: -o trace.png")
     trace = ready.run(words[0], dtype)
-    match chosen:
-        case "png":
-            if file is None:
-                raise SofthatError("a picture needs a file: -o trace.png")
-            from softhat.transformer.picture import draw
-
-            draw(trace, file)
-        case "json":
-            _emit(json.dumps(_document(trace), ensure_ascii=False), file)
-        case _:
-            _emit(as_text(trace), file)
-    if file is not None and not as_json:
+    if file is not None:
+        try:
+            _write(trace, chosen, file)
+        except OSError as error:
+            raise SofthatError(f"cannot write {file}: {error.strerror or error}") from None
+    if as_json:
+        print_json(_document(trace))
+    elif file is not None:
         print(f"written to {file}")
+    else:
+        print(_as(chosen, trace))
 
 
 def as_text(trace: Trace) -> str:
@@ -94,7 +99,25 @@ def _percent(x: float) -> str:
 
 def _by_name(file: Path | None) -> Format:
     suffix = "" if file is None else file.suffix.lower()
-    return "png" if suffix in (".png", ".svg", ".pdf") else "json" if suffix == ".json" else "text"
+    return "png" if suffix in PICTURES else "json" if suffix == ".json" else "text"
+
+
+def _as(form: Format, trace: Trace) -> str:
+    return json.dumps(_document(trace)) if form == "json" else as_text(trace)
+
+
+def _write(trace: Trace, form: Format, file: Path) -> None:
+    """The file is there as a whole or not at all."""
+    if form == "png":
+        if file.suffix.lower() not in PICTURES:
+            raise SofthatError(f"a picture's name ends in {', '.join(PICTURES)}, unlike {file}")
+        from softhat.transformer.picture import draw
+
+        draw(trace, file)
+        return
+    fresh = file.with_name(f".{file.name}.tmp")
+    fresh.write_text(_as(form, trace) + "\n", encoding="utf-8", errors="backslashreplace")
+    fresh.replace(file)
 
 
 def _document(trace: Trace) -> dict[str, object]:
@@ -119,12 +142,3 @@ def _document(trace: Trace) -> dict[str, object]:
         "coordinates": [list(names) for names in trace.coordinates],
         "margins": {name: plain(x) for name, x in trace.margins.items()},
     }
-
-
-def _emit(text: str, file: Path | None) -> None:
-    if file is None:
-        print(text)
-        return
-    fresh = file.with_name(f".{file.name}.tmp")
-    fresh.write_text(text + "\n")
-    fresh.replace(file)
