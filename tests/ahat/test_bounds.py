@@ -21,6 +21,7 @@ from softhat.ahat.exact import run
 from softhat.ahat.lengths import Lengths
 from softhat.ahat.model import AHAT
 from softhat.ahat.setbound import set_errors
+from softhat.ahat.temperature import choose
 from softhat.ahat.words import all_words
 from tests.ahat.definition import softmax_values, wide
 from tests.ahat.models import random_model, random_program, random_tieless
@@ -147,3 +148,22 @@ def test_structurally_uniform_models_have_no_error() -> None:
     for kind in (FLOAT64, FLOAT32):
         found = soft.values(lengths.model, {}, codes, kind.name)
         assert np.abs(found - exact).max() <= lengths.bound(6, {}, kind).error
+
+
+def test_temperatures_are_chosen_on_a_thousand_words_with_tight_bounds() -> None:
+    # On the reachable sets these bounds would be up to a thousand times the true error.
+    rng = random.Random(8)
+    ratios: list[float] = []
+    while len(ratios) < 2:
+        model = random_model(rng)
+        lengths = Lengths(model, top=10)
+        if len(model.layers) != 2 or len(model.heads) > 2 or len(model.alphabet) > 2:
+            continue
+        choice = choose(lengths, 10, 1e-2)
+        certified = choice.bounds[10].error
+        true = true_error(model, dict(choice.betas), 10, "longdouble")
+        assert true - 1e-14 <= certified <= 1e-2
+        if true > 1e-9:
+            assert lengths.method(10) == "words"
+            ratios.append(certified / true)
+    assert max(ratios) <= 1.2

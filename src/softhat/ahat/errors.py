@@ -31,6 +31,7 @@ from softhat.ahat.functionals import HeadPlan, Plan, Space
 from softhat.ahat.kernel import largest_mean, weights
 
 Floats = npt.NDArray[np.float64]
+Gaps = tuple[Floats, npt.NDArray[np.int64]]  # to the best score, and the first key that has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,11 @@ def word_errors(
         size, clean = sizes(arithmetic, exact.before, error, layer.before)
         for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
             beta = betas.get((l, h), 1.0)
-            gaps = _gaps(seen)[0]
-            noise = score_noise(arithmetic, head.head, beta, exact.before, size, size, clean, gaps)
-            added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, noise)
+            gaps = _gaps(seen)
+            noise = score_noise(
+                arithmetic, head.head, beta, exact.before, size, size, clean, gaps[0]
+            )
+            added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, noise, gaps)
             by_head[l, h] = float(added.max(initial=0.0))
             uniform = head.fact.uniform
             output = head_noise(arithmetic, head.head, exact.before, size, clean, uniform, length)
@@ -108,6 +111,7 @@ def head_error(
     error: Floats,
     beta: float,
     noise: Floats,
+    gaps: Gaps,
 ) -> tuple[Floats, float]:
     """The head's error along the directions tracked after it, (W, T, 2r), and its greatest leak."""
     words, length = seen.best.shape[:2]
@@ -119,7 +123,7 @@ def head_error(
         count = np.maximum(seen.mask.sum(axis=1), 1)[:, None]
         mean = np.einsum("ij,wjr->wir", seen.mask.astype(float), value_error) / count
         return mean * (1 + 1e-14), 0.0
-    low, high = _exponents(plan, seen, before, error, beta, noise)
+    low, high = _exponents(plan, seen, before, error, beta, noise, gaps)
     w_low, w_high = weights(low, high)
     best = seen.best
     rest = np.where(valid & ~best, w_high, 0.0).sum(axis=2)
@@ -156,9 +160,10 @@ def _exponents(
     error: Floats,
     beta: float,
     noise: Floats,
+    found: Gaps,
 ) -> tuple[Floats, Floats]:
     """β times (score moved - best score), from below and above; (W, T, T)."""
-    gaps, reference = _gaps(seen)
+    gaps, reference = found
     shift_low = shift_high = np.zeros_like(gaps)
     if error.shape[-1] and not plan.fact.uniform:
         shift_low, shift_high = _shifts(plan, before, error, reference)
@@ -173,7 +178,7 @@ def _exponents(
     )
 
 
-def _gaps(seen: HeadTrace) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _gaps(seen: HeadTrace) -> Gaps:
     """Best score minus score, (W, T, T), and the first key of each argmax set, (W, T)."""
     reference = seen.best.argmax(axis=2)
     top = np.take_along_axis(seen.scores.num, reference[..., None], axis=2)

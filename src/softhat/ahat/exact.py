@@ -253,6 +253,9 @@ def ratio(num: Integers, den: int) -> npt.NDArray[np.float64]:
     if num.dtype != object and den < _FLOAT_SAFE and greatest(num) < _FLOAT_SAFE:
         quotient: npt.NDArray[np.float64] = num.astype(np.float64) / float(den)
         return quotient
+    if num.dtype != object and den < _SAFE and np.finfo(np.longdouble).nmant >= 63:
+        extended = num.astype(np.longdouble) / np.longdouble(den)  # int64 fits its significand
+        return extended.astype(np.float64)
     flat = [_quotient(int(x), den) for x in num.ravel()]
     return np.array(flat, dtype=np.float64).reshape(num.shape)
 

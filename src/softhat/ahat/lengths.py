@@ -1,7 +1,9 @@
 """The certified error at one length, over all its words: by running them, or by reachable sets.
 
 Short lengths, with few words, are run word by word (tight); longer ones are bounded on the
-reachable sets. Both cover every word of the length.
+reachable sets. Both cover every word of the length. The sets treat positions as independent, so
+over several layers their bounds can be thousands of times too large: where all words of the
+greatest length asked for can be run, they are.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from softhat.ahat.analyze import Tally, row_tally
 from softhat.ahat.arithmetic import REALS, Arithmetic, embedding_noise
-from softhat.ahat.errors import word_errors
+from softhat.ahat.errors import WordErrors, word_errors
 from softhat.ahat.exact import ExactTrace, Scaled, embedding_table, linear, run, scaled
 from softhat.ahat.functionals import Plan, plan
 from softhat.ahat.gaps import gaps_of
@@ -30,8 +33,10 @@ from softhat.ahat.words import all_words
 HeadId = tuple[int, int]
 Betas = Mapping[HeadId, float]
 Method = Literal["structure", "words", "sets", "none"]
-FEW_WORDS = 600  # run them rather than bound them
-MANY_WORDS = 20_000  # run them if the sets are too large
+FEW_WORDS = 600  # always run rather than bounded
+SOME_WORDS = 5_000  # run if the greatest length asked for has no more
+MANY_WORDS = 20_000  # run if the sets are too large, or their bounds too loose
+BINDING = 64  # the words with the greatest errors that a bound remembers
 COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
 
 
@@ -57,21 +62,25 @@ def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] |
 class Lengths:
     """Bounds at every length of one model; what does not depend on β is kept."""
 
-    def __init__(self, model: AHAT) -> None:
+    def __init__(self, model: AHAT, top: int = 1, most: int = SOME_WORDS) -> None:
+        """`top` is the greatest length asked for; to `most` words of that length are run."""
         self.model = model
+        self.run_all = len(model.alphabet) ** top <= most
+        self.most = most
         self.uniform = error_free(model)
         self._plans: dict[frozenset[int] | None, Plan] = {}
         self._sets: dict[int, Reach] = {}
         self._noisy: dict[tuple[int, Arithmetic], frozenset[int] | None] = {}
         self._tallies: dict[int, Tally] = {}
         self._runs: dict[int, list[ExactTrace]] = {}
+        self._binding: dict[int, ExactTrace] = {}
 
     def method(self, n: int) -> Method:
         """How length n is certified."""
         if self.uniform:
             return "structure"
         words = len(self.model.alphabet) ** n
-        if words <= FEW_WORDS:
+        if words <= (self.most if self.run_all else FEW_WORDS):
             return "words"
         if self.sets(n).complete:
             return "sets"
@@ -105,6 +114,18 @@ class Lengths:
             case "none":
                 nothing = dict.fromkeys(self.model.heads, np.inf)
                 return Bound(np.inf, -np.inf, False, dict.fromkeys(self.model.heads, 1.0), nothing)
+
+    def glance(self, n: int, betas: Betas) -> float:
+        """The error in the reals for a search over β: never above `bound(n, betas).error`.
+
+        Where many words are run it is that of the words which earlier bounds found worst.
+        """
+        if self.method(n) != "words" or len(self.model.alphabet) ** n <= FEW_WORDS:
+            return self.bound(n, betas).error
+        if n not in self._binding:
+            return self.bound(n, betas).error
+        found = word_errors(self._plan(n, REALS), self._binding[n], betas)
+        return float(_errors(found).max())
 
     def reference(self, n: int) -> dict[HeadId, float]:
         """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
@@ -189,9 +210,15 @@ class Lengths:
         by_head = dict.fromkeys(self.model.heads, 0.0)
         width = max([2 * p.output.shape[0] for layer in used.layers for p in layer.heads] + [1])
         chunk = max(8, 1_500_000 // ((n + 1) ** 2 * width))
+        worst = np.zeros((0, n), dtype=np.int64)
+        sizes = np.zeros(0)
         for trace in self._traces(n, chunk):
             found = word_errors(used, trace, betas, kind)
-            error = max(error, float(np.maximum(found.high, -found.low).max()))
+            here = _errors(found)
+            error = max(error, float(here.max()))
+            worst, sizes = np.concatenate([worst, trace.codes]), np.concatenate([sizes, here])
+            kept = np.argsort(-sizes, kind="stable")[:BINDING]
+            worst, sizes = worst[kept], sizes[kept]
             exact = trace.output.floats()[:, trace.offset :]
             positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
             margins = np.where(positive, exact + found.low, -(exact + found.high))
@@ -200,6 +227,10 @@ class Lengths:
             for name, leak in found.leaks.items():
                 leaks[name] = max(leaks[name], leak)
                 by_head[name] = max(by_head[name], found.head_errors[name])
+        if not kind.bits and len(self.model.alphabet) ** n > FEW_WORDS:
+            known = [self._binding[n].codes] if n in self._binding else []
+            codes = np.unique(np.concatenate([*known, worst]), axis=0)
+            self._binding[n] = run(self.model, codes)
         return Bound(error, margin, right, leaks, by_head)
 
     def _by_structure(self, n: int, kind: Arithmetic, decide: bool) -> Bound:
@@ -209,3 +240,9 @@ class Lengths:
         error = uniform_error(self.model, n, kind)
         margin = (self.exact_margin(n)[0] if decide else 0.0) - error
         return Bound(error, margin, margin > 0, leaks, leaks)
+
+
+def _errors(found: WordErrors) -> npt.NDArray[np.float64]:
+    """The greatest error of each word."""
+    result: npt.NDArray[np.float64] = np.maximum(found.high, -found.low).max(axis=1)
+    return result

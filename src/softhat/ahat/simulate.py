@@ -213,16 +213,35 @@ def simulate(
         )
     if snap:
         model = snapped(model, max_length)
-    lengths = Lengths(model)
+    lengths = Lengths(model, max_length)
     reached = _reachable(lengths, max_length)
     if reached < max_length:
         raise NoTemperatureError(
             f"no certificate to length {max_length}: at length {reached + 1}, "
             f"{lengths.reason(reached + 1)}{_hint(lengths, reached)}"
         )
-    target = _decision_margin(lengths, max_length) if epsilon is None else epsilon
-    choice = choose(lengths, max_length, target * (1 - 1e-6), progress)
+    try:
+        choice = _choice(lengths, max_length, epsilon, progress)
+    except NoTemperatureError:
+        if lengths.method(max_length) != "sets" or not _runnable(model, max_length):
+            raise
+        lengths = Lengths(model, max_length, MANY_WORDS)  # slower, but tight
+        choice = _choice(lengths, max_length, epsilon, progress)
     return _finished(model, lengths, choice, epsilon)
+
+
+def _choice(
+    lengths: Lengths,
+    max_length: int,
+    epsilon: float | None,
+    progress: Callable[[str], None] | None,
+) -> Choice:
+    target = _decision_margin(lengths, max_length) if epsilon is None else epsilon
+    return choose(lengths, max_length, target * (1 - 1e-6), progress)
+
+
+def _runnable(model: AHAT, n: int) -> bool:
+    return len(model.alphabet) ** n <= MANY_WORDS
 
 
 def _finished(model: AHAT, lengths: Lengths, choice: Choice, epsilon: float | None) -> Simulation:

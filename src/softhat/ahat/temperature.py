@@ -3,8 +3,8 @@
 All upstream layers are very cold at first; the last layer takes the least β that keeps the
 certified error within its share of ε, then the layer before it, and so on; the first takes what
 is left. β are numbers of 6 significant bits, so that folding them into the query weights rounds
-nothing and exact ties stay exact. The search looks at the lengths that bind; the result is then
-certified at every length, and a length that fails joins the search.
+nothing and exact ties stay exact. The search looks at the lengths and words that bind; the result
+is then certified on every word of every length, and what fails joins the search.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from softhat.ahat.arithmetic import REALS
 from softhat.ahat.lengths import COLD_LEAK, Bound, Lengths
 from softhat.errors import SofthatError
 
 HeadId = tuple[int, int]
 COLD = 6.0  # times the reference β: leaks of about COLD_LEAK ** COLD
+ROUNDS = 30  # of a search that words join, beyond one a length
 COLDEST = 40.0  # times the reference β: the search gives up here
 
 
@@ -66,7 +66,7 @@ def choose(
         return Choice(dict.fromkeys(model.heads, 1.0), bounds)
     active = [max_length]
     reference = _reference(lengths, active)
-    for _ in range(max_length):
+    for _ in range(max_length + ROUNDS):
         betas = _search(lengths, active, reference, epsilon, progress)
         bounds = {}
         failed = []
@@ -76,10 +76,13 @@ def choose(
                 progress(f"certifying length {n}")
             if bounds[n].error > epsilon:
                 failed.append(n)
+                if n in active:
+                    break  # words have joined the search
         if not failed:
             return Choice(betas, dict(sorted(bounds.items())))
         worst = max(failed, key=lambda n: bounds[n].error)
-        active.append(worst)
+        if worst not in active:
+            active.append(worst)
         more = _reference(lengths, [worst])
         reference = {name: max(beta, more[name]) for name, beta in reference.items()}
     raise NoTemperatureError("no β satisfies all lengths at once")
@@ -107,7 +110,7 @@ def _search(
     }
 
     def error(trial: Mapping[HeadId, float]) -> float:
-        return max(lengths.bound(n, trial, REALS).error for n in active)
+        return max(lengths.glance(n, trial) for n in active)
 
     layers = sorted({l for l, _ in leaky}, reverse=True)
     for step, l in enumerate(layers):
