@@ -114,8 +114,9 @@ def assumptions(kernel: str) -> list[str]:
         "are in float32 in any order; weights are normalised before they are summed"
     )
     return [
-        "matrix products, LayerNorm and softmax accumulate in float32 (no TF32, no reduced-"
-        "precision reductions); results are rounded once to the storage format",
+        "matrix products, LayerNorm and softmax accumulate in float32, or float64 where that is "
+        "stored (no TF32, no reduced-precision reductions); results are rounded once to the "
+        "storage format",
         fused if kernel == "sdpa" else eager,
         "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
         "exp(0) = 1",
