@@ -35,13 +35,14 @@ MOST = 2**31
 def to_onnx(model: Model, file: str | Path, dtype: str = "float32") -> None:
     """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
     path = Path(file)
+    t = transformer_of(model)
     if path.is_dir():
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
     certificate = kernel_certificate(model, "onnx")
     data = _serialized(model, dtype, certificate)
     write_file(
         path.with_name(f"{path.stem}.labels.json"),
-        as_json(native_labels(model.transformer).to_json()),
+        as_json(native_labels(t).to_json()),
     )
     write_file(path.with_name(f"{path.stem}.certificate.json"), as_json(certificate))
     write_file(path, data)
