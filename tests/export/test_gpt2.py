@@ -226,6 +226,7 @@ def test_several_outputs_need_a_choice(tmp_path: Path) -> None:
         ("a", {"head": "cls"}, "token-classification, lm"),
         ("a", {"output": "b"}, "no output 'b'"),
         ("a", {"margin": 0.0}, "margin"),
+        ("a", {"margin": "20"}, r"margin is .20.: give a number"),
         ("a", {"head": "lm"}, "one output for each symbol"),
     ],
 )

@@ -112,7 +112,7 @@ def _check(context: int, activation: str, kernel: str, head: str, margin: float)
         raise SofthatError(
             f"context is {context:,}, but an export has at most {MOST_CONTEXT:,} learned positions"
         )
-    if not 0 < margin <= 1e4:
+    if not isinstance(margin, int | float) or not 0 < margin <= 1e4:
         raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
 
 
