@@ -165,6 +165,10 @@ class _Builder:
                 return self.counted(self.literal(f), "future")
             case nodes.CountAll(), [_Value() as f]:
                 return self.counted(self.literal(f), "total")
+            case nodes.Not(), [_Value() as f]:
+                return (
+                    ~f
+                )  # no signal, so no label: with 100,000 nested ones they were most of the work
             case nodes.Comparison(_, relation, _), [_Linear() as t, _Linear() as u]:
                 return self.comparison(t.plus(u, -1), relation, node)
             case nodes.Formula(), _:
@@ -176,8 +180,6 @@ class _Builder:
     def formula(self, node: nodes.Formula, below: list[_Value]) -> _Value:
         label = to_short(node, LABEL_LIMIT)
         match node, below:
-            case nodes.Not(), [f]:
-                return ~f
             case nodes.And(), [f, g]:
                 return self.both(f, g, label)
             case nodes.Or(), [f, g]:
