@@ -149,3 +149,15 @@ def test_ten_million_tokens(text: str, dtype: str) -> None:
     found = [stream.push(codes[at : at + 300_000]) for at in range(0, 10**7, 300_000)]
     word = (codes + ord("a")).astype(np.uint8).tobytes().decode("ascii")
     assert np.array_equal(np.concatenate(found), softhat.parse(text).truth(word))
+
+
+def test_codes_of_an_array_and_what_is_no_word() -> None:
+    stream = softhat.compile("a S b", alphabet="ab").stream()
+    found = [stream.push(code).tolist() for code in np.array([0, 1, 0])]
+    assert found == [[False], [True], [True]]
+    for nothing in (None, 1.5):
+        with pytest.raises(SofthatError, match="a word is text"):
+            stream.push(nothing)  # type: ignore[arg-type]
+    with pytest.raises(SofthatError, match="indices from 0 to 1"):
+        stream.push(np.int64(2))
+    assert stream.position == 3

@@ -14,7 +14,7 @@ with P. So the stream takes P beyond any length, and its answers are those of ev
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence, Set
+from collections.abc import Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from softhat.transformer.linear.stepper import Stepper, scalar_tokens
 if TYPE_CHECKING:
     from softhat.transformer.model import Model
 
-Tokens = str | int | Sequence[str] | Sequence[Set[str]] | NDArray[Any]
+Tokens = str | int | np.integer[Any] | Sequence[str] | Sequence[Set[str]] | NDArray[Any]
 SHORT = 24
 """Tokens up to which single steps are faster than a chunk (measured)."""
 
@@ -77,9 +77,11 @@ class Stream:
         codes = self._few(tokens) if self._single else None
         if codes is not None:
             return np.array([self._step(code) for code in codes], self._linear.form.accumulate)
-        if not isinstance(tokens, int) and len(tokens) == 0:
+        if isinstance(tokens, Sized) and len(tokens) == 0:
             return np.empty(0, self._linear.form.accumulate)
-        encoded = self.model.encode(np.array([tokens]) if isinstance(tokens, int) else tokens)
+        if isinstance(tokens, int | np.integer):
+            tokens = np.array([tokens])
+        encoded = self.model.encode(tokens)
         if len(encoded) <= SHORT:
             steps = [self._step(token) for token in scalar_tokens(encoded)]
             return np.array(steps, self._linear.form.accumulate)
@@ -94,8 +96,8 @@ class Stream:
 
     def _few(self, tokens: Tokens) -> Sequence[int] | None:
         """The codes of a few symbols, without the cost of a word; None if it is not that easy."""
-        if isinstance(tokens, int):
-            return (tokens,) if 0 <= tokens < len(self._codes) else None
+        if isinstance(tokens, int | np.integer):
+            return (int(tokens),) if 0 <= tokens < len(self._codes) else None
         if isinstance(tokens, str | list) and len(tokens) <= SHORT:
             try:
                 return [self._codes[symbol] for symbol in tokens]
