@@ -50,3 +50,9 @@ def test_a_folder_and_a_sabotaged_one(tmp_path: Path) -> None:
 def test_bad_input() -> None:
     done = run("certify", "a S")
     assert done.code == 2 and done.out == ""
+
+
+def test_a_formula_longer_than_any_file_name() -> None:
+    done = run("certify", " & ".join(["(a S b)"] * 100))
+    assert done.code == 0, done.err
+    assert "proved: output computes" in done.out

@@ -1,6 +1,8 @@
 """`softhat check`."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,3 +127,12 @@ def test_help() -> None:
     done = softhat("check", "--help")
     assert done.code == 0
     assert "softhat check '!c S a'" in done.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", "from softhat.cli import main; main()", "check", "a"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["error: [Errno 28] No space left on device"]

@@ -42,7 +42,10 @@ def main() -> None:
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     try:
-        _app(wanted)()
+        try:
+            _app(wanted)()
+        finally:
+            sys.stdout.flush()  # a full disk shows here, not after the last handler
     except SofthatError as error:
         print(_message(error), file=sys.stderr)
         sys.exit(2)
@@ -50,8 +53,17 @@ def main() -> None:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader (`| head`) has left: there is nobody to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        _drop_output()
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _drop_output() -> None:
+    """Nothing more can be written: or Python complains at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _app(wanted: str | None) -> typer.Typer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +32,11 @@ OutputNameOption = Annotated[
 ]
 
 
+def is_folder(argument: str) -> bool:
+    """Is it a model's folder? A formula may be longer than any file name, or no name at all."""
+    return os.path.isdir(argument)  # noqa: PTH112 - Path.is_dir raises where the name is too long
+
+
 def read_model(
     argument: str,
     alphabet: str | None = None,
@@ -40,7 +45,7 @@ def read_model(
     props: bool = False,
 ) -> Any:
     """The model in a folder, or the compiled formula."""
-    if Path(argument).is_dir():
+    if is_folder(argument):
         if alphabet is not None:
             raise SofthatError("a model folder has its alphabet: leave --alphabet out")
         return load(argument)
@@ -72,7 +77,7 @@ def read_model_and_words(
     else characters. A formula without an alphabet gets its own symbols and the words'.
     """
     check_standard_input(argument, arguments)
-    if Path(argument).is_dir():
+    if is_folder(argument):
         model = read_model(argument, alphabet)
         if isinstance(model, Model):
             known = model.transformer

@@ -27,6 +27,7 @@ from softhat.cli.models import (
     ModelArgument,
     OutputNameOption,
     check_standard_input,
+    is_folder,
     read_model,
     read_model_and_words,
 )
@@ -77,7 +78,7 @@ def command(
             "leave out --json, --at and --runtime dense"
         )
     if stream or (not whole and _is_big(words)):
-        if alphabet is None and not Path(model).is_dir():
+        if alphabet is None and not is_folder(model):
             print("note: no --alphabet: words may hold the formula's symbols only", file=sys.stderr)
         ready = read_model(model, alphabet, attention, symbols, props)
         _stream(ready, words, dtype, output, strict, symbols)

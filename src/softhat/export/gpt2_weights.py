@@ -147,9 +147,10 @@ def _position_embedding(layout: Layout) -> Array:
             case FirstPosition():
                 put_bool(key, index == 1)
             case PositionMod(modulus, remainder):
-                put_bool(key, (index % modulus == remainder) & (index > 0))
+                # In Python's integers, as below: moduli may be beyond int64.
+                holds = [i > 0 and i % modulus == remainder for i in range(layout.context)]
+                put_bool(key, np.array(holds))
             case PositionAtLeast(coefficient, threshold):
-                # In Python's integers: coefficients may be beyond int64.
                 holds = [i > 0 and coefficient * i >= threshold for i in range(layout.context)]
                 put_bool(key, np.array(holds))
     for layer in layout.schedule.layers:
