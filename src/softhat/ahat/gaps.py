@@ -8,7 +8,7 @@ polynomial time; a lower bound on the true gap for deeper heads, never above it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -41,70 +41,84 @@ def proved_gaps(model: AHAT, n: int, leak: float = 1e-3, layers: int | None = No
 
 def gaps_of(sets: Reach, leak: float) -> ProvedGaps:
     """The same from reachable sets already computed."""
-    gaps: dict[tuple[int, int], Fraction | float] = {}
-    ties: dict[tuple[int, int], bool] = {}
-    betas: dict[tuple[int, int], float] = {}
-    for l, stage in enumerate(sets.stages):
-        for h, places in enumerate(stage.shared):
-            different = {id(row): row for place in places for row in place if row.keys > 1}
-            rows = list(different.values())
-            gaps[l, h] = min((row_gap(row) for row in rows), default=math.inf)
-            ties[l, h] = any(may_tie(row) for row in rows)
-            betas[l, h] = _critical(rows, leak)
-    return ProvedGaps(sets.length, sets.complete, sets.reason, gaps, ties, betas)
+    rows = _different(sets)
+    ties = {name: any(may_tie(row) for row in part) for name, part in rows.items()}
+    betas = {name: _critical(part, leak) for name, part in rows.items()}
+    return ProvedGaps(sets.length, sets.complete, sets.reason, least_gaps(sets), ties, betas)
+
+
+def least_gaps(sets: Reach) -> dict[tuple[int, int], Fraction | float]:
+    """The least gap of each head."""
+    return {
+        name: min((row_gap(row) for row in part), default=math.inf)
+        for name, part in _different(sets).items()
+    }
+
+
+def _different(sets: Reach) -> dict[tuple[int, int], list[Row]]:
+    """The rows of each head that have a choice of keys."""
+    return {
+        (l, h): list({id(row): row for place in places for row in place if row.keys > 1}.values())
+        for l, stage in enumerate(sets.stages)
+        for h, places in enumerate(stage.shared)
+    }
 
 
 def row_gap(row: Row) -> Fraction | float:
     """The least gap between the maximum and the next lower score, over all choices."""
-    best: Fraction | float = math.inf
-    for m, near, _, _ in _maxima(row):
-        below = near[near >= 0]
-        if len(below):
-            gap = Fraction(int(row.levels[m]) - int(row.levels[int(below.max())]), row.den)
-            best = min(best, gap)
-    return best
+    maxima = _maxima(row)
+    near = _without_winner(maxima).max(axis=1)
+    below = np.flatnonzero(near >= 0)
+    if not len(below):
+        return math.inf
+    gaps = row.levels[maxima.levels[below]] - row.levels[near[below]]
+    return Fraction(int(gaps.min()), row.den)
 
 
 def may_tie(row: Row) -> bool:
     """Can several but not all keys share the maximum?"""
-    for _, near, forced, free in _maxima(row, drop_winner=False):
-        fewest, most = max(2, forced), min(forced + free, row.keys - 1)
-        if fewest <= most and (near >= 0).any():
-            return True
-    return False
+    m = _maxima(row)
+    fewest = np.maximum(2, m.forced.sum(axis=1))
+    most = np.minimum(m.at.sum(axis=1), row.keys - 1)
+    return bool(((fewest <= most) & (m.near >= 0).any(axis=1)).any())
 
 
-def _maxima(
-    row: Row, drop_winner: bool = True
-) -> Iterator[tuple[int, npt.NDArray[np.int64], int, int]]:
-    """For each possible maximum m: the largest level below m of each key position (-1: none).
+@dataclass(frozen=True, slots=True)
+class _Maxima:
+    """For each possible maximum m of a row, and each of its key positions:"""
 
-    With `drop_winner` a position that alone can reach m is left out, for it must win.
-    Also the number of positions forced to tie at m, and of those that may.
-    """
-    place = np.repeat(np.arange(row.keys), np.diff(np.append(row.starts, len(row.options))))
-    for m in range(int(row.lowest.max()), len(row.levels)):
-        near = np.maximum.reduceat(np.where(row.level < m, row.level, -1), row.starts)
-        at = np.unique(place[row.level == m])
-        forced = int((row.lowest[at] == m).sum())
-        if drop_winner and len(at) == 1:
-            near[at[0]] = -1
-        yield m, near, forced, len(at) - forced
+    levels: npt.NDArray[np.int64]  # (maxima,): m
+    near: npt.NDArray[np.int64]  # (maxima, positions): largest level below m; -1: none
+    at: npt.NDArray[np.bool_]  # the position can reach m
+    forced: npt.NDArray[np.bool_]  # it has to: its least level is m
+
+
+def _maxima(row: Row) -> _Maxima:
+    m = np.arange(int(row.lowest.max()), len(row.levels))
+    below = np.where(row.level[None, :] < m[:, None], row.level[None, :], -1)
+    near = np.maximum.reduceat(below, row.starts, axis=1)
+    at = np.logical_or.reduceat(row.level[None, :] == m[:, None], row.starts, axis=1)
+    return _Maxima(m, near, at, row.lowest[None, :] == m[:, None])
+
+
+def _without_winner(m: _Maxima) -> npt.NDArray[np.int64]:
+    """`near`, where a position that alone can reach the maximum does not count: it must win."""
+    alone = m.at & (m.at.sum(axis=1) == 1)[:, None]
+    return np.where(alone, -1, m.near)
 
 
 def _critical(rows: list[Row], leak: float) -> float:
     """The greatest critical β over all choices: as few winners as possible, all others near."""
     worst = 0.0
     for row in rows:
-        profiles, winners = [], []
-        place = np.repeat(np.arange(row.keys), np.diff(np.append(row.starts, len(row.options))))
-        for m, near, forced, _ in _maxima(row, drop_winner=False):
-            if forced == 0:  # one winner: the position at m that would compete least
-                at = np.unique(place[row.level == m])
-                near[at[int(near[at].argmin())]] = -1
-            gaps = ratio(int(row.levels[m]) - row.levels[np.maximum(near, 0)], row.den)
-            profiles.append(np.where(near >= 0, gaps, np.inf))
-            winners.append(max(1, forced))
-        found = critical_betas(np.stack(profiles), leak, np.array(winners))
+        m = _maxima(row)
+        forced = m.forced.sum(axis=1)
+        # If none is forced there is one winner: the position at m that would compete least.
+        least = np.where(m.at, m.near, len(row.levels)).argmin(axis=1)
+        chosen = np.arange(row.keys)[None, :] == least[:, None]
+        near = np.where(chosen & (forced == 0)[:, None], -1, m.near)
+        gaps = ratio(row.levels[m.levels][:, None] - row.levels[np.maximum(near, 0)], row.den)
+        profiles = np.where(near >= 0, gaps, np.inf)
+        found = critical_betas(profiles, leak, np.maximum(1, forced))
         worst = max(worst, float(found.max()))
     return worst

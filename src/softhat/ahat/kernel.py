@@ -3,8 +3,8 @@
 A softmax head errs by Σ w_j z_j / Σ w_j, where z_j is what key j would contribute to the error
 and w_j its weight, known to lie in an interval. The least t with Σ_j max_w w_j (z_j - t) ≤ 0
 bounds that fraction, and is attained: F(t) = Σ_j max(w⁺(z_j - t), w⁻(z_j - t)) is convex and
-decreasing, with slopes between -Σw⁺ and -Σw⁻. Steps of F/Σw⁺ approach its root from the left;
-one last step of F/Σw⁻ passes it.
+decreasing, with slopes between -Σw⁺ and -Σw⁻. A step of F/Σw⁺ and secants after it approach its
+root from the left; one last step of F/Σw⁻ passes it.
 
 This is plain float64. Its own rounding is covered by widening weights by 1e-12 (relative) and F
 by 1e-14 of the sum of absolute terms.
@@ -89,14 +89,29 @@ def largest_mean(
     if (found < 0).any():  # the root lies left of 0: start where every term is non-negative
         t = np.where(found < 0, bottom, t)
         found = excess(t)
+    slope = np.broadcast_to(steepest, found.shape)
     for _ in range(_STEPS):
-        step = np.maximum(found, 0.0) / steepest
+        step = np.maximum(found, 0.0) / slope
         if np.all(step <= 1e-9 * np.abs(t) + 1e-16 * (hull - bottom)):
             break
-        t = t + step
+        earlier, t = found, np.minimum(t + step, hull)
         found = excess(t)
+        slope = secant(earlier, found, step, total, steepest)
     top = t + np.maximum(found, 0.0) / total
     return np.where(limited[:, None] & some, np.minimum(top, hull), hull)
+
+
+def secant(
+    earlier: Floats, found: Floats, step: Floats, flattest: Floats, steepest: Floats
+) -> Floats:
+    """The slope (positive) of a convex decreasing F between the last two points.
+
+    Its secant runs below F further right, so a step along it stays left of the root. Slopes of
+    nearly 0 may be rounding: the step is then kept short.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slope = np.where(step > 0, (earlier - found) / step, steepest)
+    return np.clip(slope, np.maximum(flattest, 1e-6 * steepest), steepest)
 
 
 def _positions(w: Floats, starts: Starts, largest: bool) -> Floats:

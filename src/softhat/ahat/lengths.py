@@ -22,7 +22,7 @@ from softhat.ahat.arithmetic import REALS, Arithmetic, embedding_noise
 from softhat.ahat.errors import WordErrors, word_errors
 from softhat.ahat.exact import ExactTrace, Scaled, embedding_table, linear, run, scaled
 from softhat.ahat.functionals import Plan, plan
-from softhat.ahat.gaps import gaps_of
+from softhat.ahat.gaps import gaps_of, least_gaps
 from softhat.ahat.model import AHAT
 from softhat.ahat.ranges import uniform_error
 from softhat.ahat.reach import Reach, reach
@@ -159,7 +159,7 @@ class Lengths:
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, math.inf)
         if self.method(n) == "sets":
-            return dict(gaps_of(self.sets(n), COLD_LEAK).gaps)
+            return dict(least_gaps(self.sets(n)))
         return dict(self._tally(n).gaps[n])
 
     def ties(self, n: int) -> dict[HeadId, tuple[bool, bool]]:

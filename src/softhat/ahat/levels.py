@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import Integers, Scaled, allowed, linear, scaled
+from softhat.ahat.exact import Integers, Scaled, allowed, linear, reduced, scaled
 from softhat.ahat.model import Head
 
 MAX_RESULTS = 6_000  # different results of one row
@@ -138,6 +138,7 @@ def _row(
 ) -> Row:
     levels, level = np.unique(scores, return_inverse=True)
     level = level.astype(np.int64).reshape(-1)
+    lowest_terms = reduced(Scaled(levels, den))  # small integers make fast floats
     lowest = np.minimum.reduceat(level, starts)
     outcomes: dict[tuple[Value, int], tuple[list[int], list[Tie]]] = {}
     place = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(options))))
@@ -170,10 +171,10 @@ def _row(
     return Row(
         options,
         starts,
-        levels,
+        lowest_terms.num,
         level,
         lowest,
-        den,
+        lowest_terms.den,
         tuple(
             Outcome(value, bottom, np.array(w, dtype=np.int64), _merged(t))
             for (value, bottom), (w, t) in outcomes.items()

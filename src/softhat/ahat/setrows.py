@@ -17,7 +17,7 @@ from softhat.ahat.arithmetic import Arithmetic, score_noise
 from softhat.ahat.errors import interval_times
 from softhat.ahat.exact import Integers, Scaled, linear, ratio, scaled
 from softhat.ahat.functionals import HeadPlan
-from softhat.ahat.kernel import NOISE, largest_mean, weights
+from softhat.ahat.kernel import NOISE, largest_mean, secant, weights
 from softhat.ahat.levels import Outcome, Row, Rows
 
 Floats = npt.NDArray[np.float64]
@@ -62,6 +62,30 @@ class HeadWork:
         spread_ = values.max(axis=0) - values.min(axis=0) if len(values) else np.zeros(0)
         along = spread_ @ np.abs(plan.output.T)
         self.widest = np.concatenate([along, along]) + np.abs(self.value_error).max(axis=0)
+        self.kind_of = self._kinds()
+
+    def _kinds(self) -> npt.NDArray[np.int64]:
+        """Numbers the vectors by all that a row reads of them as keys: equal number, equal part."""
+        errors = [self.value_error, self.size]
+        if self.erring:
+            errors += [self.k_low, self.k_high]
+        exact = np.concatenate([self.key, self.values.num], axis=1).tolist()
+        known: dict[tuple[object, bytes], int] = {}
+        return np.array(
+            [
+                known.setdefault((tuple(numbers), floats.tobytes()), len(known))
+                for numbers, floats in zip(exact, np.concatenate(errors, axis=1), strict=True)
+            ]
+        )
+
+    def signature(self, row: Row, me: Members) -> tuple[object, ...]:
+        """Rows with the same signature have the same bounds: the order of keys plays no part."""
+        groups = np.split(self.kind_of[row.options], row.starts[1:])
+        asked = [self.query[me[0]], self.size[me].max(axis=0)]
+        if self.erring:
+            asked += [self.q_low[me].min(axis=0), self.q_high[me].max(axis=0)]
+        keys = sorted(np.sort(group).tobytes() for group in groups)
+        return (b"".join(part.tobytes() for part in asked), *keys)
 
     def slack(self, row: Row, me: Members) -> float:
         """How far perturbed and rounded exponents can lie above the exact ones."""
@@ -92,7 +116,8 @@ def head_bounds(
 ) -> tuple[list[list[Floats]], float]:
     """[position][vector]: (outcomes, 2r) bounds of what the head adds; and the greatest leak.
 
-    A shared row is bounded once, for the hull of the query errors of all that share it.
+    A shared row is bounded once, for the hull of the query errors of all that share it; so are
+    rows that differ only in the order of their keys.
     """
     members: dict[int, list[int]] = {}
     by_id: dict[int, Row] = {}
@@ -100,13 +125,19 @@ def head_bounds(
         members.setdefault(id(row), []).append(me)
         by_id[id(row)] = row
     found: dict[int, dict[tuple[tuple[int, ...], int], Floats]] = {}
+    known: dict[tuple[object, ...], dict[tuple[tuple[int, ...], int], Floats]] = {}
     leak = 0.0
     for name, row in by_id.items():
-        bounds, row_leak = _row(work, row, np.array(members[name]))
-        leak = max(leak, row_leak)
-        found[name] = {
-            (o.value, o.den): bound + noise for o, bound in zip(row.outcomes, bounds, strict=True)
-        }
+        queries = np.array(members[name])
+        signature = work.signature(row, queries)
+        if signature not in known:
+            bounds, row_leak = _row(work, row, queries)
+            leak = max(leak, row_leak)
+            known[signature] = {
+                (o.value, o.den): bound + noise
+                for o, bound in zip(row.outcomes, bounds, strict=True)
+            }
+        found[name] = known[signature]
     result = [
         [
             np.stack([found[id(whole)][o.value, o.den] for o in row.outcomes])
@@ -304,12 +335,16 @@ def _tied_root(
 
     t = np.where(below.any(), np.minimum(np.where(shown, z, np.inf).min(axis=1), own), own - tilt)
     t = np.minimum(t, own)
+    found = excess(t)
+    slope = np.broadcast_to(steepest, found.shape)
     for _ in range(30):
-        step = np.maximum(excess(t), 0.0) / steepest
+        step = np.maximum(found, 0.0) / slope
         if np.all(step <= 1e-9 * np.abs(t)):
             break
-        t = t + step
-    return t + np.maximum(excess(t), 0.0) / flattest
+        earlier, t = found, t + step
+        found = excess(t)
+        slope = secant(earlier, found, step, flattest, steepest)
+    return t + np.maximum(found, 0.0) / flattest
 
 
 def _deviation(work: HeadWork, v: Floats, o: Floats) -> Floats:
