@@ -166,9 +166,8 @@ class _Builder:
             case nodes.CountAll(), [_Value() as f]:
                 return self.counted(self.literal(f), "total")
             case nodes.Not(), [_Value() as f]:
-                return (
-                    ~f
-                )  # no signal, so no label: with 100,000 nested ones they were most of the work
+                # No signal, so no label: those of 100,000 nested ones were most of the work.
+                return ~f
             case nodes.Comparison(_, relation, _), [_Linear() as t, _Linear() as u]:
                 return self.comparison(t.plus(u, -1), relation, node)
             case nodes.Formula(), _:
