@@ -18,7 +18,7 @@ def test_simulate_run_and_trace(tmp_path: Path) -> None:
     assert "every value is within 0.01 of the AHAT's" in done.stdout
     assert "latest match" in done.stdout
     model = GALLERY["induction-latest"]()
-    assert ahat.load(folder / "ahat.json") == model
+    assert ahat.load(folder / "ahat.json") == ahat.load(folder) == model
     documents = json.loads(call("run", str(folder), "abab", "bbaa", "--json").stdout)
     for document in documents:
         assert document["truth"] == model.truth(document["word"]).tolist()

@@ -24,9 +24,12 @@ _LONGEST_NUMBER = 4000  # digits; Python itself refuses longer integers by defau
 
 
 def load(path: str | Path) -> AHAT:
-    """Read an AHAT from its JSON file."""
+    """Read an AHAT from its JSON file, or from the folder of a simulation of it."""
+    source = Path(path)
+    if (source / "ahat.json").is_file():
+        source = source / "ahat.json"
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = source.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise SofthatError(f"no file {str(path)!r}: give the JSON file of an AHAT") from None
     except (OSError, UnicodeDecodeError) as error:

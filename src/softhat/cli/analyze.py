@@ -53,9 +53,7 @@ def command(
 
     Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
     """
-    if (model / "ahat.json").is_file():  # a simulation's folder: its source
-        model = model / "ahat.json"
-    if model.is_dir():
+    if model.is_dir() and not (model / "ahat.json").is_file():
         _lens(model, text, leak, as_json)
         return
     if text is not None:

@@ -13,7 +13,10 @@ from softhat.cli.progress import note_line
 
 
 def command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The JSON file of an AHAT.")],
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="The JSON file of an AHAT (or a simulation of it)."),
+    ],
     folder: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="The model folder to write.")
     ],
