@@ -44,6 +44,36 @@ def test_right_up_to_the_bound(text: str, dtype: str) -> None:
         assert np.array_equal(found, formula.truth(word)), (word[:50], n)
 
 
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+@pytest.mark.parametrize("text", [*COMPARISONS, "a S Y b", "#(a) - #>(b) = 3", "2*#>(a) < i"])
+def test_no_shorter_than_the_dense_runtime(text: str, attention: str) -> None:
+    """Long words run in linear time by default: within the certificate nobody is warned."""
+    model = softhat.compile(text, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    for dtype in ("float32", "float64"):
+        proved = min(model.certificate.max_length[dtype], 2**40)
+        assert linear_max_length(model.transformer, dtype) >= proved
+
+
+MIXED = ["#(a) + #>(a) > #*(a)", "#(a) - #>(b) = 3", "#(a) > #>(b) + #*(a)", "3*#>(a) < i + 4"]
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_right_at_the_limit_of_float32(text: str) -> None:
+    """Words of millions of symbols whose counts are large and near the threshold."""
+    formula = softhat.parse(text)
+    model = softhat.compile(formula, alphabet="abc")
+    limit = linear_max_length(model.transformer, "float32")
+    assert 10**6 < limit < 10**8
+    n = min(limit, 4_000_000)
+    rng = np.random.default_rng(n)
+    mostly_a = np.where(rng.random(n) < 0.98, 0, 1)
+    half = np.where(np.arange(n) < n // 2, 0, 1)
+    for codes in (mostly_a, half, np.arange(n) % 2):
+        word = (codes + ord("a")).astype(np.uint8).tobytes().decode("ascii")
+        found = model.linear("float32").margins(codes)[:, 0] > 0
+        assert np.array_equal(found, formula.truth(word))
+
+
 def test_the_bound_is_not_vacuous() -> None:
     """Where positions enter a comparison beside an average, a format ends somewhere."""
     model = softhat.compile("#(a) > #>(b) + #*(a)", alphabet="ab")

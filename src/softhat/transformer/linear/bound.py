@@ -2,7 +2,8 @@
 
 The model's certificate proves that its weights compute the formula with hard attention. What
 this runtime adds is one error a head output, and it is right as long as no gate sees more than
-it can round away: 1/8 for a conjunction (see `lower.LOW`), 1/2 for the read-out.
+it can round away: 1/4 for a conjunction (1/8 where hidden units are rounded to half precision:
+see `lower.LOW`), 1/2 for the read-out.
 
 Means and scores are summed in float64 from integers, so positions are never rounded to the
 storage format and only three errors remain:
@@ -11,9 +12,11 @@ storage format and only three errors remain:
 - the rounding of each head output to the storage format, u = 2^-p (subnormal averages: η);
 - for a comparison, the rounding of the averages it reads. Its logit at j = i is
   L = G·(the integer sum S) + a0 + a1·i + a2·r, a multiple of some g plus an offset, so |L| is at
-  least `gap`; an average x = S/(i+1) that is off by a factor 1 + u moves L by u·|G·S|. If S is
-  all that L depends on, |G·S| <= |L| + |a0| and the error is relative: the length does not
-  matter. Otherwise it is at most u·|G|·max|v|·n, and the length is about 2^p/(2·max|v|).
+  least `gap`; an average x = S/(i+1) that is off by a factor 1 + u moves L by u·|G·S|. That is
+  at most u·|G|·max|v|·n, so the length is about 2^p/(2·max|v|); past and future averages share
+  the n positions. With one average |G·S| <= |L| + |rest| too: if the rest is a constant, the
+  error is relative and the length does not matter. Where L has one sign for all words up to n,
+  |L| is at least its least value.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, gcd, inf
+from math import copysign, exp, gcd, inf
 
 import numpy as np
 
@@ -42,7 +45,7 @@ from softhat.transformer.weights import Layer, Mask, Transformer
 
 LONGEST = 1 << 40
 """No word is longer than this."""
-GATE = 1 / 8
+GATE, GATE_IN_HALVES = 1 / 4, 1 / 8
 HALF = 1 / 2
 SUM64 = 2.0**-48
 """More than the error of any sum here that is taken in float64, relative to its terms."""
@@ -100,6 +103,7 @@ class _Checker:
         form = model.form
         self.u = 2.0**-form.digits
         half = form.storage is not form.accumulate
+        self.gate = GATE_IN_HALVES if half else GATE
         # Held in float32 first, then rounded to 16 bits.
         self.relative = self.u + (2.0**-24 if half else 0.0) + SUM64
         self.smallest = SMALLEST[form.name]
@@ -148,7 +152,7 @@ class _Checker:
             clears = len(row) == 1 and all(
                 bias == 0 and out == ((row[0][0], -row[0][1]),) for bias, out in units
             )
-            if not clears and self._seen(row, raw, averages) > GATE:
+            if not clears and self._seen(row, raw, averages) > self.gate:
                 return False
         return True
 
@@ -174,31 +178,35 @@ class _Checker:
         constant, per_i, per_r = shape.own
         steps = [Fraction(per_i), Fraction(per_r)]
         moved = 0.0  # the error of the logit
-        relative = SUM64
         slope = shape.slope
-        sums = 0.0  # bound of the terms of the logit that grow with n
+        sizes: dict[Mask, float] = {"<=": 0.0, ">=": 0.0, "none": 0.0}
+        least, most = _range(constant, per_i, per_r, n)
         for c, parts, steep in shape.contents:
             average = held.get(c)
             if average is None or parts != _count_of(average.mask, max(map(abs, parts)), parts):
                 raise UnknownShapeError("a comparison of something that is no average")
             weight = max(map(abs, parts))
             steps.append(Fraction(weight) * average.unit)
-            sums += weight * max(average.high, -average.low, 0.0) * n
+            sizes[average.mask] += weight * max(average.high, -average.low, 0.0)
+            ends = [copysign(weight, parts[0]) * v for v in (average.low, average.high)]
+            least += min(0.0, *ends) * n
+            most += max(0.0, *ends) * n
             moved += weight * (n + 2) * self.smallest
             # An average lies between 0 (its sink) and its values, and only one side can hurt.
             lost = max(-steep * average.low, -steep * average.high, 0.0)
             slope -= lost * (1 + self.relative) + abs(steep) * self.smallest
-        if len(shape.contents) == 1 and not per_i and not per_r:
-            relative += self.relative
-            moved += self.relative * abs(constant)
-        else:
-            moved += self.relative * sums
-            moved += SUM64 * (abs(constant) + abs(per_i) * n + abs(per_r) * (n + 1) + sums)
-        gap = _distance(Fraction(constant), steps)
-        left = float(gap) * (1 - relative) - moved
+        sums = (max(sizes["<="], sizes[">="]) + sizes["none"]) * (n + 1)
+        moved += SUM64 * (abs(constant) + abs(per_i) * n + abs(per_r) * (n + 1) + sums)
+        gap = max(float(_distance(Fraction(constant), steps)), least, -most)
+        left = gap * (1 - SUM64) - moved - self.relative * sums
+        if len(shape.contents) == 1:
+            rest = max(map(abs, _range(constant, per_i, per_r, n)))
+            alone = gap * (1 - SUM64 - self.relative) - moved - self.relative * rest
+            left = max(left, alone)
         if left <= 0 or slope < 1:
             return inf
-        return exp(-left) / (1 - exp(-slope))
+        losers = exp(-left) / (1 - exp(-slope))
+        return losers / (1 + losers)
 
     def _average(self, head: HeadForm, row: Row, written: set[int]) -> _Average:
         """max |value| at a position: symbols exclude each other, other bits may coincide."""
@@ -217,6 +225,12 @@ class _Checker:
         bottom = everywhere + low + float(by_symbol.min())
         integer = IntegerRow(row)
         return _Average(head.mask, integer.quantum, bottom, top, integer.largest)
+
+
+def _range(constant: float, per_i: float, per_r: float, n: int) -> tuple[float, float]:
+    """Least and largest constant + per_i·i + per_r·r over words of length up to n."""
+    ends = [constant + per_i * i + per_r * r for i, r in ((1, 1), (1, n), (n, 1))]
+    return min(ends), max(ends)
 
 
 def _count_of(
