@@ -207,3 +207,17 @@ def test_constants_on_the_threshold(share: float) -> None:
         word = np.ones(n, np.int64)
         word[np.linspace(0, n - 8, count).astype(np.int64)] = 0
         check_rows(model, word, ends(n, 8, False))
+
+
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+@pytest.mark.parametrize("formula", ["-2*#>(Y b) - 3*#>(!a) > 2", "#(a) - 3*i - 3*n >= 2"])
+def test_the_other_sink_does_not_overflow(formula: str, attention: str) -> None:
+    """Its query sees all keys. Were its score infinite, its row would not be a number, and no
+    row of a later head that reads it either."""
+    model = softhat.compile(f"!O ({formula})", alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    limit = model.certificate.max_length["float16"]
+    for n in (limit, limit - 1):
+        words = np.stack([np.full(n, letter) for letter in range(3)])
+        with np.errstate(invalid="raise"):
+            answers = model.run_batch(words, "float16")
+        assert ((answers > 0) == truth_of(model, words)).all()

@@ -33,7 +33,10 @@ def sign_bound(kind: Sign, n: int, form: Format) -> Bound | Failure:
     rest = [kind.at_i * i + kind.at_r * r + kind.constant for i, r in ((1, 1), (1, n), (n, 1))]
     most = sum(n * max(0.0, mean.high) for mean in kind.means) + max(rest)
     least = sum(n * min(0.0, mean.low) for mean in kind.means) + min(rest)
-    if most + kind.steep * n * kind.seen_by_sink > form.largest:
+    # The other sink's query, where only averages and D·j are not 0, sees every key. Were its
+    # score infinite, its row would not be a number, and no gate makes that 0.
+    at_sink = sum((n + 1) * max(0.0, mean.high) for mean in kind.means) + kind.steep * n
+    if max(most, at_sink if kind.seen_by_sink else 0.0) > form.largest:
         return Failure("scores overflow")
     yes = kind.up if least <= 0 else max(kind.up, least)
     no = kind.down if most >= 0 else max(kind.down, -most)
