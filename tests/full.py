@@ -1,7 +1,8 @@
 """`make test-full`: every suite at full size, one file at a time, resumable.
 
-Results are written to results/test-full.json after each file, together with the commit they
-belong to; files that passed for the same commit are not run again.
+Results are written to results/test-full.json after each file, each with the commit it belongs
+to; files that passed for the same commit are not run again. `python -m tests.full PATH …` runs
+only the files below these paths and keeps the other results.
 """
 
 from __future__ import annotations
@@ -17,23 +18,24 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "test-full.json"
 
 
-def main() -> int:
+def main(chosen: list[str]) -> int:
     commit = _git("rev-parse", "HEAD")
     if _git("status", "--porcelain", "--", "src", "tests"):
         commit += " with uncommitted changes"
-    state = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
-    if state.get("commit") != commit:
-        state = {"commit": commit, "files": {}}
+    results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     for number, path in enumerate(files, start=1):
         name = str(path.relative_to(ROOT))
-        if state["files"].get(name, {}).get("ok"):
+        known = results.get(name, {})
+        if known.get("ok") and known.get("commit") == commit:
+            continue
+        if chosen and not any(path.is_relative_to(ROOT / part) for part in chosen):
             continue
         print(f"[{number}/{len(files)}] {name}", flush=True)
-        state["files"][name] = _run(name)
-        _write(state)
-    failed = [name for name, result in state["files"].items() if not result["ok"]]
-    passed = sum(result["passed"] for result in state["files"].values())
+        results[name] = {"commit": commit, **_run(name)}
+        _write(results)
+    failed = [name for name, result in results.items() if not result["ok"]]
+    passed = sum(result["passed"] for result in results.values())
     print(f"{passed} passed, {len(failed)} files failed", *failed, sep="\n  ")
     return 1 if failed else 0
 
@@ -57,10 +59,10 @@ def _run(name: str) -> dict[str, object]:
     }
 
 
-def _write(state: dict[str, object]) -> None:
+def _write(results: dict[str, object]) -> None:
     RESULTS.parent.mkdir(exist_ok=True)
     fresh = RESULTS.with_suffix(".tmp")
-    fresh.write_text(json.dumps(state, indent=1) + "\n")
+    fresh.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     fresh.replace(RESULTS)
 
 
@@ -70,4 +72,4 @@ def _git(*arguments: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
