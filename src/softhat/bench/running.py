@@ -63,8 +63,8 @@ def linear_by_length(settings: Settings) -> Table:
         "Linear-time softmax by length",
         ("head", "formula", "tokens", "ms", "million tokens/s", "time ratio to n/10"),
         tuple(rows),
-        "float32, one word, on one core; all but the last as a stream fed in chunks. Linear time is "
-        "a ratio of 10 (the median of several rounds).",
+        "float32, one word, on one core; all but the last as a stream fed in chunks. Linear time "
+        "is a ratio of 10 (the median of several rounds).",
     )
 
 
