@@ -76,6 +76,7 @@ def attack(seed: int, models: int) -> tuple[list[float], list[float], int, int]:
             plan = lengths._plan(n, REALS)
             proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos))
             assert proved.error >= true - slack
+            # Two upper bounds, each with up to 1e-12 for its own evaluation in floats.
             assert proved.error >= bound.error * (1 - 1e-6) - 1e-12
             for name, leak in bound.leaks.items():
                 assert proved.leaks[name] >= leak * (1 - 1e-6) - 1e-12

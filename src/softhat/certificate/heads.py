@@ -164,7 +164,8 @@ def _values(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> list[int]:
 def _average(
     head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms
 ) -> tuple[Kind, list[Cell]]:
-    over: Range = {"<=": "past", ">=": "future", "none": "total"}[head.mask]  # type: ignore[assignment]
+    ranges: dict[Mask, Range] = {"<=": "past", ">=": "future", "none": "total"}
+    over = ranges[head.mask]
     low = high = mass = 0.0
     grid = float("inf")
     made: list[Cell] = []

@@ -64,7 +64,8 @@ def curves(model: Model, dtypes: Sequence[str], lengths: Sequence[int]) -> list[
             truth = truth_of(model, word[None])
             exact = hard.outputs(word[None]) if hard is not None else None
             for k, one in enumerate(soft):
-                outputs, margins = one.run(word[None])
+                with np.errstate(invalid="ignore"):  # past the certificate scores may overflow
+                    outputs, margins = one.run(word[None])
                 margin[k, at] = min(margin[k, at], _signed(margins, truth))
                 if exact is not None:
                     off = np.nan_to_num(np.abs(outputs - exact), nan=np.inf)[0].max(axis=0)
@@ -100,6 +101,7 @@ def largest_correct(model: Model, dtype: str, limit: int) -> int:
     of two all short words or hostile ones do: an observation, not a proof."""
     table, _ = letters(model)
 
+    @np.errstate(invalid="ignore")  # past the certificate scores may overflow
     def right(n: int) -> bool:
         if len(table) ** n <= ALL:
             words = numbered(table, n, 0, len(table) ** n)
@@ -185,7 +187,7 @@ def leak_and_margin(
     if not certificate.void:
         leak = max((head.leak for head in certificate.heads), default=0.0)
         slack = min((output.slack for output in certificate.outputs), default=0.5)
-        _level(top, leak, f"certified leak {leak:.4f}")
+        _level(top, leak, f"certified leak {leak:.4f}, before rounding")
         if np.isfinite(slack):
             _level(bottom, slack, f"certified margin {slack:.4f}")
     top.axhline(0.25, color="#888888", linewidth=1, linestyle="-.")
@@ -199,7 +201,7 @@ def leak_and_margin(
     bottom.set_ylim(-0.65, 0.65)
     bottom.set_xscale("log", base=2)
     bottom.set_xlabel("length n of the word")
-    top.set_title(_title(model))
+    top.set_title(_title(model), fontsize=10)
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
     top.legend(loc="upper left", fontsize=8, title="measured", title_fontsize=8)
@@ -257,7 +259,7 @@ def phase(
     axes.minorticks_off()
     axes.set_xlabel("sharpness C of the heads")
     axes.set_ylabel("largest correct length")
-    axes.set_title(_title(model))
+    axes.set_title(_title(model), fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
     _save(figure, file)
