@@ -18,15 +18,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 
 import softhat
-from softhat.ahat import soft
-from softhat.ahat.analyze import row_tally
-from softhat.ahat.arithmetic import REALS
+from softhat.ahat.analysis.analyze import row_tally
+from softhat.ahat.analysis.gaps import proved_gaps
+from softhat.ahat.bounds.rounding import REALS
+from softhat.ahat.bounds.sets import set_errors
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.gaps import proved_gaps
-from softhat.ahat.lengths import Lengths
 from softhat.ahat.model import AHAT
-from softhat.ahat.setbound import set_errors
+from softhat.ahat.simulation import soft
+from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.words import all_words
 from tests.ahat.models import random_model, random_program, random_tieless
 

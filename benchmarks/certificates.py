@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import softhat
-from softhat.certificate.sample import margins_at
-from softhat.logic.truth import truth
+from softhat.logic.semantics.truth import truth
+from tests.proof.sample import margins_at
 
 Codes = NDArray[np.int64]
 ROWS = 24

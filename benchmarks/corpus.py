@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from softhat.export.corpus import make_corpus
-from softhat.export.corpus_work import Settings
+from softhat.export.corpus.corpus import make_corpus
+from softhat.export.corpus.work import Settings
 
 SECONDS = 120.0
 MODELS = 1000

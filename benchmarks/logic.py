@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from softhat.logic import nodes
-from softhat.logic.batch import all_words, evaluate
 from softhat.logic.fragments import describe
-from softhat.logic.nodes import Formula, Node
-from softhat.logic.parse import parse
 from softhat.logic.random import random_formula
-from softhat.logic.walk import distinct
+from softhat.logic.semantics.batch import all_words, evaluate
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Node
+from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.walk import distinct
 
 FORMULAS = {
     "temporal": "H (a -> O (b & Y (a S b))) & !(b T (a | Z b)) S (a xor Y Y b)",

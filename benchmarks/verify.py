@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import softhat
-from softhat.certificate.pool import processes
 from softhat.logic.fragments import describe
+from softhat.verification.pool import processes
 
 FORMULAS = (
     "a S (b & Y (a S (b & O a)))",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from softhat.ahat.analyze import analyze as analyze
-    from softhat.ahat.simulate import simulate as simulate
-    from softhat.certificate.verify import verify as verify
+    from softhat.ahat.analysis.analyze import analyze as analyze
+    from softhat.ahat.simulation.simulate import simulate as simulate
+    from softhat.compiler import compile as compile
     from softhat.errors import CertificateError as CertificateError
     from softhat.errors import CertificateWarning as CertificateWarning
     from softhat.errors import FormulaError as FormulaError
@@ -24,46 +24,46 @@ if TYPE_CHECKING:
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.onnx import to_onnx as to_onnx
     from softhat.export.torch import to_torch as to_torch
+    from softhat.folders import load as load
     from softhat.logic.equivalence import equivalent as equivalent
-    from softhat.logic.nodes import Formula as Formula
-    from softhat.logic.nodes import Term as Term
-    from softhat.logic.nodes import count as count
-    from softhat.logic.nodes import count_all as count_all
-    from softhat.logic.nodes import count_future as count_future
-    from softhat.logic.nodes import length as length
-    from softhat.logic.nodes import position as position
-    from softhat.logic.nodes import symbol as symbol
-    from softhat.logic.parse import parse as parse
-    from softhat.transformer.compile import compile as compile
-    from softhat.transformer.files import load as load
-    from softhat.transformer.model import Model as Model
+    from softhat.logic.syntax.nodes import Formula as Formula
+    from softhat.logic.syntax.nodes import Term as Term
+    from softhat.logic.syntax.nodes import count as count
+    from softhat.logic.syntax.nodes import count_all as count_all
+    from softhat.logic.syntax.nodes import count_future as count_future
+    from softhat.logic.syntax.nodes import length as length
+    from softhat.logic.syntax.nodes import position as position
+    from softhat.logic.syntax.nodes import symbol as symbol
+    from softhat.logic.syntax.parse import parse as parse
+    from softhat.model import Model as Model
+    from softhat.verification.verify import verify as verify
 
 _HOME = {
-    "analyze": "softhat.ahat.analyze",
-    "simulate": "softhat.ahat.simulate",
+    "analyze": "softhat.ahat.analysis.analyze",
+    "simulate": "softhat.ahat.simulation.simulate",
     "CertificateError": "softhat.errors",
     "CertificateWarning": "softhat.errors",
     "FormulaError": "softhat.errors",
     "MissingExtraError": "softhat.errors",
     "SofthatError": "softhat.errors",
-    "Model": "softhat.transformer.model",
-    "compile": "softhat.transformer.compile",
-    "load": "softhat.transformer.files",
-    "Formula": "softhat.logic.nodes",
-    "Term": "softhat.logic.nodes",
-    "count": "softhat.logic.nodes",
-    "count_all": "softhat.logic.nodes",
-    "count_future": "softhat.logic.nodes",
+    "Model": "softhat.model",
+    "compile": "softhat.compiler",
+    "load": "softhat.folders",
+    "Formula": "softhat.logic.syntax.nodes",
+    "Term": "softhat.logic.syntax.nodes",
+    "count": "softhat.logic.syntax.nodes",
+    "count_all": "softhat.logic.syntax.nodes",
+    "count_future": "softhat.logic.syntax.nodes",
     "equivalent": "softhat.logic.equivalence",
-    "length": "softhat.logic.nodes",
-    "parse": "softhat.logic.parse",
-    "position": "softhat.logic.nodes",
-    "symbol": "softhat.logic.nodes",
+    "length": "softhat.logic.syntax.nodes",
+    "parse": "softhat.logic.syntax.parse",
+    "position": "softhat.logic.syntax.nodes",
+    "symbol": "softhat.logic.syntax.nodes",
     "to_gpt2": "softhat.export.gpt2",
     "to_huggingface": "softhat.export.huggingface_folder",
     "to_onnx": "softhat.export.onnx",
     "to_torch": "softhat.export.torch",
-    "verify": "softhat.certificate.verify",
+    "verify": "softhat.verification.verify",
 }
 _SUBPACKAGES = ("ahat",)
 

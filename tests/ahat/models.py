@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from softhat.ahat.build import Builder
+from softhat.ahat.builder import Builder
+from softhat.ahat.features import Feature, Mod, Named, Table
 from softhat.ahat.model import AHAT, MASKS, FeedForward, Head, Layer
-from softhat.ahat.positions import Feature, Mod, Named, Table
 
 
 def random_model(

@@ -10,7 +10,7 @@ import pytest
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.verify import verify_simulation
+from softhat.ahat.simulation.verify import verify_simulation
 
 Meaning = Callable[[str, int], bool]  # word, 1-based position
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.ahat import AHAT, Builder, soft
-from softhat.ahat.arithmetic import FLOAT32, FLOAT64
-from softhat.ahat.laws import fit_law
-from softhat.ahat.lengths import Lengths
+from softhat.ahat import AHAT, Builder
+from softhat.ahat.analysis.fits import fit_law
+from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
 from softhat.ahat.model import BOS
+from softhat.ahat.simulation import soft
+from softhat.ahat.simulation.lengths import Lengths
 from tests.ahat.definition import evaluate, softmax_values
 
 HALF = Fraction(1, 2)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 import softhat
-from softhat.certificate.certificate import Certificate
-from softhat.transformer.files import save
-from softhat.transformer.model import Model
+from softhat.folders import save
+from softhat.model import Model
+from softhat.proof.certificate import Certificate
 from tests.cli.run import softhat as run
 
 

@@ -12,7 +12,7 @@ import softhat
 from softhat.cli import stream_input
 from softhat.cli.stream_input import stream_file, write_stream
 from softhat.errors import SofthatError
-from softhat.transformer.model import Model
+from softhat.model import Model
 
 BLOCKS = [1, 2, 3, 5, 1 << 20]
 

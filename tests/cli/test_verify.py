@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import softhat
-from softhat.transformer.files import contents, write_folder
-from tests.certificate.mutations import Mutation
+from softhat.folders import contents, write_folder
 from tests.cli.run import softhat as call
+from tests.proof.mutations import Mutation
 
 SMALL = (
     "--exhaustive", "5", "--random", "8", "--adversarial", "4", "--max-length", "30", "-j", "1",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.logic.nodes import Formula
-from tests.transformer.suite import all_codes, expected, formulas, long_words
+from softhat.logic.syntax.nodes import Formula
+from tests.lowering.suite import all_codes, expected, formulas, long_words
 
 with suppress(ImportError):  # these models are small: threads that wait for each other cost most
     import torch

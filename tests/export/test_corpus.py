@@ -15,8 +15,8 @@ import pytest
 
 import softhat
 from softhat.errors import SofthatError
-from softhat.export.corpus import load_model, make_corpus, read_lines, read_settings
-from softhat.export.corpus_work import Settings
+from softhat.export.corpus.corpus import load_model, make_corpus, read_lines, read_settings
+from softhat.export.corpus.work import Settings
 from tests.export.suite import all_codes, expected
 
 pyarrow = pytest.importorskip("pyarrow")

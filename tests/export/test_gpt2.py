@@ -18,10 +18,10 @@ import pytest
 import softhat
 from softhat import SofthatError
 from softhat.logic.fragments import describe
-from softhat.logic.nodes import Formula
-from softhat.logic.parse import parse
 from softhat.logic.random import random_formula
-from tests.transformer.suite import all_codes, expected, formulas, long_words, nested
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
+from tests.lowering.suite import all_codes, expected, formulas, long_words, nested
 
 pytest.importorskip("transformers")
 CHILD = Path(__file__).with_name("gpt2_without_softhat.py")

@@ -11,7 +11,7 @@ import pytest
 
 import softhat
 from softhat.export.labels import Labels, Node, circuit
-from softhat.logic.parse import parse
+from softhat.logic.syntax.parse import parse
 
 FORMULA = "(!c S a) & #(b) > #(Y c)"
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import softhat
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.logic.nodes import Formula
+from softhat.logic.syntax.nodes import Formula
 from tests.cases import CASES
 from tests.export.suite import TARGETS, all_codes, chosen, expected, long_words, padded, wrong
 from tests.logic import oracle
@@ -43,7 +43,7 @@ def test_truth_on_100_formulas_in_float32(part: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_truth_within_the_certified_length(dtype: str) -> None:
-    from softhat.export.kernels import kernel_certificate
+    from softhat.proof.kernels import kernel_certificate
 
     for k, (formula, target) in enumerate(chosen(34 if dtype == "bfloat16" else 10)):
         model = softhat.compile(formula, alphabet="ab", attention=target)
@@ -59,7 +59,7 @@ def test_truth_within_the_certified_length(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_truth_on_all_formulas(target: str, dtype: str) -> None:
-    from softhat.export.kernels import kernel_certificate
+    from softhat.proof.kernels import kernel_certificate
 
     for k, (formula, _) in enumerate(chosen(1000)):
         model = softhat.compile(formula, alphabet="ab", attention=target)
@@ -73,7 +73,7 @@ def test_truth_on_all_formulas(target: str, dtype: str) -> None:
 @pytest.mark.full
 def test_long_words_at_the_certified_length() -> None:
     """Words that hug the threshold, at the last certified length up to 20,000."""
-    from softhat.export.kernels import kernel_certificate
+    from softhat.proof.kernels import kernel_certificate
 
     for text in ("2*#(a) - 3*#(b) = 1", "#(a) >= #>(b)", "!b S a", "Y Y a", "#(a) = #(b)"):
         for dtype in ("float32", "bfloat16", "float16"):
@@ -104,7 +104,7 @@ def test_languages(case: Any) -> None:
 
 
 def _pure_future(model: Any) -> bool:
-    from softhat.logic.truth import resolve_at
+    from softhat.logic.semantics.truth import resolve_at
 
     try:
         return resolve_at(model.formulas["output"], None) == "first"
@@ -118,7 +118,7 @@ def test_certified_answers_are_those_of_the_definition(
     formula: Formula, word: str, target: str
 ) -> None:
     """Any formula, huge coefficients and thresholds among them: right, or not certified."""
-    from softhat.export.kernels import kernel_certificate
+    from softhat.proof.kernels import kernel_certificate
 
     try:
         model = softhat.compile(formula, alphabet="ab", attention=target)

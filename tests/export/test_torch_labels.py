@@ -10,7 +10,7 @@ import pytest
 import softhat
 from softhat.errors import SofthatError
 from softhat.export.native_labels import native_labels
-from softhat.logic.nodes import Formula
+from softhat.logic.syntax.nodes import Formula
 from tests.export.suite import chosen
 
 torch = pytest.importorskip("torch")

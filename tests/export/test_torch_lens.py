@@ -24,7 +24,7 @@ DECODERS = ["b S Y a", "Y Y a xor O b", "2*#(a) - 3*#(b) = 1", "#(b S a) > 2 & m
 
 def bridge_of(model: Any, **options: Any) -> Any:
     pytest.importorskip("transformer_lens")
-    from softhat.export.native_lens import to_transformer_lens
+    from softhat.export.lens import to_transformer_lens
 
     return to_transformer_lens(model, **options)
 

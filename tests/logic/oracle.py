@@ -8,8 +8,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from softhat.logic import nodes
-from softhat.logic.nodes import Comparison, Formula, Term
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Comparison, Formula, Term
 
 RELATIONS = {
     "<": operator.lt,

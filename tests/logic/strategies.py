@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from softhat.logic import nodes
-from softhat.logic.nodes import Formula, Term
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Term
 
 UNARY = [
     nodes.Not,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from softhat import SofthatError, equivalent, parse
-from softhat.logic.nodes import Formula
+from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import formulas
 

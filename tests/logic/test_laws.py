@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 
 from softhat import equivalent, parse
-from softhat.logic import nodes
-from softhat.logic.nodes import Formula, Node
-from softhat.logic.walk import fold, rebuild
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Node
+from softhat.logic.syntax.walk import fold, rebuild
 from tests.logic.strategies import formulas, words
 
 LAWS = [

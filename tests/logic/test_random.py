@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from softhat import SofthatError
-from softhat.logic import nodes
 from softhat.logic.fragments import describe
-from softhat.logic.nodes import Formula
 from softhat.logic.random import FAMILIES, random_formula
-from softhat.logic.walk import distinct
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.walk import distinct
 
 
 def test_same_seed_same_formula() -> None:

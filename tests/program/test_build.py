@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softhat.errors import SofthatError
-from softhat.logic.nodes import And, Formula, Since, symbol
-from softhat.logic.parse import parse
+from softhat.logic.syntax.nodes import And, Formula, Since, symbol
+from softhat.logic.syntax.parse import parse
 from softhat.program.build import build
 from softhat.program.draw import to_dot, to_text
 from softhat.program.evaluate import outputs

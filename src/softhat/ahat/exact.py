@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from softhat.ahat.features import value as position_value
 from softhat.ahat.model import AHAT, Head, Mask, Matrix, Vector
-from softhat.ahat.positions import value as position_value
 
 Integers = npt.NDArray[Any]  # int64 or Python integers
 _SAFE = 2**62

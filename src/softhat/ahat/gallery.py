@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from softhat.ahat.build import Builder, Expr, Score
+from softhat.ahat.builder import Builder, Expr, Score
 from softhat.ahat.model import AHAT, BOS
 
 HALF = Fraction(1, 2)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.positions import Feature, longest
+from softhat.ahat.features import Feature, longest
 from softhat.errors import SofthatError
 
 if TYPE_CHECKING:
-    from softhat.transformer.trace import Trace
+    from softhat.runtime.trace import Trace
 
 BOS = "<bos>"
 Mask: TypeAlias = Literal["none", "<=", "<", ">=", ">"]
@@ -137,12 +137,12 @@ class AHAT:
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Average-hard attention in floats: the same forward pass with β infinite."""
-        from softhat.ahat.soft import run
+        from softhat.ahat.simulation.soft import run
 
         return run(self, {}, self.symbols(word), dtype, hard=True)
 
     def save(self, path: str | Path) -> None:
         """Write the JSON file of design section 6.1."""
-        from softhat.ahat.files import save
+        from softhat.ahat.file import save
 
         save(self, path)

@@ -14,8 +14,8 @@ from time import perf_counter
 import numpy as np
 
 from softhat.bench.tables import Cell, Settings, Table, best
-from softhat.certificate.verify import verify
-from softhat.transformer.compile import compile
+from softhat.compiler import compile
+from softhat.verification.verify import verify
 
 FORMULAS = ("a S b", "Y (a S b)", "(Y a | b) S (c S a)", "#(a) >= #(b)", "#(a) > #>(b) + #*(a)")
 GOALS = {"softhat --help": 0.5, "softhat compile": 0.7}

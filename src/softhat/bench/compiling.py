@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from softhat.bench.tables import Cell, Settings, Table, best
-from softhat.logic.parse import parse
-from softhat.logic.print import to_text
+from softhat.compiler import compile
+from softhat.folders import contents, write_folder
 from softhat.logic.random import random_formula
-from softhat.transformer.compile import compile
-from softhat.transformer.files import contents, write_folder
-from softhat.transformer.model import Model
+from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.print import to_text
+from softhat.model import Model
 
 MOST_SAVED = 20_000_000
 """Parameters of the largest model that is written."""

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.bench.tables import Cell, Settings, Table, best
-from softhat.transformer.compile import compile
-from softhat.transformer.linear.runtime import CHUNK
-from softhat.transformer.model import Model
-from softhat.transformer.stream import Stream
+from softhat.compiler import compile
+from softhat.model import Model
+from softhat.runtime.linear.runtime import CHUNK
+from softhat.runtime.stream import Stream
 
 PUBLISHED = 33_000
 """Tokens a second of the one published engine that runs a compiled transformer faster than

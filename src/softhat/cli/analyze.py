@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.ahat.analyze import Analysis, Counterexample, analyze
-from softhat.ahat.files import load
-from softhat.ahat.laws import plot as plot_laws
+from softhat.ahat.analysis.analyze import Analysis, Counterexample, analyze
+from softhat.ahat.analysis.fits import plot as plot_laws
+from softhat.ahat.file import load
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import print_facts, print_json, print_table
 from softhat.cli.progress import counting
@@ -190,7 +190,7 @@ def _gap(gap: Fraction | float) -> str | None:
 
 
 def _lens(folder: Path, text: str | None, leak: float, as_json: bool) -> None:
-    from softhat.ahat.lens import look
+    from softhat.ahat.analysis.lens import look
 
     if text is None:
         raise SofthatError("a checkpoint is analysed on a text: give --text '…' (or @file, -)")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from softhat.certificate.certificate import Certificate, HeadCertificate
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import AttentionOption, ModelArgument, read_model
 from softhat.cli.output import print_facts, print_json, print_table
-from softhat.transformer.model import Model
+from softhat.model import Model
+from softhat.proof.certificate import Certificate, HeadCertificate
 
 if TYPE_CHECKING:
-    from softhat.ahat.simulate import Simulation
+    from softhat.ahat.simulation.simulate import Simulation
 
 _LABEL = 48
 
@@ -52,7 +52,7 @@ def command(
 
 def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
     """The certificate of a simulated AHAT, and what an independent re-check says of it."""
-    from softhat.ahat.check import recheck
+    from softhat.ahat.simulation.recheck import recheck
 
     checked = recheck(folder)
     if as_json:

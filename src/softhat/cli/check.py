@@ -13,10 +13,10 @@ from softhat.cli.inputs import (
     read_formula,
 )
 from softhat.cli.output import print_facts, print_json
+from softhat.logic.core import simplify, to_core
 from softhat.logic.fragments import Description, describe
-from softhat.logic.nodes import Node
-from softhat.logic.print import to_text, to_unicode
-from softhat.logic.rewrite import simplify, to_core
+from softhat.logic.syntax.nodes import Node
+from softhat.logic.syntax.print import to_text, to_unicode
 
 _SHOWN = 2_000  # characters of a form; --json gives all
 

@@ -17,9 +17,9 @@ from softhat.cli.inputs import (
     read_formula,
 )
 from softhat.cli.output import print_facts, print_json
+from softhat.compiler import OUTPUT
+from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
-from softhat.transformer.compile import OUTPUT
-from softhat.transformer.compile import compile as compile_formula
 from softhat.transformer.weights import Attention
 
 

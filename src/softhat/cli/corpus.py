@@ -14,8 +14,8 @@ import typer
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
-from softhat.export.corpus import Progress, make_corpus
-from softhat.export.corpus_work import Settings
+from softhat.export.corpus.corpus import Progress, make_corpus
+from softhat.export.corpus.work import Settings
 from softhat.transformer.weights import Attention
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softhat.cli.output import print_facts, print_table
-from softhat.transformer.compile import compile as compile_formula
+from softhat.compiler import compile as compile_formula
 
 TEXT = "!c S a"
 WORDS = ("abca", "abbb", "abcb", "bbbb", "acac")
@@ -15,7 +15,7 @@ def command() -> None:
 
     Example: softhat demo
     """
-    from softhat.logic.parse import parse
+    from softhat.logic.syntax.parse import parse
 
     formula = parse(TEXT, alphabet="abc")
     model = compile_formula(formula, alphabet="abc")

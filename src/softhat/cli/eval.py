@@ -26,11 +26,11 @@ from softhat.cli.inputs import (
 from softhat.cli.output import print_json, print_table
 from softhat.errors import SofthatError
 from softhat.logic.fragments import acceptance_position, symbols_of
-from softhat.logic.nodes import Constant, Formula, Symbol
-from softhat.logic.print import to_short
-from softhat.logic.truth import resolve_at, truths
-from softhat.logic.walk import distinct
-from softhat.logic.words import Bools, Word
+from softhat.logic.semantics.truth import resolve_at, truths
+from softhat.logic.semantics.words import Bools, Word
+from softhat.logic.syntax.nodes import Constant, Formula, Symbol
+from softhat.logic.syntax.print import to_short
+from softhat.logic.syntax.walk import distinct
 
 # A table is for reading: beyond this, a word gets one line.
 _MOST_WORDS, _MOST_POSITIONS, _MOST_SUBFORMULAS = 8, 60, 40

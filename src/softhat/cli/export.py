@@ -14,7 +14,7 @@ from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsO
 from softhat.cli.models import AttentionOption, ModelArgument, OutputNameOption, read_model
 from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
-from softhat.transformer.model import Model
+from softhat.model import Model
 
 Target = Literal["gpt2", "torch", "huggingface", "onnx"]
 CONTEXT, MARGIN = 1024, 20.0

@@ -16,9 +16,9 @@ from typing import IO, Annotated, Any
 import typer
 
 from softhat.errors import SofthatError
-from softhat.logic.nodes import Formula
-from softhat.logic.parse import parse
-from softhat.logic.words import Word, encode, encode_sets
+from softhat.logic.semantics.words import Word, encode, encode_sets
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
 
 FormulaArgument = Annotated[
     str, typer.Argument(metavar="FORMULA", help="A formula, @file, or - for standard input.")

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.inputs import are_tokens, read_alphabet, read_formula, read_words
+from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
+from softhat.folders import load
 from softhat.logic.fragments import symbols_of
-from softhat.logic.words import Word
-from softhat.transformer.compile import compile as compile_formula
-from softhat.transformer.files import load
-from softhat.transformer.model import Model
+from softhat.logic.semantics.words import Word
+from softhat.model import Model
 from softhat.transformer.weights import Attention
 
 ModelArgument = Annotated[

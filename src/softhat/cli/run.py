@@ -33,7 +33,7 @@ from softhat.cli.models import (
 )
 from softhat.cli.output import print_json, print_table
 from softhat.errors import SofthatError
-from softhat.transformer.model import Model
+from softhat.model import Model
 
 _MOST_POSITIONS = 60
 _BIG = 1 << 20

@@ -38,8 +38,8 @@ def command(
 
     Example: softhat simulate examples/ahat/induction-latest.json --max-length 32 -o induction
     """
-    from softhat.ahat.files import load
-    from softhat.ahat.simulate import simulate
+    from softhat.ahat.file import load
+    from softhat.ahat.simulation.simulate import simulate
 
     source = load(model)
     with note_line() as note:

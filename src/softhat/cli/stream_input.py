@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from softhat.cli.inputs import standard_input
 from softhat.cli.text_blocks import Piece, read_pieces
 from softhat.errors import CertificateWarning, SofthatError
-from softhat.transformer.model import Model
-from softhat.transformer.stream import Stream
+from softhat.model import Model
+from softhat.runtime.stream import Stream
 
 BLOCK = 1 << 20
 """Bytes read at a time."""

@@ -19,7 +19,7 @@ from softhat.cli.models import (
 )
 from softhat.cli.output import print_json
 from softhat.errors import SofthatError
-from softhat.transformer.trace import Trace
+from softhat.runtime.trace import Trace
 
 Format = Literal["text", "json", "png"]
 PICTURES = (".png", ".svg", ".pdf")
@@ -111,7 +111,7 @@ def _write(trace: Trace, form: Format, file: Path) -> None:
     if form == "png":
         if file.suffix.lower() not in PICTURES:
             raise SofthatError(f"a picture's name ends in {', '.join(PICTURES)}, unlike {file}")
-        from softhat.transformer.picture import draw
+        from softhat.explore.trace_picture import draw
 
         draw(trace, file)
         return

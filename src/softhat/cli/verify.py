@@ -13,8 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.certificate.report import Verification
-from softhat.certificate.verify import verify
 from softhat.cli.inputs import (
     AlphabetOption,
     JsonOption,
@@ -25,7 +23,9 @@ from softhat.cli.inputs import (
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model
 from softhat.cli.output import print_facts, print_json, print_table
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.transformer.model import Model
+from softhat.model import Model
+from softhat.verification.report import Verification
+from softhat.verification.verify import verify
 
 _LABEL = 48  # characters of a head's label in the table; --json gives all
 
@@ -123,7 +123,7 @@ def _only_for_formulas(options: dict[str, Any]) -> None:
 
 
 def _draw(model: Any, dtype: str, plot: Path | None, phase: Path | None) -> None:
-    from softhat.certificate import pictures
+    from softhat.explore import pictures
 
     dtypes = tuple(dict.fromkeys((*pictures.DTYPES, dtype)))
     if plot is not None:
@@ -149,7 +149,7 @@ def _workers(
     if count == 1:
         yield None, None
         return
-    from softhat.certificate.pool import processes
+    from softhat.verification.pool import processes
 
     with processes(count) as renew:
         yield None, renew

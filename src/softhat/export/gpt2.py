@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.export.gpt2_certificate import certify
 from softhat.export.gpt2_labels import label
-from softhat.export.gpt2_layout import ONE, Layout, lay_out
-from softhat.export.gpt2_lm import lm_formulas, lm_readout
-from softhat.export.gpt2_weights import Trunk, read_row, trunk
 from softhat.export.tokenizer import as_json, tokenizer_files, vocabulary
-from softhat.logic import nodes
+from softhat.folders import write_folder
 from softhat.logic.fragments import describe
-from softhat.logic.walk import distinct
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.walk import distinct
+from softhat.lowering.gpt2.language_model import lm_formulas, lm_readout
+from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
+from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
+from softhat.model import Model
 from softhat.program.build import build
+from softhat.program.registers import Register
 from softhat.program.signals import Literal as ProgramLiteral
-from softhat.transformer.allocate import Register
-from softhat.transformer.files import write_folder
-from softhat.transformer.model import Model
+from softhat.proof.gpt2.certificate import certify
 from softhat.transformer.weights import BOS, EOS
 
 Activation = Literal["relu", "gelu_new"]

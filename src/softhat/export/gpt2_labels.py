@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.gpt2_layout import Head, Key, Layout, mean_of
-from softhat.export.gpt2_weights import GateTerm, Trunk
 from softhat.export.labels import CoordinateLabel, HeadLabel, Labels, NeuronLabel, Node, circuit
+from softhat.lowering.gpt2.layout import Head, Key, Layout, mean_of
+from softhat.lowering.gpt2.weights import GateTerm, Trunk
+from softhat.program.registers import Register, read
 from softhat.program.signals import Latest, Literal, Previous
-from softhat.transformer.allocate import Register, read
 
 
 def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:

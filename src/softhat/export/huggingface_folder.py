@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.export.kernels import kernel_certificate
 from softhat.export.native_labels import native_labels
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
 from softhat.export.writing import as_json
-from softhat.transformer.files import write_folder
-from softhat.transformer.model import Model
+from softhat.folders import write_folder
+from softhat.model import Model
+from softhat.proof.kernels import kernel_certificate
 from softhat.transformer.weights import BOS, EOS, Transformer
 
 if TYPE_CHECKING:

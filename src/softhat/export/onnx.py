@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.kernels import kernel_certificate
 from softhat.export.native_labels import native_labels
 from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.export.writing import as_json, write_file
-from softhat.transformer.forward import distinct_rows
-from softhat.transformer.model import Model
+from softhat.model import Model
+from softhat.proof.kernels import kernel_certificate
+from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import Layer, Sparse, Transformer
 
 OPSET = 18

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.writing import as_json
-from softhat.transformer.files import write_folder
-from softhat.transformer.forward import distinct_rows
-from softhat.transformer.model import Model
-from softhat.transformer.numerics import FORMATS
+from softhat.folders import write_folder
+from softhat.formats import FORMATS
+from softhat.model import Model
+from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
 Kernel = Literal["sdpa", "eager"]
@@ -31,7 +31,7 @@ def to_torch(
     propositions) bits) and gives (batch, n, outputs) margins, > 0 iff the formula holds. See
     `SofthatTransformer` for padding and attention maps. `dtype` is a name or a torch dtype;
     `kernel` is "sdpa", torch's fused attention, or "eager". Models compiled for hard attention
-    average over the argmax set, always eagerly. `softhat.export.kernels.kernel_certificate` says
+    average over the argmax set, always eagerly. `softhat.proof.kernels.kernel_certificate` says
     how far the answers are proved.
     """
     if kernel not in get_args(Kernel):
@@ -57,8 +57,8 @@ def to_torch_file(model: Model, folder: str | Path, dtype: Any = "float32") -> N
     import_torch()
     from safetensors.torch import save as to_bytes
 
-    from softhat.export.kernels import kernel_certificate
     from softhat.export.native_labels import native_labels
+    from softhat.proof.kernels import kernel_certificate
 
     weights = transformer_of(model)
     source = Path(__file__).parent / "architecture" / "module_softhat.py"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.logic.batch import all_words, evaluate, unpack
 from softhat.logic.fragments import symbols_of
-from softhat.logic.nodes import Formula, Xor
-from softhat.logic.parse import parse
-from softhat.logic.words import Word
+from softhat.logic.semantics.batch import all_words, evaluate, unpack
+from softhat.logic.semantics.words import Word
+from softhat.logic.syntax.nodes import Formula, Xor
+from softhat.logic.syntax.parse import parse
 
 _CHUNK = 1 << 20  # words evaluated together: memory stays bounded however many there are
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from softhat.logic import nodes
-from softhat.logic.nodes import Formula, Node
-from softhat.logic.walk import distinct
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Node
+from softhat.logic.syntax.walk import distinct
 
 _PREVIOUS = (nodes.Yesterday, nodes.WeakYesterday)
 _NEXT = (nodes.Tomorrow, nodes.WeakTomorrow)

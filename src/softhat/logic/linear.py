@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from softhat.logic import nodes
-from softhat.logic.nodes import FALSE, TRUE, Comparison, Formula, Term
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Term
 
 Weighted = tuple[tuple[int, Formula], ...]
 _TURNED: dict[nodes.Relation, nodes.Relation] = {

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.logic import nodes
-from softhat.logic.nodes import Formula, Term
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Term
 
 BOOLEAN = frozenset(("!", "&", "|", "xor", "->", "<->", "true", "false"))
 PAST = frozenset(("Y", "Z", "O", "H", "S", "T"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from softhat.logic import nodes
 from softhat.logic.linear import LinearForm, difference, linear, size_of_terms, to_balanced
-from softhat.logic.nodes import (
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import (
     FALSE,
     FIRST,
     LAST,
@@ -46,7 +46,7 @@ from softhat.logic.nodes import (
     Xor,
     Yesterday,
 )
-from softhat.logic.walk import fold, rebuild
+from softhat.logic.syntax.walk import fold, rebuild
 
 # !op(!f) is dual(f); !op(!f, !g) is dual(f, g).
 _DUAL: dict[type[Formula], type[Formula]] = {

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from softhat.errors import SofthatError
-from softhat.logic import nodes
-from softhat.logic.print import to_short
-from softhat.logic.walk import distinct
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.print import to_short
+from softhat.logic.syntax.walk import distinct
 from softhat.program.signals import (
     FALSE,
     TRUE,

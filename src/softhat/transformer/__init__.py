@@ -1,1 +1,4 @@
-"""The artefact: weights with names, how a program becomes them, and how they run."""
+"""The artefact: a transformer as data, with a name for everything in it.
+
+Whatever runs, proves, saves, draws or exports a model reads this and nothing else.
+"""

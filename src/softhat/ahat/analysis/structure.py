@@ -1,0 +1,151 @@
+"""What the weights alone say about every head, for all words of every length.
+
+A head is *structurally uniform* if its scores read nothing that differs between keys; then it
+averages all unmasked keys whatever the word, and softmax does the same at any temperature. Its
+scores are *exact* if they read only coordinates that carry no error in the softmax model:
+tokens, positions, and what structurally uniform heads and ReLUs make of those. Ties of exact
+scores stay ties under softmax.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softhat.ahat.features import Mod, Named, Table
+from softhat.ahat.model import AHAT, Head, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class HeadStructure:
+    """Facts that hold for all words of every length."""
+
+    uniform: bool  # structurally uniform
+    exact_scores: bool  # query and key read only coordinates without error
+    exact_values: bool  # so does value
+
+
+def structure(model: AHAT) -> dict[tuple[int, int], HeadStructure]:
+    """The structure of every head."""
+    return _walk(model)[0]
+
+
+def error_free(model: AHAT) -> bool:
+    """Every head that matters is structurally uniform: softmax computes the same, at any β."""
+    return all(h.uniform for h in structure(model).values())
+
+
+def erroneous(model: AHAT) -> list[frozenset[int]]:
+    """The coordinates that may carry error, before each layer and at the end."""
+    return _walk(model)[1]
+
+
+def nested_averages(model: AHAT) -> list[tuple[int, int]]:
+    """Heads whose scores read averages of averages: their denominators multiply, gaps vanish."""
+    facts = structure(model)
+    depth = dict.fromkeys(range(model.d_model), 0)  # averages inside averages, a coordinate
+    found = []
+    for l, layer in enumerate(model.layers):
+        new = dict(depth)
+        for h, head in enumerate(layer.heads):
+            fact = facts[l, h]
+            scored = _columns((*head.query, *head.key))
+            if not fact.uniform and max((depth[c] for c in scored), default=0) >= 2:
+                found.append((l, h))
+            inner = max((depth[c] for c in _columns(head.value)), default=0)
+            for c, row in enumerate(head.output):
+                if any(row):
+                    new[c] = max(new[c], inner + int(fact.uniform))
+        depth = new
+        ff = layer.feed_forward
+        if ff is not None:
+            units = [max((depth[c] for c in _support(row)), default=0) for row in ff.in_weights]
+            for c, row in enumerate(ff.out_weights):
+                depth[c] = max([depth[c], *(units[u] for u in _support(row))])
+    return found
+
+
+def live(model: AHAT) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+    """The coordinates that are still read, after attention and after each whole layer."""
+    later = _support(model.output_weights)
+    middle: list[frozenset[int]] = []
+    after: list[frozenset[int]] = []
+    for layer in reversed(model.layers):
+        after.append(frozenset(later))
+        if layer.feed_forward is not None:
+            ff = layer.feed_forward
+            units = set().union(*(_support(ff.out_weights[c]) for c in later)) if later else set()
+            later = later | _columns(tuple(ff.in_weights[u] for u in sorted(units)))
+        middle.append(frozenset(later))
+        # Scores are always read, for gaps are stated of every head; values where they matter.
+        written = [any(any(head.output[c]) for c in later) for head in layer.heads]
+        for head, matters in zip(layer.heads, written, strict=True):
+            values = head.value if matters else ()
+            later = later | _columns((*head.query, *head.key, *values))
+    return middle[::-1], after[::-1]
+
+
+def _walk(
+    model: AHAT,
+) -> tuple[dict[tuple[int, int], HeadStructure], list[frozenset[int]]]:
+    d = model.d_model
+    equal = {c for c in range(d) if _same_everywhere(model, c)}  # equal at all positions
+    wrong: set[int] = set()
+    heads: dict[tuple[int, int], HeadStructure] = {}
+    history = []
+    for l, layer in enumerate(model.layers):
+        history.append(frozenset(wrong))
+        new_wrong, unequal = set(wrong), set()
+        for h, head in enumerate(layer.heads):
+            read_by_key = _effective_keys(head)
+            fact = HeadStructure(
+                uniform=read_by_key <= equal,
+                exact_scores=not (_columns(head.query) | _columns(head.key)) & wrong,
+                exact_values=not _columns(head.value) & wrong,
+            )
+            heads[l, h] = fact
+            written = {c for c in range(d) if any(head.output[c])}
+            if not (fact.uniform and fact.exact_values):
+                new_wrong |= written
+            if not (fact.uniform and head.mask == "none"):
+                unequal |= written
+        wrong, equal = new_wrong, equal - unequal
+        if layer.feed_forward is not None:
+            ff = layer.feed_forward
+            bad = {u for u, row in enumerate(ff.in_weights) if _support(row) & wrong}
+            varied = {u for u, row in enumerate(ff.in_weights) if not _support(row) <= equal}
+            wrong |= {c for c in range(d) if _support(ff.out_weights[c]) & bad}
+            equal -= {c for c in range(d) if _support(ff.out_weights[c]) & varied}
+    history.append(frozenset(wrong))
+    return heads, history
+
+
+def _effective_keys(head: Head) -> set[int]:
+    """Coordinates of x_j that the score can depend on: key rows whose query row is not zero."""
+    rows = [k for q, k in zip(head.query, head.key, strict=True) if any(q)]
+    return set().union(*(_support(row) for row in rows)) if rows else set()
+
+
+def _columns(matrix: tuple[Vector, ...]) -> set[int]:
+    return set().union(*(_support(row) for row in matrix)) if matrix else set()
+
+
+def _support(row: Vector) -> set[int]:
+    return {c for c, w in enumerate(row) if w}
+
+
+def _same_everywhere(model: AHAT, c: int) -> bool:
+    """Does the embedding's coordinate c have one value, whatever the symbol and position?"""
+    vectors = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
+    if len({v[c] for v in vectors}) > 1:
+        return False
+    for weight, feature in zip(model.position_embedding[c], model.positions, strict=True):
+        match feature:
+            case Named(name):
+                same = name in ("1", "n")
+            case Mod(modulus, _):
+                same = modulus == 1
+            case Table(entries):
+                same = len(set(entries)) <= 1
+        if weight and not same:
+            return False
+    return True

@@ -1,0 +1,134 @@
+"""Certified error over all words of a length at once, on the reachable sets.
+
+The same bounds of one row as for single words (`errors`), where every key position takes the
+worst of the vectors it can hold (`setrows`). An error belongs to each vector a position can hold,
+joined over the ways to reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.analysis.reach import Reach, Stage
+from softhat.ahat.bounds.functionals import Plan
+from softhat.ahat.bounds.relu import through_forward
+from softhat.ahat.bounds.rounding import (
+    REALS,
+    Arithmetic,
+    embedding_noise,
+    forward_noise,
+    head_noise,
+    readout_noise,
+)
+from softhat.ahat.bounds.set_rows import HeadWork, head_bounds
+from softhat.ahat.bounds.words import sizes, spread
+from softhat.ahat.exact import Scaled, linear, ratio, scaled
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SetErrors:
+    """Bounds that hold for every word of the length."""
+
+    error: float  # |soft value - exact value| at every ordinary position
+    wrong_side: bool  # can some decision value > 0 differ?
+    margin: float  # least distance of a soft value from the threshold, on the right side
+    leaks: Mapping[tuple[int, int], float]
+    head_errors: Mapping[tuple[int, int], float]  # greatest error a head adds to what is tracked
+
+
+def set_errors(
+    plan: Plan,
+    sets: Reach,
+    betas: Mapping[tuple[int, int], float],
+    arithmetic: Arithmetic = REALS,
+    offset: int = 0,
+) -> SetErrors:
+    """The certified error of the softmax model over all words of this length."""
+    places = sets.stages[0].before if sets.stages else sets.final
+    den = sets.stages[0].before_den if sets.stages else sets.final_den
+    error = spread(embedding_noise(arithmetic, Scaled(np.concatenate(places), den)), plan.start)
+    leaks: dict[tuple[int, int], float] = {}
+    added: dict[tuple[int, int], float] = {}
+    for l, (layer, stage) in enumerate(zip(plan.layers, sets.stages, strict=True)):
+        x = Scaled(np.concatenate(stage.before), stage.before_den)
+        size, clean = sizes(arithmetic, x, error, layer.before)
+        results: list[list[list[Floats]]] = []
+        for h, head in enumerate(layer.heads):
+            beta = betas.get((l, h), 1.0)
+            keys = len(stage.before)
+            noise = spread(
+                head_noise(arithmetic, head.head, x, size, clean, head.fact.uniform, keys),
+                layer.middle,
+            )
+            work = HeadWork(head, x, error, beta, arithmetic, size, clean)
+            bounds, leaks[l, h] = head_bounds(work, stage.rows[h], stage.shared[h], noise)
+            results.append(bounds)
+            added[l, h] = max((float(b.max(initial=0.0)) for p in bounds for b in p), default=0.0)
+        middle = _middle(stage, error @ layer.residual, results)
+        flat = np.concatenate(middle)
+        pre = None if stage.pre is None else ratio(np.concatenate(stage.pre), stage.pre_den)
+        after = through_forward(layer, flat, pre)
+        if layer.forward is not None:
+            y = Scaled(np.concatenate(stage.middle), stage.middle_den)
+            size, clean = sizes(arithmetic, y, flat, layer.middle)
+            after = after + spread(
+                forward_noise(arithmetic, layer.forward, size, y, clean), layer.after
+            )
+        error = _joined(stage, after)
+    return _read(plan, sets, error, arithmetic, offset, leaks, added)
+
+
+def _read(
+    plan: Plan,
+    sets: Reach,
+    error: Floats,
+    arithmetic: Arithmetic,
+    offset: int,
+    leaks: Mapping[tuple[int, int], float],
+    added: Mapping[tuple[int, int], float],
+) -> SetErrors:
+    x = Scaled(np.concatenate(sets.final), sets.final_den)
+    size, _ = sizes(arithmetic, x, error, plan.end)
+    value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
+    skip = len(sets.final[0]) if offset else 0
+    high, low = value[skip:, 0], -value[skip:, 1]
+    exact = linear(x, scaled((plan.weights,)), scaled(((plan.exact_bias,),)))
+    positive = (exact.num[skip:, 0] > 0).astype(bool)
+    number = exact.floats()[skip:, 0]
+    margins = np.where(positive, number + low, -(number + high))
+    # A value of exactly 0 is on the right side (not positive) as long as nothing pushes it up.
+    wrong = np.where(positive, margins <= 0, margins < 0)
+    worst = float(np.maximum(high, -low).max(initial=0.0))
+    return SetErrors(worst, bool(wrong.any()), float(margins.min()), leaks, added)
+
+
+def _middle(stage: Stage, residual: Floats, results: list[list[list[Floats]]]) -> list[Floats]:
+    """Bounds after attention: residual plus every head, joined over the ways to each vector."""
+    middle, start = [], 0
+    for i, moves in enumerate(stage.moves):
+        bounds = np.full((len(stage.middle[i]), residual.shape[1]), -np.inf)
+        for v, choice, target in moves:
+            total = residual[start + v]
+            for h, c in enumerate(choice):
+                total = total + results[h][i][v][c]
+            np.maximum(bounds[target], total, out=bounds[target])
+        middle.append(bounds)
+        start += len(stage.before[i])
+    return middle
+
+
+def _joined(stage: Stage, after: Floats) -> Floats:
+    """Bounds of the vectors after the feed-forward: joined where vectors coincide."""
+    parts, start = [], 0
+    for target in stage.target:
+        part = np.full((int(target.max()) + 1, after.shape[1]), -np.inf)
+        np.maximum.at(part, target, after[start : start + len(target)])
+        parts.append(part)
+        start += len(target)
+    return np.concatenate(parts)

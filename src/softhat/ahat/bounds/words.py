@@ -1,0 +1,219 @@
+"""Certified error of the softmax model on given words: the bounds of one row, layer by layer.
+
+For each word the exact run is known, so each row's argmax set, gaps and values are exact; what
+softmax adds is an error whose tracked functionals are bounded from both sides. With M = W_Qᵀ W_K
+and input errors e, the score of key j moves, against a reference key of the argmax set, by
+e_iᵀM(x_j - x_ref) + (x_i + e_i)ᵀM(e_j - e_ref); weights follow, and the head's error is the
+largest weighted mean of v_j - o + (error of v_j). Sums over all words of a length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.bounds.functionals import HeadPlan, Plan, Space
+from softhat.ahat.bounds.means import largest_mean, weights
+from softhat.ahat.bounds.relu import through_forward
+from softhat.ahat.bounds.rounding import (
+    REALS,
+    Arithmetic,
+    embedding_noise,
+    forward_noise,
+    head_noise,
+    readout_noise,
+    score_noise,
+)
+from softhat.ahat.exact import ExactTrace, HeadTrace, Scaled, add, linear, ratio, scaled
+
+Floats = npt.NDArray[np.float64]
+Gaps = tuple[Floats, npt.NDArray[np.int64]]  # to the best score, and the first key that has it
+
+
+@dataclass(frozen=True, slots=True)
+class WordErrors:
+    """Bounds for a batch of words of one length."""
+
+    high: Floats  # (W, n): soft value - exact value ≤ high
+    low: Floats  # ≥ low
+    leaks: Mapping[tuple[int, int], float]  # greatest leak of each head
+    head_errors: Mapping[tuple[int, int], float]  # greatest error a head adds to what is tracked
+
+
+def word_errors(
+    plan: Plan,
+    trace: ExactTrace,
+    betas: Mapping[tuple[int, int], float],
+    arithmetic: Arithmetic = REALS,
+) -> WordErrors:
+    """Bounds on softmax minus average-hard values, for every word of the batch."""
+    words, length = trace.residual.num.shape[:2]
+    rows = words * length
+    start = trace.layers[0].before if trace.layers else trace.residual
+    error = spread(embedding_noise(arithmetic, start), plan.start)
+    leaks: dict[tuple[int, int], float] = {}
+    by_head: dict[tuple[int, int], float] = {}
+    for l, (layer, exact) in enumerate(zip(plan.layers, trace.layers, strict=True)):
+        middle = error @ layer.residual
+        size, clean = sizes(arithmetic, exact.before, error, layer.before)
+        for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
+            beta = betas.get((l, h), 1.0)
+            gaps = _gaps(seen)
+            noise = score_noise(
+                arithmetic, head.head, beta, exact.before, size, size, clean, gaps[0]
+            )
+            added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, noise, gaps)
+            by_head[l, h] = float(added.max(initial=0.0))
+            uniform = head.fact.uniform
+            output = head_noise(arithmetic, head.head, exact.before, size, clean, uniform, length)
+            middle = middle + added + spread(output, layer.middle)
+        pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)
+        error = through_forward(layer, middle.reshape(rows, -1), pre)
+        error = error.reshape(words, length, -1)
+        if layer.forward is not None:
+            size, clean = sizes(arithmetic, exact.middle, middle, layer.middle)
+            added = forward_noise(arithmetic, layer.forward, size, exact.middle, clean)
+            error = error + spread(added, layer.after)
+    size, _ = sizes(arithmetic, trace.residual, error, plan.end)
+    value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
+    value = value[:, trace.offset :]
+    return WordErrors(value[..., 0], -value[..., 1], leaks, by_head)
+
+
+def sizes(
+    kind: Arithmetic, x: Scaled, error: Floats, space: Space
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Bounds on |x̂| for every coordinate, and which coordinates carry no error anywhere."""
+    exact = np.abs(x.floats())
+    if not kind.bits:
+        return exact, np.ones(exact.shape[-1], dtype=bool)
+    d = exact.shape[-1]
+    unit = [tuple(Fraction(int(c == k)) for k in range(d)) for c in range(d)]
+    both = error @ space.reader(unit)
+    off = np.maximum(np.abs(both[..., :d]), np.abs(both[..., d:]))
+    return exact + off, np.asarray(~off.reshape(-1, d).any(axis=0))
+
+
+def spread(noise: Floats, space: Space) -> Floats:
+    """Bounds per coordinate as bounds along the tracked directions and their negatives."""
+    along = noise @ np.abs(space.matrix()).T if space.rows else np.zeros((*noise.shape[:-1], 0))
+    return np.concatenate([along, along], axis=-1)
+
+
+def head_error(
+    plan: HeadPlan,
+    seen: HeadTrace,
+    before: Scaled,
+    error: Floats,
+    beta: float,
+    noise: Floats,
+    gaps: Gaps,
+) -> tuple[Floats, float]:
+    """The head's error along the directions tracked after it, (W, T, 2r), and its greatest leak."""
+    words, length = seen.best.shape[:2]
+    outputs = plan.output.shape[0]
+    value_error = error @ plan.value  # (W, T, 2r')
+    valid = np.broadcast_to(seen.mask, seen.best.shape)
+    exact = not noise.any()
+    if plan.fact.uniform and exact:
+        count = np.maximum(seen.mask.sum(axis=1), 1)[:, None]
+        mean = np.einsum("ij,wjr->wir", seen.mask.astype(float), value_error) / count
+        return mean * (1 + 1e-14), 0.0
+    low, high = _exponents(plan, seen, before, error, beta, noise, gaps)
+    w_low, w_high = weights(low, high)
+    best = seen.best
+    rest = np.where(valid & ~best, w_high, 0.0).sum(axis=2)
+    kept = np.where(best, w_low, 0.0).sum(axis=2)
+    with np.errstate(invalid="ignore"):
+        leaked = np.where(np.isfinite(rest), rest / np.maximum(kept + rest, 1e-300), 1.0)
+    leak = float(leaked.max(initial=0.0))
+    if outputs == 0:
+        return np.zeros((words, length, 0)), leak
+    # v_j - o exactly, then along the tracked directions.
+    difference = add(
+        Scaled(seen.values.num[:, None, :, :], seen.values.den),
+        Scaled(-seen.mean.num[:, :, None, :], seen.mean.den),
+    )
+    d = difference.floats()  # (W, T, T, d_v)
+    moved = d @ plan.output.T
+    slack = 1e-15 * (np.abs(d) @ np.abs(plan.output.T))
+    z = np.concatenate([moved + slack, -moved + slack], axis=3)
+    # Inside an argmax set of exactly equal weights the values average to o: only their own
+    # errors remain, and no rounding of v - o may spoil that.
+    equal = np.all(np.where(best, (low == 0) & (high == 0), True), axis=2)
+    z = np.where((best & equal[..., None])[..., None], 0.0, z) + value_error[:, None, :, :]
+    flat = (words * length, length)
+    result = largest_mean(
+        w_low.reshape(flat), w_high.reshape(flat), z.reshape(*flat, -1), valid.reshape(flat)
+    )
+    return result.reshape(words, length, -1), leak
+
+
+def _exponents(
+    plan: HeadPlan,
+    seen: HeadTrace,
+    before: Scaled,
+    error: Floats,
+    beta: float,
+    noise: Floats,
+    found: Gaps,
+) -> tuple[Floats, Floats]:
+    """β times (score moved - best score), from below and above; (W, T, T)."""
+    gaps, reference = found
+    shift_low = shift_high = np.zeros_like(gaps)
+    if error.shape[-1] and not plan.fact.uniform:
+        shift_low, shift_high = _shifts(plan, before, error, reference)
+    low = beta * (shift_low - gaps) - noise
+    high = beta * (shift_high - gaps) + noise
+    itself = np.zeros_like(gaps, dtype=bool)
+    np.put_along_axis(itself, reference[..., None], True, axis=2)
+    masked = ~np.broadcast_to(seen.mask, gaps.shape)
+    return (
+        np.where(itself | masked, 0.0, low),
+        np.where(itself | masked, 0.0, high),
+    )
+
+
+def _gaps(seen: HeadTrace) -> Gaps:
+    """Best score minus score, (W, T, T), and the first key of each argmax set, (W, T)."""
+    reference = seen.best.argmax(axis=2)
+    top = np.take_along_axis(seen.scores.num, reference[..., None], axis=2)
+    return ratio(top - seen.scores.num, seen.scores.den), reference
+
+
+def _shifts(
+    plan: HeadPlan, before: Scaled, error: Floats, reference: npt.NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Bounds on how the score of j moves against the reference key's, (W, T, T)."""
+    query = linear(before, scaled(plan.head.query)).floats()  # (W, T, d_k)
+    key = linear(before, scaled(plan.head.key))
+    d_k = query.shape[-1]
+    q_error, k_error = error @ plan.query, error @ plan.key
+    q_high, q_low = q_error[..., :d_k], -q_error[..., d_k:]
+    k_high, k_low = k_error[..., :d_k], -k_error[..., d_k:]
+    words = np.arange(len(query))[:, None]
+    chosen = Scaled(key.num[words, reference][:, :, None, :], key.den)
+    apart = add(Scaled(key.num[:, None, :, :], key.den), Scaled(-chosen.num, chosen.den)).floats()
+    first = interval_times(q_low[:, :, None], q_high[:, :, None], apart, apart)
+    ref_low, ref_high = k_low[words, reference][:, :, None], k_high[words, reference][:, :, None]
+    full_low, full_high = (query + q_low)[:, :, None], (query + q_high)[:, :, None]
+    second = interval_times(
+        full_low, full_high, k_low[:, None] - ref_high, k_high[:, None] - ref_low
+    )
+    low, high = (first[0] + second[0]).sum(axis=3), (first[1] + second[1]).sum(axis=3)
+    size = np.abs(np.stack([*first, *second])).sum(axis=(0, 4)) * 1e-14
+    return low - size, high + size
+
+
+def interval_times(
+    a_low: Floats, a_high: Floats, b_low: Floats, b_high: Floats
+) -> tuple[Floats, Floats]:
+    """Interval product, entry by entry."""
+    corners = (a_low * b_low, a_low * b_high, a_high * b_low, a_high * b_high)
+    low = np.minimum(np.minimum(corners[0], corners[1]), np.minimum(corners[2], corners[3]))
+    high = np.maximum(np.maximum(corners[0], corners[1]), np.maximum(corners[2], corners[3]))
+    return low, high

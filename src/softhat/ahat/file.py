@@ -1,0 +1,306 @@
+"""Average-hard attention transformers as JSON files (`softhat-ahat/1`), read exactly.
+
+Numbers are integers or strings (`"-3"`, `"p/q"`, `"0.125"`); a JSON float is refused, since the
+text `0.1` would then mean two different numbers. Every error names its place in the file, such
+as `layers[1].heads[0].key[2][3]`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from softhat.ahat.features import NAMED, Feature, Mod, Named, Table
+from softhat.ahat.model import AHAT, BOS, MASKS, FeedForward, Head, Layer, Matrix, Vector
+from softhat.errors import SofthatError
+
+FORMAT = "softhat-ahat/1"
+_NUMBER = re.compile(r"[+-]?(\d+(/\d+)?|\d*\.\d+|\d+\.)\Z", re.ASCII)
+_LONGEST_NUMBER = 4000  # digits; Python itself refuses longer integers by default
+
+
+def load(path: str | Path) -> AHAT:
+    """Read an AHAT from its JSON file, or from the folder of a simulation of it."""
+    source = Path(path)
+    if (source / "ahat.json").is_file():
+        source = source / "ahat.json"
+    try:
+        text = source.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SofthatError(f"no file {str(path)!r}: give the JSON file of an AHAT") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SofthatError(f"cannot read {str(path)!r}: {error}") from None
+    return loads(text, str(path))
+
+
+def loads(text: str, source: str = "the AHAT") -> AHAT:
+    """Read an AHAT from JSON text."""
+    try:
+        data = json.loads(text, object_pairs_hook=_no_duplicates)
+    except json.JSONDecodeError as error:
+        raise SofthatError(
+            f"{source} is not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        ) from None
+    except RecursionError:
+        raise SofthatError(f"{source} is nested too deeply to be an AHAT") from None
+    except SofthatError as error:
+        raise SofthatError(f"{source}: {error}") from None
+    except ValueError as error:  # an integer with thousands of digits
+        raise SofthatError(f"{source} holds a number that cannot be read: {error}") from None
+    try:
+        return _model(data)
+    except _BadPlace as fault:
+        raise SofthatError(f"{source}: {fault}") from None
+
+
+def save(model: AHAT, path: str | Path) -> None:
+    """Write the model's JSON file, by way of a temporary name in the same folder."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary.write_text(dumps(model), encoding="utf-8")
+    temporary.replace(target)
+
+
+def dumps(model: AHAT) -> str:
+    """The model as JSON text: one line a matrix row, so that people can read it."""
+    embedding = {s: _out(v) for s, v in zip(model.alphabet, model.embedding, strict=True)}
+    if model.bos_embedding is not None:
+        embedding[BOS] = _out(model.bos_embedding)
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "alphabet": list(model.alphabet),
+        "bos": model.bos,
+        "positions": [_feature_out(f) for f in model.positions],
+        "embedding": embedding,
+        "position_embedding": [_out(row) for row in model.position_embedding],
+        "layers": [_layer_out(layer) for layer in model.layers],
+        "output": {"weights": _out(model.output_weights), "bias": _number_out(model.output_bias)},
+    }
+    if model.names:
+        data["names"] = list(model.names)
+    text = json.dumps(data, indent=1, ensure_ascii=False)
+    flat = re.compile(
+        r"\[\s+((?:-?\d+|\"(?:[^\"\\]|\\.)*\")(?:,\s+(?:-?\d+|\"(?:[^\"\\]|\\.)*\"))*)\s+\]"
+    )
+    return flat.sub(lambda m: "[" + re.sub(r",\s+", ", ", m[1]) + "]", text) + "\n"
+
+
+class _BadPlace(Exception):  # noqa: N818
+    """What is wrong and where; becomes the SofthatError's message."""
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise SofthatError(f"the field {key!r} appears twice in one object: keep one of them")
+    return dict(pairs)
+
+
+def _fields(data: Any, place: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    """data is an object with exactly these fields."""
+    if not isinstance(data, dict):
+        raise _BadPlace(f"{place or 'the file'} must be an object, not {_kind(data)}")
+    dot = f"{place}." if place else ""
+    for key in data:
+        if key not in required and key not in optional:
+            raise _BadPlace(f"unknown field {dot}{key}; known: {', '.join(required + optional)}")
+    for key in required:
+        if key not in data:
+            raise _BadPlace(f"the field {dot}{key} is missing")
+
+
+def _model(data: Any) -> AHAT:
+    required = (
+        "format", "alphabet", "positions", "embedding", "position_embedding", "layers", "output",
+    )  # fmt: skip
+    if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
+        raise _BadPlace(f"format must be {FORMAT!r}, not {data['format']!r}")
+    _fields(data, "", required, ("bos", "names"))
+    alphabet = _list(data["alphabet"], "alphabet")
+    for k, symbol in enumerate(alphabet):
+        if not isinstance(symbol, str) or not symbol:
+            raise _BadPlace(f"alphabet[{k}] must be a non-empty string, not {_kind(symbol)}")
+        if symbol == BOS or any(c.isspace() for c in symbol):
+            raise _BadPlace(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
+        if symbol in alphabet[:k]:
+            raise _BadPlace(f"alphabet[{k}]: {symbol!r} appears twice")
+    if not alphabet:
+        raise _BadPlace("alphabet must have at least one symbol")
+    bos = data.get("bos", False)
+    if not isinstance(bos, bool):
+        raise _BadPlace(f"bos must be true or false, not {_kind(bos)}")
+    features = tuple(
+        _feature(f, f"positions[{k}]") for k, f in enumerate(_list(data["positions"], "positions"))
+    )
+    _fields(data["output"], "output", ("weights", "bias"), ())
+    weights = _vector(data["output"]["weights"], "output.weights", None)
+    d = len(weights)
+    if d == 0:
+        raise _BadPlace("output.weights must have one entry a coordinate of the residual, not none")
+    wanted = (*alphabet, BOS) if bos else tuple(alphabet)
+    _fields(data["embedding"], "embedding", wanted, ())
+    embedding = {s: _vector(data["embedding"][s], f"embedding[{s!r}]", d) for s in wanted}
+    names = data.get("names", [])
+    if not isinstance(names, list) or not all(isinstance(s, str) for s in names):
+        raise _BadPlace("names must be a list of strings")
+    if names and len(names) != d:
+        raise _BadPlace(f"names must have {d} entries, one a coordinate, not {len(names)}")
+    layers = _list(data["layers"], "layers")
+    return AHAT(
+        alphabet=tuple(alphabet),
+        bos=bos,
+        positions=features,
+        embedding=tuple(embedding[s] for s in alphabet),
+        bos_embedding=embedding[BOS] if bos else None,
+        position_embedding=_matrix(
+            data["position_embedding"], "position_embedding", d, len(features)
+        ),
+        layers=tuple(_layer(layer, f"layers[{k}]", d) for k, layer in enumerate(layers)),
+        output_weights=weights,
+        output_bias=_number(data["output"]["bias"], "output.bias"),
+        names=tuple(names),
+    )
+
+
+def _layer(data: Any, place: str, d: int) -> Layer:
+    _fields(data, place, ("heads",), ("feed_forward",))
+    heads = _list(data["heads"], f"{place}.heads")
+    forward = data.get("feed_forward")
+    return Layer(
+        heads=tuple(_head(h, f"{place}.heads[{k}]", d) for k, h in enumerate(heads)),
+        feed_forward=None
+        if forward is None
+        else _feed_forward(forward, f"{place}.feed_forward", d),
+    )
+
+
+def _head(data: Any, place: str, d: int) -> Head:
+    _fields(data, place, ("mask", "query", "key", "value", "output"), ("name",))
+    if data["mask"] not in MASKS:
+        raise _BadPlace(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
+    name = data.get("name", "")
+    if not isinstance(name, str):
+        raise _BadPlace(f"{place}.name must be a string, not {_kind(name)}")
+    query = _matrix(data["query"], f"{place}.query", None, d)
+    value = _matrix(data["value"], f"{place}.value", None, d)
+    return Head(
+        mask=data["mask"],
+        query=query,
+        key=_matrix(data["key"], f"{place}.key", len(query), d),
+        value=value,
+        output=_matrix(data["output"], f"{place}.output", d, len(value)),
+        name=name,
+    )
+
+
+def _feed_forward(data: Any, place: str, d: int) -> FeedForward:
+    _fields(data, place, ("in", "in_bias", "out", "out_bias"), ())
+    inner = _matrix(data["in"], f"{place}.in", None, d)
+    return FeedForward(
+        in_weights=inner,
+        in_bias=_vector(data["in_bias"], f"{place}.in_bias", len(inner)),
+        out_weights=_matrix(data["out"], f"{place}.out", d, len(inner)),
+        out_bias=_vector(data["out_bias"], f"{place}.out_bias", d),
+    )
+
+
+def _feature(data: Any, place: str) -> Feature:
+    if isinstance(data, str):
+        if data not in NAMED:
+            raise _BadPlace(f"{place}: unknown position feature {data!r}; known: {' '.join(NAMED)}")
+        return Named(data)
+    if isinstance(data, dict) and set(data) == {"mod"}:
+        pair = data["mod"]
+        whole = isinstance(pair, list) and all(type(x) is int for x in pair)
+        if not whole or len(pair) != 2 or not 0 <= pair[1] < pair[0]:
+            raise _BadPlace(f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}")
+        return Mod(pair[0], pair[1])
+    if isinstance(data, dict) and set(data) == {"table"}:
+        return Table(_vector(data["table"], f"{place}.table", None))
+    raise _BadPlace(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
+
+
+def _list(data: Any, place: str) -> list[Any]:
+    if not isinstance(data, list):
+        raise _BadPlace(f"{place} must be a list, not {_kind(data)}")
+    return data
+
+
+def _matrix(data: Any, place: str, rows: int | None, columns: int) -> Matrix:
+    entries = _list(data, place)
+    if rows is not None and len(entries) != rows:
+        raise _BadPlace(f"{place} must have {rows} rows, not {len(entries)}")
+    return tuple(_vector(row, f"{place}[{k}]", columns) for k, row in enumerate(entries))
+
+
+def _vector(data: Any, place: str, length: int | None) -> Vector:
+    entries = _list(data, place)
+    if length is not None and len(entries) != length:
+        raise _BadPlace(f"{place} must have {length} entries, not {len(entries)}")
+    return tuple(_number(x, f"{place}[{k}]") for k, x in enumerate(entries))
+
+
+def _number(data: Any, place: str) -> Fraction:
+    if type(data) is int:
+        return Fraction(data)
+    if isinstance(data, float):
+        raise _BadPlace(f'{place}: {data!r} is a JSON float; write it as a string, "{data!r}"')
+    if not isinstance(data, str):
+        raise _BadPlace(f"{place} must be an integer or a string such as '1/3', not {_kind(data)}")
+    text = data.strip()
+    if not _NUMBER.match(text) or len(text) > _LONGEST_NUMBER:
+        raise _BadPlace(
+            f"{place}: {data[:40]!r} is not a rational number; write '3', '1/3' or '0.5'"
+        )
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise _BadPlace(f"{place}: {data!r} divides by zero") from None
+
+
+def _kind(data: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
+    return names.get(type(data), "null" if data is None else f"the number {data!r}")
+
+
+def _number_out(x: Fraction) -> int | str:
+    return int(x) if x.denominator == 1 else str(x)
+
+
+def _out(row: Vector) -> list[int | str]:
+    return [_number_out(x) for x in row]
+
+
+def _feature_out(feature: Feature) -> Any:
+    match feature:
+        case Named(name):
+            return name
+        case Mod(modulus, remainder):
+            return {"mod": [modulus, remainder]}
+        case Table(entries):
+            return {"table": _out(entries)}
+
+
+def _layer_out(layer: Layer) -> dict[str, Any]:
+    heads = []
+    for head in layer.heads:
+        data: dict[str, Any] = {"name": head.name} if head.name else {}
+        data["mask"] = head.mask
+        for part in ("query", "key", "value", "output"):
+            data[part] = [_out(row) for row in getattr(head, part)]
+        heads.append(data)
+    forward = layer.feed_forward
+    if forward is None:
+        return {"heads": heads, "feed_forward": None}
+    inner = {
+        "in": [_out(row) for row in forward.in_weights],
+        "in_bias": _out(forward.in_bias),
+        "out": [_out(row) for row in forward.out_weights],
+        "out_bias": _out(forward.out_bias),
+    }
+    return {"heads": heads, "feed_forward": inner}

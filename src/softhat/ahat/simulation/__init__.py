@@ -1,0 +1,1 @@
+"""Softmax transformers that simulate hard ones: temperatures, certificates, folders, checks."""

@@ -1,0 +1,206 @@
+"""The certificate of a simulation: what is proved, for which lengths, in which arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from softhat.ahat.analysis.structure import structure
+from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
+from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
+from softhat.ahat.simulation.temperature import Choice
+
+ASSUMPTIONS = (
+    "masked keys are excluded, not given a finite score",
+    "softmax subtracts the row's maximum and divides once, after summing",
+    "exp is correct to 2 ulps",
+    "sums of n terms in any order, in the format itself or wider (no TF32)",
+    "weights are the nearest floats, β has 6 significant bits and is folded into the query",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadCertificate:
+    """One head over all certified lengths."""
+
+    layer: int
+    head: int
+    name: str
+    kind: str  # structurally uniform | tieless | exact ties | benign ties | dangerous ties
+    beta: float
+    gap: str  # the least gap, exactly; "inf" if every row is uniform
+    leak: float
+    error: float  # what it adds, along the directions that are read later; upstream error included
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCertificate:
+    """All words of one length: the certified error in each arithmetic."""
+
+    method: str  # structure | words | sets
+    error: Mapping[str, float]
+    decisions: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is proved about a simulation. `epsilon` None: only the decisions were asked for."""
+
+    epsilon: float | None
+    error: float  # in the reals, over all lengths
+    guarantee: str
+    length: int  # to which length it holds in the reals
+    max_length: Mapping[str, int]
+    heads: tuple[HeadCertificate, ...]
+    lengths: Mapping[int, LengthCertificate]
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON document; infinities become null."""
+        return {
+            "format": "softhat-certificate/1",
+            "kind": "simulation",
+            "epsilon": self.epsilon,
+            "error": _finite(self.error),
+            "guarantee": self.guarantee,
+            "length": self.length,
+            "max_length": dict(self.max_length),
+            "heads": [asdict(h) for h in self.heads],
+            "lengths": {
+                str(n): {
+                    "method": c.method,
+                    "error": {k: _finite(e) for k, e in c.error.items()},
+                    "decisions": dict(c.decisions),
+                }
+                for n, c in self.lengths.items()
+            },
+            "assumptions": list(ASSUMPTIONS),
+        }
+
+    def explain(self) -> str:
+        """The certificate in words."""
+        if self.epsilon is None:
+            aim = "every decision value > 0 is the AHAT's"
+        else:
+            aim = f"every value is within {self.epsilon:g} of the AHAT's"
+        level = {
+            "proved_all": "for words of every length",
+            "proved_to_length": f"for every word to length {self.length}",
+            "exhaustive": f"for every word to length {self.length}, each of them run",
+        }[self.guarantee]
+        lines = [f"{aim} {level} (in the reals; certified error {self.error:.3g})"]
+        for kind, n in self.max_length.items():
+            lines.append(f"  {kind}: to length {n}" if n else f"  {kind}: not certified")
+        for h in self.heads:
+            what = f"layer {h.layer} head {h.head}" + (f" ({h.name})" if h.name else "")
+            if h.kind == "structurally uniform":
+                lines.append(f"  {what}: structurally uniform, no temperature needed")
+            else:
+                lines.append(
+                    f"  {what}: {h.kind}, least gap {h.gap}, β = {h.beta:g}, "
+                    f"leak ≤ {h.leak:.3g}, error ≤ {h.error:.3g}"
+                )
+        return "\n".join(lines)
+
+
+def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certificate:
+    """Certify the chosen β in float64 and float32, and put everything together."""
+    betas = choice.betas
+    reached = max(choice.bounds)
+    kinds = (FLOAT64, FLOAT32)
+    per_length: dict[int, LengthCertificate] = {}
+    max_length = {"float16": 0, "bfloat16": 0, "float32": 0, "float64": 0}
+    going = {kind.name: True for kind in kinds}
+    for n in range(1, reached + 1):
+        bounds: dict[str, Bound] = {"reals": choice.bounds[n]}
+        for kind in kinds:
+            if going[kind.name]:
+                bounds[kind.name] = lengths.bound(n, betas, kind, epsilon is None)
+                going[kind.name] = _good(bounds[kind.name], epsilon)
+                max_length[kind.name] += int(going[kind.name])
+        per_length[n] = LengthCertificate(
+            lengths.method(n),
+            {name: b.error for name, b in bounds.items()},
+            {name: b.decisions for name, b in bounds.items()},
+        )
+    return Certificate(
+        epsilon=epsilon,
+        error=max(b.error for b in choice.bounds.values()),
+        guarantee=_guarantee(lengths, reached),
+        length=reached,
+        max_length=max_length,
+        heads=_heads(lengths, choice, reached),
+        lengths=per_length,
+    )
+
+
+def _good(bound: Bound, epsilon: float | None) -> bool:
+    return bound.decisions if epsilon is None else bound.error <= epsilon
+
+
+def _guarantee(lengths: Lengths, reached: int) -> str:
+    if lengths.uniform:
+        return "proved_all"
+    methods = {lengths.method(n) for n in range(1, reached + 1)}
+    return "exhaustive" if methods == {"words"} else "proved_to_length"
+
+
+def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertificate, ...]:
+    facts = structure(lengths.model)
+    least: dict[HeadId, Any] = dict.fromkeys(lengths.model.heads, math.inf)
+    ties = dict.fromkeys(lengths.model.heads, False)
+    varying = dict.fromkeys(lengths.model.heads, False)
+    for n in range(1, reached + 1):
+        for name, gap in lengths.gaps(n).items():
+            least[name] = min(least[name], gap)
+        for name, (tied, varies) in lengths.ties(n).items():
+            ties[name] |= tied
+            varying[name] |= varies
+    result = []
+    for (l, h), fact in facts.items():
+        if fact.uniform:
+            kind = "structurally uniform"
+        elif not ties[l, h]:
+            kind = "tieless"
+        elif fact.exact_scores:
+            kind = "exact ties"
+        else:
+            kind = "dangerous ties" if varying[l, h] else "benign ties"
+        result.append(
+            HeadCertificate(
+                layer=l,
+                head=h,
+                name=lengths.model.layers[l].heads[h].name,
+                kind=kind,
+                beta=choice.betas[l, h],
+                gap=str(least[l, h]),
+                leak=max(b.leaks[l, h] for b in choice.bounds.values()),
+                error=max(b.head_errors[l, h] for b in choice.bounds.values()),
+            )
+        )
+    return tuple(result)
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def from_json(data: Mapping[str, Any]) -> Certificate:
+    """A certificate as it was saved."""
+    return Certificate(
+        epsilon=data["epsilon"],
+        error=math.inf if data["error"] is None else data["error"],
+        guarantee=data["guarantee"],
+        length=data["length"],
+        max_length=dict(data["max_length"]),
+        heads=tuple(HeadCertificate(**h) for h in data["heads"]),
+        lengths={
+            int(n): LengthCertificate(
+                c["method"],
+                {k: math.inf if e is None else e for k, e in c["error"].items()},
+                dict(c["decisions"]),
+            )
+            for n, c in data["lengths"].items()
+        },
+    )

@@ -1,0 +1,144 @@
+"""A simulation as a model folder: config.json, model.safetensors, ahat.json, certificate.json.
+
+Weights are float64 with β folded into the queries, so the tensors alone are the softmax model.
+The same simulation gives byte-identical files. Nothing but JSON and safetensors is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat import file as files
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.certificate import from_json
+from softhat.ahat.simulation.simulate import Simulation
+from softhat.ahat.simulation.soft import floats
+from softhat.errors import SofthatError
+from softhat.folders import write_folder
+
+VERSION = 1
+HeadId = tuple[int, int]
+
+
+def tensors(model: AHAT, betas: Mapping[HeadId, float]) -> dict[str, npt.NDArray[np.float64]]:
+    """The softmax model's weights by name, β folded into the queries."""
+    d = model.d_model
+    result: dict[str, npt.NDArray[np.float64]] = {
+        "embedding": floats(model.embedding, np.float64),
+        "position_embedding": floats(model.position_embedding, np.float64),
+        "output.weights": floats((model.output_weights,), np.float64)[0],
+        "output.bias": floats(((model.output_bias,),), np.float64)[0],
+    }
+    if model.bos_embedding is not None:
+        result["bos_embedding"] = floats((model.bos_embedding,), np.float64)[0]
+    for l, layer in enumerate(model.layers):
+        for h, head in enumerate(layer.heads):
+            place = f"layers.{l}.heads.{h}"
+            result[f"{place}.query"] = floats(head.query, np.float64, d) * betas.get((l, h), 1.0)
+            result[f"{place}.key"] = floats(head.key, np.float64, d)
+            result[f"{place}.value"] = floats(head.value, np.float64, d)
+            result[f"{place}.output"] = floats(head.output, np.float64)
+        ff = layer.feed_forward
+        if ff is not None:
+            place = f"layers.{l}.feed_forward"
+            result[f"{place}.in"] = floats(ff.in_weights, np.float64, d)
+            result[f"{place}.in_bias"] = floats((ff.in_bias,), np.float64)[0]
+            result[f"{place}.out"] = floats(ff.out_weights, np.float64)
+            result[f"{place}.out_bias"] = floats((ff.out_bias,), np.float64)[0]
+    return result
+
+
+def save(simulation: Simulation, folder: Path) -> None:
+    """Write the folder, as a whole or not at all."""
+    from safetensors.numpy import save as to_bytes
+
+    model = simulation.source
+    config = {
+        "format": "softhat-model",
+        "kind": "simulation",
+        "version": VERSION,
+        "attention": "temperature",
+        "alphabet": list(model.alphabet),
+        "bos": model.bos,
+        "betas": [
+            {"layer": l, "head": h, "beta": beta}
+            for (l, h), beta in sorted(simulation.betas.items())
+        ],
+        "architecture": {
+            "layers": len(model.layers),
+            "heads": [len(layer.heads) for layer in model.layers],
+            "d_model": model.d_model,
+            "d_ff": [
+                0 if layer.feed_forward is None else len(layer.feed_forward.in_weights)
+                for layer in model.layers
+            ],
+            "masks": [[head.mask for head in layer.heads] for layer in model.layers],
+        },
+        "labels": {
+            "coordinates": list(model.names),
+            "heads": [[head.name for head in layer.heads] for layer in model.layers],
+        },
+    }
+    weights = {k: np.ascontiguousarray(t) for k, t in tensors(model, simulation.betas).items()}
+    contents = {
+        "ahat.json": files.dumps(model).encode(),
+        "model.safetensors": to_bytes(weights),
+        "certificate.json": _json(simulation.certificate.to_json()),
+        "config.json": _json(config),
+    }
+    write_folder(folder, contents)
+
+
+def load(path: str | Path) -> Simulation:
+    """Read a simulation's folder, checking that weights, β and source belong together."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_bytes
+
+    folder = Path(path)
+    config = _read_json(folder / "config.json")
+    if config.get("kind") != "simulation":
+        raise SofthatError(f"{str(path)!r} holds no simulation but {config.get('kind')!r}")
+    if config.get("version") != VERSION:
+        raise SofthatError(
+            f"{str(path)!r} has format version {config.get('version')!r}; "
+            f"this softhat reads version {VERSION}"
+        )
+    model = files.load(folder / "ahat.json")
+    try:
+        betas = {(int(b["layer"]), int(b["head"])): float(b["beta"]) for b in config["betas"]}
+        stored = from_bytes((folder / "model.safetensors").read_bytes())
+        certificate = from_json(_read_json(folder / "certificate.json"))
+    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+        raise SofthatError(f"the model folder {str(path)!r} is damaged: {error!r}") from None
+    if set(betas) != set(model.heads):
+        raise SofthatError(f"{str(path)!r}: config.json has β for other heads than ahat.json")
+    expected = tensors(model, betas)
+    for name in sorted(expected.keys() | stored.keys()):
+        if name not in stored or name not in expected:
+            where = "missing from" if name in expected else "not expected in"
+            raise SofthatError(f"{str(path)!r}: tensor {name} is {where} model.safetensors")
+        if not np.array_equal(stored[name], expected[name]):
+            raise SofthatError(
+                f"{str(path)!r}: tensor {name} does not match ahat.json and the β of config.json"
+            )
+    return Simulation(model, betas, certificate.length, [certificate])
+
+
+def _json(data: Any) -> bytes:
+    return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SofthatError(f"cannot read {str(path)!r}: {error}") from None
+    if not isinstance(data, dict):
+        raise SofthatError(f"{str(path)!r} must hold a JSON object")
+    return data

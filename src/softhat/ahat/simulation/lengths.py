@@ -1,0 +1,248 @@
+"""The certified error at one length, over all its words: by running them, or by reachable sets.
+
+Short lengths, with few words, are run word by word (tight); longer ones are bounded on the
+reachable sets. Both cover every word of the length. The sets treat positions as independent, so
+over several layers their bounds can be thousands of times too large: where all words of the
+greatest length asked for can be run, they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.analysis.analyze import Tally, row_tally
+from softhat.ahat.analysis.gaps import gaps_of, least_gaps
+from softhat.ahat.analysis.reach import Reach, reach
+from softhat.ahat.analysis.structure import error_free
+from softhat.ahat.bounds.functionals import Plan, plan
+from softhat.ahat.bounds.rounding import REALS, Arithmetic, embedding_noise
+from softhat.ahat.bounds.sets import set_errors
+from softhat.ahat.bounds.uniform import uniform_error
+from softhat.ahat.bounds.words import WordErrors, word_errors
+from softhat.ahat.exact import ExactTrace, Scaled, embedding_table, linear, run, scaled
+from softhat.ahat.model import AHAT
+from softhat.ahat.words import all_words
+
+HeadId = tuple[int, int]
+Betas = Mapping[HeadId, float]
+Method = Literal["structure", "words", "sets", "none"]
+FEW_WORDS = 600  # always run rather than bounded
+SOME_WORDS = 5_000  # run if the greatest length asked for has no more
+MANY_WORDS = 20_000  # run if the sets are too large, or their bounds too loose
+BINDING = 64  # the words with the greatest errors that a bound remembers
+COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is certified at one length, in one arithmetic."""
+
+    error: float
+    margin: float  # least distance of a value from the threshold, on its right side
+    decisions: bool  # every decision value > 0 is the AHAT's
+    leaks: Mapping[HeadId, float]
+    head_errors: Mapping[HeadId, float]  # what each head adds, along what is read later
+
+
+def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] | None:
+    """Coordinates whose embedding is rounded in this format; None in the reals."""
+    if not kind.bits:
+        return None
+    noise = embedding_noise(kind, embedding_table(model, n))
+    return frozenset(int(c) for c in np.flatnonzero(noise.any(axis=(0, 1))))
+
+
+class Lengths:
+    """Bounds at every length of one model; what does not depend on β is kept."""
+
+    def __init__(self, model: AHAT, top: int = 1, most: int = SOME_WORDS) -> None:
+        """`top` is the greatest length asked for; to `most` words of that length are run."""
+        self.model = model
+        self.run_all = len(model.alphabet) ** top <= most
+        self.most = most
+        self.uniform = error_free(model)
+        self._plans: dict[frozenset[int] | None, Plan] = {}
+        self._sets: dict[int, Reach] = {}
+        self._noisy: dict[tuple[int, Arithmetic], frozenset[int] | None] = {}
+        self._tallies: dict[int, Tally] = {}
+        self._runs: dict[int, list[ExactTrace]] = {}
+        self._binding: dict[int, ExactTrace] = {}
+
+    def method(self, n: int) -> Method:
+        """How length n is certified."""
+        if self.uniform:
+            return "structure"
+        words = len(self.model.alphabet) ** n
+        if words <= (self.most if self.run_all else FEW_WORDS):
+            return "words"
+        if self.sets(n).complete:
+            return "sets"
+        return "words" if words <= MANY_WORDS else "none"
+
+    def reason(self, n: int) -> str:
+        """Why length n has no method."""
+        words = len(self.model.alphabet) ** n
+        return f"{self.sets(n).reason}; and {words} words of length {n} are too many to run"
+
+    def sets(self, n: int) -> Reach:
+        """The reachable sets of length n."""
+        if n not in self._sets:
+            self._sets[n] = reach(self.model, n)
+        return self._sets[n]
+
+    def bound(self, n: int, betas: Betas, kind: Arithmetic = REALS, decide: bool = False) -> Bound:
+        """Certified error over all words of length n, and decisions (of a structurally uniform
+        model in floats only with `decide`: that takes all its words, the error does not)."""
+        match self.method(n):
+            case "structure":
+                return self._by_structure(n, kind, decide)
+            case "words":
+                return self._by_words(n, betas, kind)
+            case "sets":
+                plan_ = self._plan(n, kind)
+                found = set_errors(plan_, self.sets(n), betas, kind, int(self.model.bos))
+                return Bound(
+                    found.error, found.margin, not found.wrong_side, found.leaks, found.head_errors
+                )
+            case "none":
+                nothing = dict.fromkeys(self.model.heads, np.inf)
+                return Bound(np.inf, -np.inf, False, dict.fromkeys(self.model.heads, 1.0), nothing)
+
+    def glance(self, n: int, betas: Betas) -> float:
+        """The error in the reals for a search over β: never above `bound(n, betas).error`.
+
+        Where many words are run it is that of the words which earlier bounds found worst.
+        """
+        if self.method(n) != "words" or len(self.model.alphabet) ** n <= FEW_WORDS:
+            return self.bound(n, betas).error
+        if n not in self._binding:
+            return self.bound(n, betas).error
+        found = word_errors(self._plan(n, REALS), self._binding[n], betas)
+        return float(_errors(found).max())
+
+    def reference(self, n: int) -> dict[HeadId, float]:
+        """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
+        if self.method(n) == "words":
+            return dict(self._tally(n).betas[n])
+        return dict(gaps_of(self.sets(n), COLD_LEAK).critical_beta)
+
+    def exact_margin(self, n: int) -> tuple[float, str]:
+        """The least |exact value| over all words of length n, and where (a word or the length);
+        0 where nothing is known."""
+        if self.method(n) == "sets" or (self.uniform and self.sets(n).complete):
+            sets = self.sets(n)
+            places = sets.final[int(self.model.bos) :]
+            x = Scaled(np.concatenate(places), sets.final_den)
+            weights = scaled((self.model.output_weights,))
+            exact = linear(x, weights, scaled(((self.model.output_bias,),)))
+            return float(np.abs(exact.floats()).min()), f"possibly at length {n}"
+        if len(self.model.alphabet) ** n > MANY_WORDS:
+            return 0.0, f"possibly at length {n}"
+        best, where = np.inf, ""
+        for codes in all_words(len(self.model.alphabet), n):
+            trace = run(self.model, codes)
+            sizes = np.abs(trace.output.floats()[:, trace.offset :]).min(axis=1)
+            if sizes.min() < best:
+                best = float(sizes.min())
+                where = f"word {self.model.spell(codes[int(sizes.argmin())])!r}"
+        return best, where
+
+    def gaps(self, n: int) -> dict[HeadId, Fraction | float]:
+        """The least gap of each head over all words of length n; inf where it is always uniform."""
+        if self.method(n) == "structure":
+            return dict.fromkeys(self.model.heads, math.inf)
+        if self.method(n) == "sets":
+            return dict(least_gaps(self.sets(n)))
+        return dict(self._tally(n).gaps[n])
+
+    def ties(self, n: int) -> dict[HeadId, tuple[bool, bool]]:
+        """For each head: may a row be tied (or, beside erroneous scores, uniform by accident)?
+        And may the values it averages differ?"""
+        if self.method(n) == "structure":
+            return dict.fromkeys(self.model.heads, (False, False))
+        if self.method(n) == "sets":
+            return {
+                (l, h): (
+                    any(o.ties for row in rows for o in row.outcomes),
+                    any(t.varies for row in rows for o in row.outcomes for t in o.ties),
+                )
+                for l, stage in enumerate(self.sets(n).stages)
+                for h, places in enumerate(stage.rows)
+                for rows in [[row for place in places for row in place]]
+            }
+        tally = self._tally(n)
+        return {name: (tally.several[name], tally.varying[name]) for name in self.model.heads}
+
+    def _traces(self, n: int, chunk: int) -> Iterator[ExactTrace]:
+        """Exact runs of all words of length n; kept where they are few."""
+        batches = all_words(len(self.model.alphabet), n, chunk)
+        if len(self.model.alphabet) ** n > FEW_WORDS:
+            yield from (run(self.model, codes) for codes in batches)
+            return
+        if n not in self._runs:
+            self._runs[n] = [run(self.model, codes) for codes in batches]
+        yield from self._runs[n]
+
+    def _tally(self, n: int) -> Tally:
+        if n not in self._tallies:
+            self._tallies[n] = row_tally(self.model, n, COLD_LEAK)
+        return self._tallies[n]
+
+    def _plan(self, n: int, kind: Arithmetic) -> Plan:
+        if (n, kind) not in self._noisy:
+            self._noisy[n, kind] = noisy_coordinates(self.model, n, kind)
+        noisy = self._noisy[n, kind]
+        if noisy not in self._plans:
+            self._plans[noisy] = plan(self.model, noisy)
+        return self._plans[noisy]
+
+    def _by_words(self, n: int, betas: Betas, kind: Arithmetic) -> Bound:
+        used = self._plan(n, kind)
+        error, margin, right = 0.0, np.inf, True
+        leaks = dict.fromkeys(self.model.heads, 0.0)
+        by_head = dict.fromkeys(self.model.heads, 0.0)
+        width = max([2 * p.output.shape[0] for layer in used.layers for p in layer.heads] + [1])
+        chunk = max(8, 1_500_000 // ((n + 1) ** 2 * width))
+        worst = np.zeros((0, n), dtype=np.int64)
+        sizes = np.zeros(0)
+        for trace in self._traces(n, chunk):
+            found = word_errors(used, trace, betas, kind)
+            here = _errors(found)
+            error = max(error, float(here.max()))
+            worst, sizes = np.concatenate([worst, trace.codes]), np.concatenate([sizes, here])
+            kept = np.argsort(-sizes, kind="stable")[:BINDING]
+            worst, sizes = worst[kept], sizes[kept]
+            exact = trace.output.floats()[:, trace.offset :]
+            positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
+            margins = np.where(positive, exact + found.low, -(exact + found.high))
+            margin = min(margin, float(margins.min()))
+            right = right and not bool(np.where(positive, margins <= 0, margins < 0).any())
+            for name, leak in found.leaks.items():
+                leaks[name] = max(leaks[name], leak)
+                by_head[name] = max(by_head[name], found.head_errors[name])
+        if not kind.bits and len(self.model.alphabet) ** n > FEW_WORDS:
+            known = [self._binding[n].codes] if n in self._binding else []
+            codes = np.unique(np.concatenate([*known, worst]), axis=0)
+            self._binding[n] = run(self.model, codes)
+        return Bound(error, margin, right, leaks, by_head)
+
+    def _by_structure(self, n: int, kind: Arithmetic, decide: bool) -> Bound:
+        leaks = dict.fromkeys(self.model.heads, 0.0)
+        if not kind.bits:
+            return Bound(0.0, 0.0, True, leaks, leaks)
+        error = uniform_error(self.model, n, kind)
+        margin = (self.exact_margin(n)[0] if decide else 0.0) - error
+        return Bound(error, margin, margin > 0, leaks, leaks)
+
+
+def _errors(found: WordErrors) -> npt.NDArray[np.float64]:
+    """The greatest error of each word."""
+    result: npt.NDArray[np.float64] = np.maximum(found.high, -found.low).max(axis=1)
+    return result

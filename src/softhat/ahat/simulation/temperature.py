@@ -1,0 +1,187 @@
+"""Choosing inverse temperatures, from the last layer to the first.
+
+All upstream layers are very cold at first; the last layer takes the least β that keeps the
+certified error within its share of ε, then the layer before it, and so on; the first takes what
+is left. β are numbers of 6 significant bits, so that folding them into the query weights rounds
+nothing and exact ties stay exact. The search looks at the lengths and words that bind; the result
+is then certified on every word of every length, and what fails joins the search.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from softhat.ahat.simulation.lengths import COLD_LEAK, Bound, Lengths
+from softhat.errors import SofthatError
+
+HeadId = tuple[int, int]
+COLD = 6.0  # times the reference β: leaks of about COLD_LEAK ** COLD
+ROUNDS = 30  # of a search that words join, beyond one a length
+COLDEST = 40.0  # times the reference β: the search gives up here
+
+
+class NoTemperatureError(SofthatError):
+    """No β is certified to do; the message gives the reason, the numbers and what can be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen β (1 for structurally uniform heads) and the bound in the reals per length."""
+
+    betas: Mapping[HeadId, float]
+    bounds: Mapping[int, Bound]
+
+
+def round_up(beta: float) -> float:
+    """The next number with 6 significant bits."""
+    if beta <= 0:
+        return 1.0
+    mantissa, exponent = math.frexp(beta)
+    return math.ldexp(math.ceil(mantissa * 64 - 1e-12), exponent - 6)
+
+
+def grid(index: int) -> float:
+    """The numbers with 6 significant bits in order; grid(0) = 1."""
+    return math.ldexp(32 + index % 32, index // 32 - 5)
+
+
+def grid_index(beta: float) -> int:
+    """The least index whose number is at least β."""
+    mantissa, exponent = math.frexp(round_up(beta))
+    return (exponent - 1) * 32 + round(mantissa * 64) - 32
+
+
+def choose(
+    lengths: Lengths,
+    max_length: int,
+    epsilon: float,
+    progress: Callable[[str], None] | None = None,
+) -> Choice:
+    """β of every head such that the error in the reals is at most ε at every length."""
+    model = lengths.model
+    if lengths.uniform:
+        bounds = {n: lengths.bound(n, {}) for n in range(1, max_length + 1)}
+        return Choice(dict.fromkeys(model.heads, 1.0), bounds)
+    active = [max_length]
+    reference = _reference(lengths, active)
+    for _ in range(max_length + ROUNDS):
+        betas = _search(lengths, active, reference, epsilon, progress)
+        bounds = {}
+        failed = []
+        for n in range(max_length, 0, -1):
+            bounds[n] = lengths.bound(n, betas)
+            if progress is not None:
+                progress(f"certifying length {n}")
+            if bounds[n].error > epsilon:
+                failed.append(n)
+                if n in active:
+                    break  # words have joined the search
+        if not failed:
+            return Choice(betas, dict(sorted(bounds.items())))
+        worst = max(failed, key=lambda n: bounds[n].error)
+        if worst not in active:
+            active.append(worst)
+        more = _reference(lengths, [worst])
+        reference = {name: max(beta, more[name]) for name, beta in reference.items()}
+    raise NoTemperatureError("no β satisfies all lengths at once")
+
+
+def _reference(lengths: Lengths, active: list[int]) -> dict[HeadId, float]:
+    result = dict.fromkeys(lengths.model.heads, 0.0)
+    for n in active:
+        for name, beta in lengths.reference(n).items():
+            result[name] = max(result[name], beta)
+    return result
+
+
+def _search(
+    lengths: Lengths,
+    active: list[int],
+    reference: Mapping[HeadId, float],
+    epsilon: float,
+    progress: Callable[[str], None] | None,
+) -> dict[HeadId, float]:
+    model = lengths.model
+    leaky = [name for name in model.heads if reference[name] > 0]
+    betas = {
+        name: round_up(COLD * reference[name]) if name in leaky else 1.0 for name in model.heads
+    }
+
+    def error(trial: Mapping[HeadId, float]) -> float:
+        return max(lengths.glance(n, trial) for n in active)
+
+    layers = sorted({l for l, _ in leaky}, reverse=True)
+    for step, l in enumerate(layers):
+        share = 1.0 if step == len(layers) - 1 else 1 - 0.5 ** (step + 1)
+        mine = [name for name in leaky if name[0] == l]
+        if progress is not None:
+            progress(f"choosing β of layer {l}")
+        betas = _cool(error, betas, mine, reference, share * epsilon, active)
+    return _polish(error, betas, leaky, epsilon)
+
+
+def _cool(
+    error: Callable[[Mapping[HeadId, float]], float],
+    betas: dict[HeadId, float],
+    mine: list[HeadId],
+    reference: Mapping[HeadId, float],
+    target: float,
+    active: list[int],
+) -> dict[HeadId, float]:
+    """The least common factor of this layer's reference β that meets the target."""
+
+    def trial(factor: float) -> dict[HeadId, float]:
+        return {**betas, **{name: round_up(factor * reference[name]) for name in mine}}
+
+    guess = max(0.05, math.log(1 / min(target, 0.5)) / math.log(1 / COLD_LEAK))
+    low, high = guess / 64, guess
+    if error(trial(low)) <= target:
+        return trial(low)  # the head hardly matters
+    found = error(trial(high))
+    least = found
+    while found > target:
+        low, high = high, high * 1.5
+        if high > COLDEST:
+            raise NoTemperatureError(_hopeless(mine, target, least, active, trial(low)))
+        found = error(trial(high))
+        least = min(least, found)
+    while high - low > high / 48:
+        middle = (low + high) / 2
+        if error(trial(middle)) <= target:
+            high = middle
+        else:
+            low = middle
+    return trial(high)
+
+
+def _polish(
+    error: Callable[[Mapping[HeadId, float]], float],
+    betas: dict[HeadId, float],
+    leaky: list[HeadId],
+    epsilon: float,
+) -> dict[HeadId, float]:
+    """Warm single heads, last layer first, as long as the whole stays within ε."""
+    for name in sorted(leaky, reverse=True):
+        for step in (16, 8, 4, 2, 1):
+            cooler = betas[name]
+            warmer = grid(grid_index(cooler) - step)
+            if error({**betas, name: warmer}) <= epsilon:
+                betas = {**betas, name: warmer}
+    return betas
+
+
+def _hopeless(
+    mine: list[HeadId],
+    target: float,
+    least: float,
+    active: list[int],
+    tried: Mapping[HeadId, float],
+) -> str:
+    heads = ", ".join(f"layer {l} head {h} to β = {tried[l, h]:.4g}" for l, h in mine)
+    return (
+        f"no temperature is certified at length {max(active)}: cooling {heads}, the certified "
+        f"error stays at {least:.3g} or more, and {target:.3g} is needed; "
+        "a larger epsilon or a shorter max_length may do"
+    )

@@ -1,0 +1,124 @@
+"""Test a simulation against exact evaluation: all short words, and random longer ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.exact import ExactTrace, run
+from softhat.ahat.model import Word
+from softhat.ahat.simulation import soft
+from softhat.ahat.simulation.simulate import Simulation
+from softhat.ahat.words import all_words, feasible_length, random_words
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A word on which the simulation is not what its certificate says."""
+
+    word: Word
+    position: int  # 0-based
+    expected: float  # the AHAT's exact value
+    value: float  # the softmax model's
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The result of `verify_simulation`."""
+
+    ok: bool
+    words: int
+    exhaustive_length: int
+    counterexample: Violation | None
+    max_leak: float
+    min_margin: float  # least |softmax value|, on the right side of the threshold
+    max_error: float
+
+
+def verify_simulation(
+    simulation: Simulation,
+    exhaustive: int = 10,
+    random: int = 1000,
+    seed: int = 0,
+    max_length: int | None = None,
+    max_words: int = 2_000_000,
+    dtype: str = "float64",
+) -> Verification:
+    """Run words and compare with exact values: error within ε (or decisions equal), to length N.
+
+    Lengths never pass the certificate of the dtype, and `exhaustive` ends where there would be
+    more than `max_words` words.
+    """
+    model, certificate = simulation.source, simulation.certificate
+    limit = certificate.max_length.get(dtype, 0) or certificate.length
+    top = min(limit, max_length) if max_length else limit
+    reached = feasible_length(len(model.alphabet), min(exhaustive, top), max_words)
+    state = _State(simulation, dtype)
+    for n in range(1, reached + 1):
+        for codes in all_words(len(model.alphabet), n, max(16, 400_000 // (n + 1) ** 2)):
+            state.add(codes)
+            if state.found is not None:
+                return state.result(reached)
+    lengths = range(reached + 1, top + 1) if reached < top else range(top, top + 1)
+    share = -(-random // max(1, len(lengths)))
+    for n in lengths if random else ():
+        state.add(random_words(len(model.alphabet), n, share, seed))
+        if state.found is not None:
+            break
+    return state.result(reached)
+
+
+class _State:
+    def __init__(self, simulation: Simulation, dtype: str) -> None:
+        self.simulation, self.dtype = simulation, dtype
+        self.words, self.leak, self.margin, self.error = 0, 0.0, np.inf, 0.0
+        self.found: Violation | None = None
+
+    def add(self, codes: npt.NDArray[np.int64]) -> None:
+        source, betas = self.simulation.source, self.simulation.betas
+        trace = run(source, codes)
+        exact = trace.output.floats()[:, trace.offset :]
+        positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
+        values = soft.values(source, betas, codes, self.dtype).astype(np.float64)
+        errors = np.abs(values - exact)
+        margins = np.where(positive, values, -values)
+        self.words += len(codes)
+        self.error = max(self.error, float(errors.max()))
+        self.margin = min(self.margin, float(margins.min()))
+        self.leak = max(self.leak, measured_leak(self.simulation, codes, trace))
+        epsilon = self.simulation.certificate.epsilon
+        wrong = (values > 0) != positive if epsilon is None else errors > epsilon
+        if wrong.any():
+            w, i = (int(k) for k in np.argwhere(wrong)[0])
+            reason = (
+                "the decision differs" if epsilon is None
+                else f"the error {errors[w, i]:.3g} is more than epsilon = {epsilon:g}"
+            )  # fmt: skip
+            word = source.spell(codes[w])
+            self.found = Violation(word, i, float(exact[w, i]), float(values[w, i]), reason)
+
+    def result(self, reached: int) -> Verification:
+        return Verification(
+            self.found is None, self.words, reached, self.found, self.leak, self.margin, self.error
+        )
+
+
+def measured_leak(simulation: Simulation, codes: npt.NDArray[np.int64], trace: ExactTrace) -> float:
+    """The greatest attention weight outside the exact argmax sets, over these words."""
+    source, betas = simulation.source, simulation.betas
+    x = soft.embedded(source, codes, np.float64)
+    worst = 0.0
+    for l, layer in enumerate(source.layers):
+        added = np.zeros_like(x)
+        for h, head in enumerate(layer.heads):
+            _, attention, out = soft.attend(head, x, betas.get((l, h), 1.0))
+            outside = np.where(trace.layers[l].heads[h].best, 0.0, attention).sum(axis=2)
+            worst = max(worst, float(outside.max(initial=0.0)))
+            added = added + out
+        x = x + added
+        if layer.feed_forward is not None:
+            x = x + soft.forward(layer.feed_forward, x)
+    return worst

@@ -1,0 +1,91 @@
+"""The whole way: formula → attention program → layers → weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import get_args
+
+from softhat.errors import SofthatError
+from softhat.logic.fragments import describe
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
+from softhat.lowering.lower import lower
+from softhat.model import Model
+from softhat.program.build import build
+from softhat.program.registers import allocate
+from softhat.program.schedule import schedule
+from softhat.transformer.weights import BOS, EOS, Attention
+
+OUTPUT = "output"
+"""The name of the output of a model of one formula."""
+
+
+def compile(
+    formula: Formula | str | Mapping[str, Formula | str],
+    alphabet: str | Iterable[str] | None = None,
+    attention: Attention = "unbounded",
+    propositions: Iterable[str] | None = None,
+) -> Model:
+    """A transformer whose truth at every position of every word is the formula's.
+
+    `attention` is "unbounded" (softmax, positions grow), "temperature" (softmax, activations in
+    [-1, 1], inverse temperature grows with n) or "hard". Without an alphabet it is the
+    formula's symbols. A mapping gives several outputs in one model.
+    """
+    if attention not in get_args(Attention):
+        choices = ", ".join(get_args(Attention))
+        raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
+    formulas = _named(formula)
+    propositional = propositions is not None
+    symbols = _symbols(formulas, alphabet, propositions)
+    program = build(formulas, symbols, propositional)
+    layers = schedule(program)
+    weights = lower(program, layers, allocate(program, layers), attention)
+    return Model(weights, formulas)
+
+
+def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Formula]:
+    formulas = formula if isinstance(formula, Mapping) else {OUTPUT: formula}
+    if not formulas:
+        raise SofthatError("nothing to compile: give at least one formula")
+    named = {}
+    for name, value in formulas.items():
+        if not isinstance(name, str) or not name or any(c in name for c in ":\n\r"):
+            raise SofthatError(
+                f"an output's name is a non-empty string without ':' or line breaks, not {name!r}"
+            )
+        value = parse(value) if isinstance(value, str) else value
+        if not isinstance(value, Formula):
+            raise SofthatError(f"expected a formula for output {name!r}, got {value!r}")
+        named[name] = value
+    return named
+
+
+def _symbols(
+    formulas: Mapping[str, Formula],
+    alphabet: str | Iterable[str] | None,
+    propositions: Iterable[str] | None,
+) -> tuple[str, ...]:
+    if alphabet is not None and propositions is not None:
+        raise SofthatError("give an alphabet or propositions, not both")
+    what = "alphabet" if propositions is None else "propositions"
+    given = alphabet if propositions is None else propositions
+    if given is None:
+        found = {name for formula in formulas.values() for name in describe(formula).symbols}
+        # A formula without symbols speaks of positions only: one symbol makes words.
+        given = sorted(found) or ["a"]
+    if not isinstance(given, Iterable):
+        raise SofthatError(f"the {what} must be text or a list of strings, not {given!r}")
+    symbols = tuple(given)
+    if not symbols and propositions is None:
+        raise SofthatError("the alphabet is empty: give at least one symbol")
+    for symbol in symbols:
+        if not isinstance(symbol, str) or not symbol:
+            raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
+        if any("\ud800" <= c <= "\udfff" for c in symbol):
+            raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
+        if symbol in (BOS, EOS):
+            raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")
+        if symbols.count(symbol) > 1:
+            raise SofthatError(f"duplicate in the {what}: {symbol!r}")
+    return symbols

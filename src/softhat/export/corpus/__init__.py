@@ -1,0 +1,1 @@
+"""Many compiled models with their formulas, labels and sample words."""

@@ -1,0 +1,280 @@
+"""A corpus of compiled models whose circuits are known: for training and scoring other methods.
+
+Random formulas, seeded and deduplicated by their truth on all words to length 8, are compiled and
+written in shards:
+
+    corpus.json              the settings, and what the files are
+    formulas.jsonl           every formula with the digest of its truth, in order
+    shards/00000.safetensors the tensors of its models, named `ID/layers.0.query` …
+    shards/00000.jsonl       a line a model: formula, samples, configuration, labels
+    index.parquet            a row a model: formula, shard, sizes, certified lengths
+
+Every file is a function of the settings and appears whole or not at all. So a run that was killed
+goes on where it was, and ends with the same bytes as one that was not.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.corpus.pool import Runner, runner
+from softhat.export.corpus.work import CHUNK, LONGEST, Settings, draw, make_shard
+from softhat.export.writing import as_json, write_file
+from softhat.folders import load
+from softhat.logic.random import FAMILIES
+from softhat.model import Model
+from softhat.transformer.weights import Attention
+
+FORMAT = "softhat-corpus/1"
+FRUITLESS = 20
+"""Chunks in a row without a new formula after which there are no more."""
+
+Progress = Callable[[str, int, int], None]
+"""What is done, how many of them, of how many."""
+
+
+def make_corpus(
+    folder: str | Path,
+    settings: Settings,
+    jobs: int = 0,
+    dask: str | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> None:
+    """Write the corpus, or what is missing of it. `jobs` 0 means one process for each core."""
+    _check(settings)
+    _import_pyarrow()
+    folder = Path(folder)
+    with _alone(folder):
+        _settle(folder, settings)
+        shards = range(0, settings.count, settings.shard)
+        with runner(jobs, dask) as run:
+            texts = _formulas(folder, settings, run, progress)
+            missing = [k for k in range(len(shards)) if not _complete(folder, k)]
+            done = len(shards) - len(missing)
+            progress("shards", done, len(shards))
+            tasks = (
+                (k, make_shard, (settings, first, texts[first : first + settings.shard]))
+                for k, first in enumerate(shards)
+                if k in set(missing)
+            )
+            for k, (tensors, lines) in run(tasks):
+                write_file(_shard(folder, k, "jsonl"), lines)
+                write_file(_shard(folder, k, "safetensors"), tensors)  # now it is complete
+                done += 1
+                progress("shards", done, len(shards))
+        write_file(folder / "index.parquet", _index(folder, settings))
+
+
+def read_settings(folder: str | Path) -> Settings:
+    """The settings of a corpus."""
+    path = Path(folder) / "corpus.json"
+    try:
+        document = json.loads(path.read_text())
+        if document["format"] != FORMAT:
+            raise SofthatError(f"{path} has format {document['format']!r}, expected {FORMAT!r}")
+        fields = document["settings"]
+        return Settings(**{**fields, "alphabet": tuple(fields["alphabet"])})
+    except SofthatError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SofthatError(f"{folder} is not a corpus: {error}") from None
+
+
+def read_lines(folder: str | Path, shard: int) -> list[dict[str, Any]]:
+    """What a shard says of each of its models."""
+    path = _shard(Path(folder), shard, "jsonl")
+    if not path.is_file():
+        raise SofthatError(f"{folder} has no shard {shard}: run softhat corpus again to finish it")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def load_model(folder: str | Path, number: int) -> Model:
+    """Model `number` of a corpus, as `softhat.load` would give it."""
+    from safetensors import safe_open
+    from safetensors.numpy import save as to_bytes
+
+    settings = read_settings(folder)
+    if not 0 <= number < settings.count:
+        raise SofthatError(f"the corpus has models 0 to {settings.count - 1}, not {number}")
+    shard, row = divmod(number, settings.shard)
+    line = read_lines(folder, shard)[row]
+    with safe_open(_shard(Path(folder), shard, "safetensors"), "numpy") as file:
+        names = [name for name in file.keys() if name.startswith(f"{number}/")]  # noqa: SIM118
+        tensors = {name: file.get_tensor(name).astype("float64") for name in names}
+    (output,) = line["config"]["outputs"]
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        (place / "config.json").write_bytes(as_json(line["config"]))
+        (place / "formula.txt").write_text(f"{output}: {line['formula']}\n")
+        named = {name.partition("/")[2]: tensor for name, tensor in tensors.items()}
+        (place / "model.safetensors").write_bytes(to_bytes(named))
+        model: Model = load(place)
+        return model
+
+
+def _check(settings: Settings) -> None:
+    if settings.count < 1 or settings.shard < 1:
+        raise SofthatError("a corpus has at least one model, and so has a shard")
+    if settings.seed < 0:
+        raise SofthatError(f"a seed is a whole number from 0 up, not {settings.seed}")
+    if not 1 <= settings.smallest <= settings.largest:
+        raise SofthatError(
+            f"formulas have sizes from 1 up, the smallest first, not {settings.smallest} to "
+            f"{settings.largest}"
+        )
+    if settings.family not in FAMILIES:
+        raise SofthatError(f"unknown family {settings.family!r}: expected {', '.join(FAMILIES)}")
+    if settings.attention not in get_args(Attention):
+        raise SofthatError(f"unknown attention {settings.attention!r}")
+    if not settings.alphabet or len(set(settings.alphabet)) != len(settings.alphabet):
+        raise SofthatError("the alphabet names each symbol once, and at least one")
+    if len(settings.alphabet) ** LONGEST > 1 << 24:
+        raise SofthatError(
+            f"{len(settings.alphabet)} symbols are too many to compare formulas on all words to "
+            f"length {LONGEST}: at most 8"
+        )
+
+
+def _settle(folder: Path, settings: Settings) -> None:
+    """Begin a corpus, or go on with one that has the same settings."""
+    for name in ("corpus.json", "formulas.jsonl", "index.parquet", "shards/*"):
+        place = folder / name
+        for stale in place.parent.glob(f".{place.name}.*.tmp"):
+            stale.unlink()  # half-written by a run that was killed
+    begun = {path.name for path in folder.iterdir()} - {".lock", "corpus.json"}
+    if (folder / "corpus.json").is_file():
+        found = read_settings(folder)
+        if found != settings and begun:  # else nothing is there yet that other settings would spoil
+            changed = [
+                f"{name} {value!r}"
+                for name, value in asdict(found).items()
+                if value != asdict(settings)[name]
+            ]
+            raise SofthatError(
+                f"{folder} is a corpus with {', '.join(changed)}: give the same settings to "
+                "finish it, or choose another folder"
+            )
+        if found == settings:
+            return
+    elif begun:
+        raise SofthatError(f"{folder} exists and is not a corpus: choose another folder")
+    document = {
+        "format": FORMAT,
+        "settings": asdict(settings),
+        "files": {
+            "formulas.jsonl": "a formula a line, in order, with the digest of its truth values",
+            "shards/*.safetensors": "the tensors, named ID/TENSOR; the names are those of a "
+            "model folder",
+            "shards/*.jsonl": "a model a line: formula, sample words, configuration, labels",
+            "index.parquet": "a row a model",
+        },
+    }
+    write_file(folder / "corpus.json", as_json(document))
+
+
+def _formulas(folder: Path, settings: Settings, run: Runner, progress: Progress) -> list[str]:
+    """The first `count` formulas of the seed that differ in truth from all before them."""
+    path = folder / "formulas.jsonl"
+    if path.is_file():
+        return [json.loads(line)["formula"] for line in path.read_text().splitlines()]
+    seen: dict[str, str] = {}
+    arrived: dict[int, list[tuple[str, str]]] = {}
+    chunk = fruitless = 0
+    enough = False
+
+    def tasks() -> Iterator[Any]:
+        k = 0
+        while not enough:
+            yield k, draw, (settings, k)
+            k += 1
+
+    for k, drawn in run(tasks()):
+        arrived[k] = drawn
+        while chunk in arrived and not enough:  # in order, whoever was first
+            before = len(seen)
+            for text, digest in arrived.pop(chunk):
+                if len(seen) < settings.count:
+                    seen.setdefault(digest, text)
+            chunk += 1
+            fruitless = 0 if len(seen) > before else fruitless + 1
+            enough = len(seen) == settings.count or fruitless == FRUITLESS
+            progress("formulas", len(seen), settings.count)
+    if len(seen) < settings.count:
+        raise SofthatError(
+            f"only {len(seen):,} different formulas were found among {chunk * CHUNK:,}: ask for "
+            "fewer, or for larger ones (--max-size), another family or alphabet"
+        )
+    lines = [
+        json.dumps({"formula": text, "truth": digest}, ensure_ascii=False) + "\n"
+        for digest, text in seen.items()
+    ]
+    write_file(path, "".join(lines).encode())
+    return list(seen.values())
+
+
+def _shard(folder: Path, k: int, suffix: str) -> Path:
+    return folder / "shards" / f"{k:05d}.{suffix}"
+
+
+def _complete(folder: Path, k: int) -> bool:
+    return all(_shard(folder, k, suffix).is_file() for suffix in ("jsonl", "safetensors"))
+
+
+def _index(folder: Path, settings: Settings) -> bytes:
+    """The table of all models, as Parquet."""
+    pyarrow, parquet = _import_pyarrow()
+    rows = []
+    for shard in range(len(range(0, settings.count, settings.shard))):
+        for line in read_lines(folder, shard):
+            size, samples = line["config"]["size"], line["samples"]
+            row = {name: line[name] for name in ("id", "formula", "fragment", "temporal_depth")}
+            row |= {"decoder": line["decoder"], "attention": settings.attention, "shard": shard}
+            row |= {name: int(size[name]) for name in ("layers", "heads", "d_model", "d_ff")}
+            row["parameters"] = int(size["parameters"])
+            row |= {f"certified_{dtype}": n for dtype, n in line["max_length"].items()}
+            row |= {"accepted": samples["accepted"], "rejected": samples["rejected"]}
+            rows.append(row)
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), sink, compression="zstd")
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _import_pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "corpus") from None
+    return pyarrow, parquet
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One run at a time: a lock that the system takes back from whoever is killed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise SofthatError(f"cannot write to {folder}: {error.strerror}") from None
+    with lock:
+        try:
+            import fcntl
+        except ImportError:  # not on this system: then it is up to the user
+            pass
+        else:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise SofthatError(f"another run is writing {folder}: wait for it") from None
+        try:
+            yield
+        finally:
+            (folder / ".lock").unlink(missing_ok=True)

@@ -1,0 +1,93 @@
+"""Rewriting that keeps the truth value at every position of every word.
+
+`simplify` makes a formula smaller; `to_core` leaves only the operators that the compiler knows:
+symbols, constants, `first`, `last`, `mod`, the gates `! & | xor`, `Y S X U`, and comparisons in
+the form `Σ a·count >= c`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from softhat.logic.linear import LinearForm, difference, linear, to_comparison
+from softhat.logic.simplify import simplify
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node, Not
+from softhat.logic.syntax.walk import fold, rebuild
+
+__all__ = ["LinearForm", "linear", "simplify", "to_core"]
+
+
+def to_core(formula: Formula) -> Formula:
+    """The same formula in core operators, each other operator by its definition or its dual."""
+    result = fold(formula, _core)
+    assert isinstance(result, Formula)
+    return result
+
+
+def _core(node: Node, below: tuple[Node, ...]) -> Node:
+    parts: tuple[Formula, ...] = below  # type: ignore[assignment]  # formulas where matched as such
+    match node:
+        case Not():
+            return negation(parts[0])
+        case nodes.Implies():
+            return nodes.Or(negation(parts[0]), parts[1])
+        case nodes.Iff():
+            return negation(nodes.Xor(parts[0], parts[1]))
+        case nodes.WeakYesterday():
+            return negation(nodes.Yesterday(negation(parts[0])))
+        case nodes.WeakTomorrow():
+            return negation(nodes.Tomorrow(negation(parts[0])))
+        case nodes.Once():
+            return nodes.Since(TRUE, parts[0])
+        case nodes.Eventually():
+            return nodes.Until(TRUE, parts[0])
+        case nodes.Historically():
+            return negation(nodes.Since(TRUE, negation(parts[0])))
+        case nodes.Always():
+            return negation(nodes.Until(TRUE, negation(parts[0])))
+        case nodes.Triggered():
+            return negation(nodes.Since(negation(parts[0]), negation(parts[1])))
+        case nodes.Release():
+            return negation(nodes.Until(negation(parts[0]), negation(parts[1])))
+        case nodes.WeakUntil():  # f W g = g R (f | g): one operator instead of two
+            neither = negation(nodes.Or(parts[0], parts[1]))
+            return negation(nodes.Until(negation(parts[1]), neither))
+        case nodes.StrongRelease():
+            return nodes.Until(parts[1], nodes.And(parts[0], parts[1]))
+        case Comparison():
+            comparison = rebuild(node, below)
+            assert isinstance(comparison, Comparison)
+            return _core_comparison(comparison)
+        case _:
+            return rebuild(node, below)
+
+
+def _core_comparison(comparison: Comparison) -> Formula:
+    if comparison.relation not in ("=", "!="):
+        return _at_least_zero(linear(comparison))
+    form = difference(comparison)
+    factor = math.gcd(*(a for a, _ in form.terms))
+    if factor and form.constant % factor:
+        equal: Formula = FALSE
+    elif not form.terms:
+        equal = nodes.Constant(form.constant == 0)
+    else:
+        form = form.divided()
+        equal = nodes.And(_at_least_zero(form), _at_least_zero(form.scaled(-1)))
+    return equal if comparison.relation == "=" else negation(equal)
+
+
+def _at_least_zero(form: LinearForm) -> Formula:
+    return to_comparison(form) if form.terms else nodes.Constant(form.constant >= 0)
+
+
+def negation(formula: Formula) -> Formula:
+    """`!f`, without a double negation."""
+    match formula:
+        case Not(operand):
+            return operand
+        case nodes.Constant(value):
+            return nodes.Constant(not value)
+        case _:
+            return Not(formula)

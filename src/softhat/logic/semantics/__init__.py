@@ -1,0 +1,1 @@
+"""The truth of formulas on words: by definition, and on many words at once."""

@@ -1,0 +1,319 @@
+"""Truth of many words of equal length at once, 64 words in a machine word.
+
+A signal is an array (length, lanes) of uint64: bit b of lane l at a position is the value for
+word 64·l + b. Operators go position by position over whole lanes; counts are bit-sliced, one
+array for each binary digit, added with ripple carries. Exhaustive checks over millions of
+words rest on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.logic.linear import LinearForm
+from softhat.logic.semantics.counts import RELATIONS
+from softhat.logic.semantics.plan import plan
+from softhat.logic.semantics.words import Bools
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
+
+Lanes: TypeAlias = NDArray[np.uint64]
+_ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+# Beyond this many binary digits a count is computed with Python's integers instead.
+_DIGITS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordBatch:
+    """`count` words of `length` symbols; `symbols[name]` says where each stands, packed."""
+
+    length: int
+    count: int
+    symbols: Mapping[str, Lanes]
+
+    @property
+    def lanes(self) -> int:
+        return (self.count + 63) // 64
+
+
+def all_words(
+    alphabet: Sequence[str] | Sequence[Set[str]],
+    length: int,
+    start: int = 0,
+    stop: int | None = None,
+) -> WordBatch:
+    """The words number `start` to `stop` over `alphabet`, in lexicographic order.
+
+    The letters are symbols, or sets of propositions.
+    """
+    if length < 1 or not len(alphabet):
+        raise SofthatError("words need a length of at least 1 and at least one symbol")
+    size = len(alphabet)
+    stop = size**length if stop is None else min(stop, size**length)
+    count = max(stop - start, 0)
+    lanes = (count + 63) // 64
+    letters = [{letter} if isinstance(letter, str) else letter for letter in alphabet]
+    symbols = {name: np.zeros((length, lanes), np.uint64) for name in sorted(set(chain(*letters)))}
+    for at in range(length):
+        run = size ** (length - 1 - at)  # how many words in a row have the same symbol here
+        for k, letter in enumerate(letters):
+            packed = _pack(_periodic(start, count, run, size, k))
+            for name in letter:
+                symbols[name][at] |= packed
+    return WordBatch(length, count, symbols)
+
+
+def _periodic(start: int, count: int, run: int, size: int, k: int) -> Bools:
+    """For the words start … start + count: is the symbol `k`, where it changes every `run`?"""
+    here = np.zeros(count, np.bool_)
+    period = run * size
+    if period <= count:  # write the first period, then copy what is there, doubling
+        for low in _starts(start, period, run, k, period):
+            here[max(low, 0) : min(low + run, period)] = True
+        done = period
+        while done < count:
+            step = min(done, count - done)
+            here[done : done + step] = here[:step]
+            done += step
+    else:
+        for low in _starts(start, period, run, k, count):
+            here[max(low, 0) : max(min(low + run, count), 0)] = True
+    return here
+
+
+def _starts(start: int, period: int, run: int, k: int, count: int) -> range:
+    """Where runs of symbol `k` begin, relative to `start`, that touch the first `count` words."""
+    first = k * run - start % period
+    return range(first, count, period) if first + run > 0 else range(first + period, count, period)
+
+
+def from_codes(codes: NDArray[np.integer[Any]], alphabet: Sequence[str]) -> WordBatch:
+    """Words given as an array (count, length) of indices into `alphabet`."""
+    count, length = codes.shape
+    places: NDArray[Any] = np.ascontiguousarray(codes.T)
+    symbols = {name: _pack(np.equal(places, k)) for k, name in enumerate(alphabet)}
+    return WordBatch(length, count, symbols)
+
+
+def _pack(bools: Bools) -> Lanes:
+    """Pack the last axis, 64 to a machine word."""
+    short = -bools.shape[-1] % 64
+    if short:
+        bools = np.concatenate([bools, np.zeros((*bools.shape[:-1], short), np.bool_)], axis=-1)
+    packed = np.packbits(bools, axis=-1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64, copy=False)
+
+
+def unpack(packed: Lanes, count: int) -> Bools:
+    """(count, length): the value of each word at each position."""
+    as_bytes = np.ascontiguousarray(packed).astype("<u8", copy=False).view(np.uint8)
+    bits = np.unpackbits(as_bytes, axis=-1, count=count, bitorder="little")
+    return np.ascontiguousarray(bits.T).view(np.bool_)
+
+
+def evaluate(formula: Formula, batch: WordBatch) -> Lanes:
+    """(length, lanes): the truth values, packed; bits beyond `count` mean nothing."""
+    return evaluate_many((formula,), batch)[0]
+
+
+def evaluate_many(formulas: Sequence[Formula], batch: WordBatch) -> list[Lanes]:
+    """`evaluate` of several formulas; common subformulas are evaluated once."""
+    steps = plan(tuple(formulas))
+    signals: dict[int, Lanes] = {}
+    for k, (node, places, form) in enumerate(steps.steps):
+        if isinstance(node, Term):
+            pass
+        elif form is not None:
+            true = _fill(batch, True) if -1 in places else None
+            counted = [true if place < 0 else signals[place] for place in places]
+            signals[k] = _compare(node, form, counted, batch)  # type: ignore[arg-type]
+        else:
+            signals[k] = _step(node, [signals[place] for place in places], batch)
+        for place in steps.dead[k]:
+            signals.pop(place, None)
+    return [signals[k] for k in steps.results]
+
+
+def _fill(batch: WordBatch, value: bool) -> Lanes:
+    return np.full((batch.length, batch.lanes), _ONES if value else np.uint64(0))
+
+
+def _step(node: Node, below: list[Lanes], batch: WordBatch) -> Lanes:
+    match node:
+        case nodes.Symbol(name):
+            return batch.symbols[name] if name in batch.symbols else _fill(batch, False)
+        case nodes.Constant(value):
+            return _fill(batch, value)
+        case nodes.First():
+            return _at(batch, lambda i: i == 1)
+        case nodes.Last():
+            return _at(batch, lambda i: i == batch.length)
+        case nodes.Mod(modulus, remainder):
+            return _at(batch, lambda i: i % modulus == remainder)
+        case nodes.Not():
+            return ~below[0]
+        case nodes.And():
+            return below[0] & below[1]
+        case nodes.Or():
+            return below[0] | below[1]
+        case nodes.Xor():
+            return below[0] ^ below[1]
+        case nodes.Implies():
+            return ~below[0] | below[1]
+        case nodes.Iff():
+            return ~(below[0] ^ below[1])
+        case nodes.Yesterday() | nodes.WeakYesterday():
+            return _shift(below[0], isinstance(node, nodes.WeakYesterday))
+        case nodes.Tomorrow() | nodes.WeakTomorrow():
+            return _shift(below[0][::-1], isinstance(node, nodes.WeakTomorrow))[::-1]
+        case nodes.Once():
+            return np.bitwise_or.accumulate(below[0], axis=0)
+        case nodes.Historically():
+            return np.bitwise_and.accumulate(below[0], axis=0)
+        case nodes.Eventually():
+            return np.bitwise_or.accumulate(below[0][::-1], axis=0)[::-1]
+        case nodes.Always():
+            return np.bitwise_and.accumulate(below[0][::-1], axis=0)[::-1]
+        case nodes.Since():
+            return _since(below[0], below[1])
+        case nodes.Triggered():
+            return _triggered(below[0], below[1])
+        case nodes.Until():
+            return _since(below[0][::-1], below[1][::-1])[::-1]
+        case nodes.Release():
+            return _triggered(below[0][::-1], below[1][::-1])[::-1]
+        case nodes.WeakUntil():  # g R (f | g)
+            return _triggered(below[1][::-1], (below[0] | below[1])[::-1])[::-1]
+        case nodes.StrongRelease():
+            return _since(below[1][::-1], (below[0] & below[1])[::-1])[::-1]
+    raise AssertionError(f"no meaning for {type(node).__name__}")
+
+
+def _at(batch: WordBatch, holds: Callable[[int], bool]) -> Lanes:
+    signal = _fill(batch, False)
+    signal[[holds(i) for i in range(1, batch.length + 1)]] = _ONES
+    return signal
+
+
+def _shift(f: Lanes, weak: bool) -> Lanes:
+    result = np.empty_like(f)
+    result[0] = _ONES if weak else 0
+    result[1:] = f[:-1]
+    return result
+
+
+def _since(f: Lanes, g: Lanes) -> Lanes:
+    """g, or f and the same at the position before."""
+    result = np.empty_like(g)
+    result[0] = g[0]
+    for i in range(1, len(g)):
+        np.bitwise_and(f[i], result[i - 1], out=result[i])
+        np.bitwise_or(g[i], result[i], out=result[i])
+    return result
+
+
+def _triggered(f: Lanes, g: Lanes) -> Lanes:
+    """g, and f or the same at the position before."""
+    result = np.empty_like(g)
+    result[0] = g[0]
+    for i in range(1, len(g)):
+        np.bitwise_or(f[i], result[i - 1], out=result[i])
+        np.bitwise_and(g[i], result[i], out=result[i])
+    return result
+
+
+def _compare(
+    comparison: Comparison, form: LinearForm, counted: list[Lanes], batch: WordBatch
+) -> Lanes:
+    """Where `form ⋈ 0`: a running sum in two's complement, its digits bit-sliced."""
+    n = batch.length
+    largest = sum(abs(a) for a, _ in form.terms) * n + abs(form.constant) + 1
+    digits = largest.bit_length() + 1
+    if digits > _DIGITS:
+        return _compare_huge(comparison, form, counted, batch)
+    past, future = len(form.past), len(form.past) + len(form.future)
+    weighted = [(a, signal) for (a, _), signal in zip(form.terms, counted, strict=True)]
+    value = _Sum(form.constant, digits, batch.lanes)
+    for a, signal in weighted[past:]:  # what is ahead of the first position
+        for i in range(n):
+            value.add(a, signal[i])
+    result = np.empty((n, batch.lanes), np.uint64)
+    for i in range(n):
+        for a, signal in weighted[:past]:
+            value.add(a, signal[i])
+        result[i] = value.holds(comparison.relation)
+        for a, signal in weighted[past:future]:  # position i is behind the next one
+            value.add(-a, signal[i])
+    return result
+
+
+class _Sum:
+    """One integer for each word, in two's complement; `planes[d]` holds digit d of all."""
+
+    def __init__(self, value: int, digits: int, lanes: int) -> None:
+        self.planes = np.empty((digits, lanes), np.uint64)
+        for d in range(digits):
+            self.planes[d] = _ONES if value >> d & 1 else 0
+        self._carry = np.empty(lanes, np.uint64)
+        self._both = np.empty(lanes, np.uint64)
+
+    def add(self, a: int, where: Lanes) -> None:
+        """Add `a` to the words in `where`."""
+        low = (a & -a).bit_length() - 1  # below the lowest set digit nothing changes
+        carry, both = self._carry, self._both
+        carry[:] = 0
+        for d in range(low, len(self.planes)):
+            plane = self.planes[d]
+            if a >> d & 1:
+                # plane + where + carry: sum is their xor, carry their majority
+                np.bitwise_xor(plane, carry, out=both)
+                np.bitwise_and(plane, carry, out=carry)
+                np.bitwise_xor(both, where, out=plane)
+                np.bitwise_and(both, where, out=both)
+                np.bitwise_or(carry, both, out=carry)
+            else:
+                np.bitwise_and(plane, carry, out=both)
+                np.bitwise_xor(plane, carry, out=plane)
+                carry, both = both, carry
+
+    def holds(self, relation: str) -> Lanes:
+        negative: Lanes = self.planes[-1]
+        if relation == ">=":
+            return ~negative
+        if relation == "<":
+            return negative
+        nonzero: Lanes = np.bitwise_or.reduce(self.planes, axis=0)
+        match relation:
+            case "=":
+                return ~nonzero
+            case "!=":
+                return nonzero
+            case ">":
+                return ~negative & nonzero
+            case _:
+                return negative | ~nonzero
+
+
+def _compare_huge(
+    comparison: Comparison, form: LinearForm, counted: list[Lanes], batch: WordBatch
+) -> Lanes:
+    """With Python's integers, word by word."""
+    past, future = len(form.past), len(form.past) + len(form.future)
+    value = np.full((batch.count, batch.length), form.constant, object)
+    for k, ((a, _), signal) in enumerate(zip(form.terms, counted, strict=True)):
+        bits = unpack(signal, batch.count)
+        if k < past:
+            count = np.cumsum(bits, axis=1)
+        elif k < future:
+            count = np.cumsum(bits[:, ::-1], axis=1)[:, ::-1]
+        else:
+            count = np.broadcast_to(bits.sum(axis=1, keepdims=True), bits.shape)
+        value += a * count.astype(object)
+    return _pack(RELATIONS[comparison.relation](value, 0).astype(np.bool_).T)

@@ -1,0 +1,161 @@
+"""The truth value of a formula at every position of a word, by definition.
+
+All words are laid out in one row, an empty place after each, and a truth signal is one Python
+integer whose bit p is the value at place p. Then `Y` is a shift, and
+
+    f S g = g | (f & Y(f S g))
+
+is the carry of one addition: adding `f | g` and `g`, bit p carries iff g holds there, or f does
+and the bit before carried. The empty places stop carries between words. Future operators are
+past operators on the reversed row. Counts are running sums. Every operator takes time linear
+in the row, and no word is looped over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import numpy as np
+
+from softhat.errors import SofthatError
+from softhat.logic.fragments import acceptance_position
+from softhat.logic.semantics.counts import compare
+from softhat.logic.semantics.plan import plan
+from softhat.logic.semantics.rows import Row, lay_out, positions
+from softhat.logic.semantics.words import Bools, Word
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
+
+__all__ = ["acceptance_position", "accepts", "truth", "truth_many"]
+
+
+def truth(formula: Formula, word: Word) -> Bools:
+    """The truth value at each position of `word`."""
+    return truth_many(formula, [word])[0]
+
+
+def truth_many(formula: Formula, words: Iterable[Word]) -> list[Bools]:
+    """`truth` of each word, evaluated together."""
+    return truths([formula], words)[0]
+
+
+def truths(formulas: Iterable[Formula], words: Iterable[Word]) -> list[list[Bools]]:
+    """For each formula the truth of each word; common subformulas are evaluated once."""
+    row, symbol = lay_out(words)
+    if row is None:
+        return [[] for _ in formulas]
+    signals = _evaluate(tuple(formulas), row, symbol)
+    return [
+        np.split(row.to_bools(signal), row.begins[1:])
+        if len(row.lengths) > 1
+        else [row.to_bools(signal)]
+        for signal in signals
+    ]
+
+
+def accepts(formula: Formula, word: Word, at: Literal["first", "last"] | None = None) -> bool:
+    """Truth at the last position, or the first for a pure-future formula, unless `at` says."""
+    return bool(truth(formula, word)[0 if resolve_at(formula, at) == "first" else -1])
+
+
+def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
+    """Where acceptance is read off: `at`, or what the formula's fragment says."""
+    if at not in (None, "first", "last"):
+        raise SofthatError(f"at is 'first' or 'last', not {at!r}")
+    where = at or acceptance_position(formula)
+    if where is None:
+        raise SofthatError(
+            "the formula looks both ways, so a word is accepted at its first or its last position: "
+            "say which with at='first' or at='last'"
+        )
+    return where  # type: ignore[return-value]  # checked above
+
+
+def _evaluate(formulas: tuple[Formula, ...], row: Row, symbol: Callable[[str], Bools]) -> list[int]:
+    steps = plan(formulas)
+    signals: dict[int, int] = {}
+    for k, (node, places, form) in enumerate(steps.steps):
+        if not isinstance(node, Term):
+            if isinstance(node, Comparison) and form is not None:
+                counted = [row.inside if place < 0 else signals[place] for place in places]
+                signals[k] = compare(node.relation, form, counted, row)
+            else:
+                signals[k] = _step(node, [signals[place] for place in places], row, symbol)
+        for place in steps.dead[k]:
+            signals.pop(place, None)
+    return [signals[k] for k in steps.results]
+
+
+def _step(node: Node, below: list[int], row: Row, symbol: Callable[[str], Bools]) -> int:
+    inside = row.inside
+    match node:
+        case nodes.Symbol(name):
+            return row.to_signal(symbol(name))
+        case nodes.Constant(value):
+            return inside if value else 0
+        case nodes.First():
+            return row.first
+        case nodes.Last():
+            return row.last
+        case nodes.Mod(modulus, remainder):
+            return _mod(modulus, remainder, row)
+        case nodes.Not():
+            return inside ^ below[0]
+        case nodes.And():
+            return below[0] & below[1]
+        case nodes.Or():
+            return below[0] | below[1]
+        case nodes.Xor():
+            return below[0] ^ below[1]
+        case nodes.Implies():
+            return inside ^ below[0] | below[1]
+        case nodes.Iff():
+            return inside ^ below[0] ^ below[1]
+        case nodes.Yesterday():
+            return below[0] << 1 & inside
+        case nodes.WeakYesterday():
+            return below[0] << 1 & inside | row.first
+        case nodes.Tomorrow():
+            return below[0] >> 1 & inside
+        case nodes.WeakTomorrow():
+            return below[0] >> 1 & inside | row.last
+        case nodes.Once():
+            return _since(inside, below[0])
+        case nodes.Historically():
+            return inside ^ _since(inside, inside ^ below[0])
+        case nodes.Since():
+            return _since(below[0], below[1])
+        case nodes.Triggered():
+            return inside ^ _since(inside ^ below[0], inside ^ below[1])
+        case nodes.Eventually():
+            return _until(inside, below[0], row)
+        case nodes.Always():
+            return inside ^ _until(inside, inside ^ below[0], row)
+        case nodes.Until():
+            return _until(below[0], below[1], row)
+        case nodes.Release():
+            return inside ^ _until(inside ^ below[0], inside ^ below[1], row)
+        case nodes.WeakUntil():
+            always = inside ^ _until(inside, inside ^ below[0], row)
+            return _until(below[0], below[1], row) | always
+        case nodes.StrongRelease():
+            return _until(below[1], below[0] & below[1], row)
+    raise AssertionError(f"no meaning for {type(node).__name__}")
+
+
+def _since(f: int, g: int) -> int:
+    either = f | g
+    return (either + g ^ either ^ g) >> 1
+
+
+def _until(f: int, g: int, row: Row) -> int:
+    return row.reverse(_since(row.reverse(f), row.reverse(g)))
+
+
+def _mod(modulus: int, remainder: int, row: Row) -> int:
+    if modulus > row.longest:  # no position is as large as the modulus, which may be huge
+        if not 1 <= remainder <= row.longest:
+            return 0
+        return row.to_signal(positions(row) == remainder)
+    return row.to_signal(positions(row) % modulus == remainder) & row.inside

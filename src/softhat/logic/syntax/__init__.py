@@ -1,0 +1,1 @@
+"""Formulas as immutable values, from text and to text."""

@@ -1,0 +1,178 @@
+"""The words for what is wrong with a formula.
+
+The parser says at which token it failed and which terminals could have stood there; this
+module turns that into one line for a person: what was expected, what came, what to do.
+"""
+
+from __future__ import annotations
+
+from lark import Token
+
+from softhat.errors import FormulaError
+from softhat.logic.syntax.tokens import RESERVED, quote, tokenize
+
+_MEANING = {
+    "Y": "yesterday",
+    "Z": "weak yesterday",
+    "O": "once",
+    "H": "historically",
+    "S": "since",
+    "T": "triggered",
+    "X": "tomorrow",
+    "N": "weak tomorrow",
+    "F": "eventually",
+    "G": "always",
+    "U": "until",
+    "R": "release",
+    "W": "weak until",
+    "M": "strong release",
+}
+_BINARY = frozenset(("TEMPORAL", "_AND", "_OR", "_XOR", "_IMPLIES", "_IFF"))
+
+
+def explain(text: str, token: Token, expected: frozenset[str]) -> FormulaError:
+    """The error for `token`, where one of the terminals `expected` should have stood."""
+    tokens = list(tokenize(text))
+    ended = token.type == "$END"
+    at = len(tokens) if ended else _index(tokens, token)
+    before = tokens[at - 1] if at else None
+    position = len(text.rstrip()) if ended else token.start_pos or 0
+    found = "but the formula ends" if ended else f"found {_show(token)}"
+
+    def error(message: str, where: int = position) -> FormulaError:
+        return FormulaError(message, where, text)
+
+    if not tokens:
+        return error("the formula is empty: expected one such as !c S a", 0)
+    if before is not None and before.type == "COUNT":
+        return error(f"{before} counts a formula in parentheses: expected {before}(f), {found}")
+    if before is not None and (before.type == "MOD" or expected == {"_COMMA"}):
+        return error(f"mod takes two integers, as in mod(2, 0): {found}")
+    if "SYMBOL" in expected or "INTEGER" in expected:
+        return error(_missing_operand(token, before, found, expected))
+    open_at = _opener(tokens[:at])
+    if token.type == "_CLOSE" and open_at is None:
+        return error("this closing parenthesis has no opening one: remove it or open one")
+    if token.type == "_TIMES" and "_PLUS" in expected:
+        return error("in a product the integer comes first: write 2*#(a) for #(a)*2")
+    if "RELATION" in expected:
+        return error(_not_a_formula(tokens[:at], before, open_at, found))
+    if token.type == "RELATION" and "_PLUS" in expected:
+        return error("comparisons do not chain: write 1 < #(a) & #(a) < 3 for 1 < #(a) < 3")
+    if token.type in ("RELATION", "_PLUS", "_MINUS", "_TIMES") and "_AND" in expected:
+        return error(
+            f"expected a number before {token}, found a formula: #(f) counts the positions "
+            "where f holds"
+        )
+    if ended and open_at is not None and "_CLOSE" in expected:
+        return error(
+            "this parenthesis is never closed: expected ) before the end",
+            tokens[open_at].start_pos or 0,
+        )
+    if "_AND" in expected:
+        return error(_missing_operator(token, before, found, open_at is not None))
+    return error(f"expected {_list(expected)}, {found}")
+
+
+def _index(tokens: list[Token], token: Token) -> int:
+    return next(k for k, other in enumerate(tokens) if other.start_pos == token.start_pos)
+
+
+def _opener(tokens: list[Token]) -> int | None:
+    """The innermost parenthesis that is still open after `tokens`."""
+    open_at = []
+    for k, token in enumerate(tokens):
+        if token.type == "_OPEN":
+            open_at.append(k)
+        elif token.type == "_CLOSE" and open_at:
+            open_at.pop()
+    return open_at[-1] if open_at else None
+
+
+def _missing_operand(
+    token: Token, before: Token | None, found: str, expected: frozenset[str]
+) -> str:
+    number = "SYMBOL" not in expected
+    if expected == {"INTEGER", "_MINUS"}:
+        return f"mod takes two integers, as in mod(2, 0): {found}"
+    after = f" after {before}" if before is not None else ""
+    if number:
+        if token.type in ("SYMBOL", "CONSTANT"):
+            return (
+                f"expected a number{after}, {found}: write #({quote(str(token))}) to count the "
+                "positions where it holds"
+            )
+        return f"expected a number such as #(a), i, n or 3{after}, {found}"
+    if token.type in _BINARY or token.type in ("RELATION", "_PLUS", "_TIMES"):
+        what = "number" if token.type in ("RELATION", "_PLUS", "_TIMES") else "formula"
+        return f"expected a {what}{after}, {found}, which needs one on its left{_as_symbol(token)}"
+    if before is not None and before.type == "_OPEN" and token.type == "_CLOSE":
+        return "expected a formula between the parentheses, found nothing"
+    hint = _as_symbol(before) if before is not None else ""
+    return f"expected a formula{after}, {found}{hint or _as_symbol(token)}"
+
+
+def _not_a_formula(
+    tokens: list[Token], before: Token | None, open_at: int | None, found: str
+) -> str:
+    """A number stands where a formula should."""
+    if before is not None and before.type == "VARIABLE":
+        meaning = "position" if before == "i" else "length of the word"
+        return (
+            f"{before} is the {meaning}, a number: compare it, as in {before} > 1, or write "
+            f"'{before}' for the symbol; {found}"
+        )
+    if open_at is not None and open_at and tokens[open_at - 1].type == "COUNT":
+        return (
+            f"{tokens[open_at - 1]} counts the positions where a formula holds, and a number is "
+            f"none: compare it, as in #(#(a) > 1); {found}"
+        )
+    if before is not None and before.type == "INTEGER" and found.startswith("found"):
+        return f"expected an operator such as * or >= after {before}, {found}: write 2*t for 2 t"
+    return f"a number is not a formula: compare it, as in #(a) >= 1; {found}"
+
+
+def _missing_operator(token: Token, before: Token | None, found: str, inside: bool) -> str:
+    hint = ""
+    if token.type in ("SYMBOL", "CONSTANT") and token[:1] in _MEANING and token[1:]:
+        hint = f": if an operator is meant, write {token[:1]} {token[1:]}"
+    elif before is not None and before.type == "SYMBOL" and set(before) <= set(_MEANING):
+        hint = f": if operators are meant, write {' '.join(before)} {token}"
+    elif token.type in ("UNARY", "SYMBOL", "CONSTANT", "_OPEN"):
+        hint = ": write & for and, | for or"
+    close = " or )" if inside else ""
+    after = f" after {_show(before)}" if before is not None else ""
+    return f"expected an operator{close}{after}, {found}{hint}"
+
+
+def _as_symbol(token: Token) -> str:
+    """How to name the symbol that is spelt like a reserved word."""
+    return f"; the symbol {token} is written '{token}'" if token in RESERVED else ""
+
+
+def _show(token: Token) -> str:
+    shown = str(token) if len(token) <= 40 else f"{token[:39]}…"
+    if token.type == "SYMBOL":
+        return f"the symbol {shown}"
+    if shown in _MEANING:
+        return f"{shown} ({_MEANING[shown]})"
+    return shown
+
+
+_WORDS = {
+    "_OPEN": "(",
+    "_CLOSE": ")",
+    "_COMMA": "a comma",
+    "_PLUS": "+",
+    "_MINUS": "-",
+    "_TIMES": "*",
+    "RELATION": "a comparison such as >=",
+    "INTEGER": "an integer",
+    "SYMBOL": "a formula",
+    "$END": "the end",
+}
+
+
+def _list(expected: frozenset[str]) -> str:
+    words = sorted(_WORDS[name] for name in expected if name in _WORDS)
+    return " or ".join(words) if words else "something else"

@@ -1,0 +1,190 @@
+"""From formulas to text, with as few parentheses as the grammar allows.
+
+The text parses back to an equal formula. Printing walks with its own stack and joins the
+pieces once, so it takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from softhat.errors import SofthatError
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.decimals import to_digits
+from softhat.logic.syntax.nodes import Comparison, Counting, Node, Unary
+from softhat.logic.syntax.tokens import quote
+from softhat.logic.syntax.walk import fold
+
+# Precedence, loose to tight, as in the grammar.
+_IFF, _IMPLIES, _OR, _AND, _TEMPORAL, _UNARY, _ATOM = range(7)
+_SUM, _PRODUCT, _MEASURE = range(3)
+
+# operator, level, levels that the left and the right operand must have at least
+_BINARY: dict[type[Node], tuple[str, int, int, int]] = {
+    nodes.Iff: ("<->", _IFF, _IFF, _IMPLIES),
+    nodes.Implies: ("->", _IMPLIES, _OR, _IMPLIES),
+    nodes.Or: ("|", _OR, _OR, _AND),
+    nodes.Xor: ("xor", _OR, _OR, _AND),
+    nodes.And: ("&", _AND, _AND, _TEMPORAL),
+    **{
+        kind: (letter, _TEMPORAL, _UNARY, _TEMPORAL)
+        for kind, letter in (
+            (nodes.Since, "S"),
+            (nodes.Triggered, "T"),
+            (nodes.Until, "U"),
+            (nodes.Release, "R"),
+            (nodes.WeakUntil, "W"),
+            (nodes.StrongRelease, "M"),
+        )
+    },
+    nodes.Sum: ("+", _SUM, _SUM, _PRODUCT),
+    nodes.Difference: ("-", _SUM, _SUM, _PRODUCT),
+}
+_PREFIX: dict[type[Node], str] = {
+    nodes.Not: "!",
+    nodes.Yesterday: "Y ",
+    nodes.WeakYesterday: "Z ",
+    nodes.Once: "O ",
+    nodes.Historically: "H ",
+    nodes.Tomorrow: "X ",
+    nodes.WeakTomorrow: "N ",
+    nodes.Eventually: "F ",
+    nodes.Always: "G ",
+    nodes.Count: "#",
+    nodes.CountFuture: "#>",
+    nodes.CountAll: "#*",
+}
+_PRETTY = {
+    "!": "¬",
+    "Y ": "⊖",
+    "Z ": "⊜",
+    "O ": "⟐",
+    "H ": "⊟",
+    "X ": "○",
+    "N ": "●",
+    "F ": "◇",
+    "G ": "□",
+    "&": "∧",
+    "|": "∨",
+    "xor": "⊕",
+    "->": "→",
+    "<->": "↔",
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "*": "·",
+    "-": "−",
+    "true": "⊤",
+    "false": "⊥",
+}
+_MANY = 1 << 20  # pieces after which it is worth counting how many there will be
+_LONGEST = 1 << 28  # operators; only formulas that share subformulas in memory get there
+
+
+def to_text(node: Node) -> str:
+    """The formula or term as it is written, with minimal parentheses."""
+    return "".join(_whole(node, {}))
+
+
+def to_unicode(node: Node) -> str:
+    """The same with the logician's signs: `¬a ∧ ⊖b`."""
+    return "".join(_whole(node, _PRETTY))
+
+
+def to_short(node: Node, limit: int = 60) -> str:
+    """At most `limit` characters: the top of the formula, with … for what is further down.
+
+    Costs O(limit) steps, however large the formula is.
+    """
+    # A text of `limit` characters is not nested deeper than that.
+    for depth in (limit, 8, 6, 5, 4, 3, 2, 1):
+        pieces, length = [], 0
+        for piece in _pieces(node, {}, depth):
+            pieces.append(piece)
+            length += len(piece)
+            if length > limit:
+                break
+        else:
+            return "".join(pieces)
+    return "".join(pieces)[: max(limit - 1, 0)] + "…"
+
+
+def _whole(node: Node, spelling: dict[str, str]) -> Iterator[str]:
+    """All pieces, unless there are hopelessly many (a shared subformula is printed each time)."""
+    for number, piece in enumerate(_pieces(node, spelling, None)):
+        if number == _MANY and _size(node) >= _LONGEST:
+            raise SofthatError(
+                f"the formula would be printed with more than {_LONGEST:,} operators, because it "
+                "shares subformulas: print its parts instead"
+            )
+        yield piece
+
+
+def _size(node: Node) -> int:
+    """The number of nodes to print, as far as it matters."""
+    return fold(node, lambda _, below: min(1 + sum(below), _LONGEST))
+
+
+def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator[str]:
+    """The text from left to right; what is nested deeper than `depth` becomes …."""
+    # To do, last first: text, or a node with the level it must have and its depth.
+    todo: list[str | tuple[Node, int, int]] = [(root, 0, 0)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            yield item
+            continue
+        node, needed, down = item
+        if depth is not None and down > depth and node.children:
+            yield "…"
+            continue
+        level, parts = _layout(node, spelling, down + 1)
+        if level < needed:
+            yield "("
+            todo.append(")")
+        todo.extend(reversed(parts))
+
+
+def _layout(
+    node: Node, spelling: dict[str, str], down: int
+) -> tuple[int, list[str | tuple[Node, int, int]]]:
+    """The node's own level, and its text with the children in their places."""
+    kind = type(node)
+    if kind in _BINARY:
+        sign, level, left, right = _BINARY[kind]
+        first, second = node.children
+        return level, [(first, left, down), f" {spelling.get(sign, sign)} ", (second, right, down)]
+    if isinstance(node, Unary):
+        sign = _PREFIX[kind]
+        return _UNARY, [spelling.get(sign, sign), (node.operand, _UNARY, down)]
+    if isinstance(node, Counting):
+        return _MEASURE, [_PREFIX[kind] + "(", (node.operand, 0, down), ")"]
+    match node:
+        case Comparison(left_term, relation, right_term):
+            shown = f" {spelling.get(relation, relation)} "
+            return _ATOM, [(left_term, _SUM, down), shown, (right_term, _SUM, down)]
+        case nodes.Scale(factor, term):
+            sign = _integer(factor, spelling) + spelling.get("*", "*")
+            return _PRODUCT, [sign, (term, _PRODUCT, down)]
+        case nodes.Integer(value):
+            return _MEASURE, [_integer(value, spelling)]
+        case nodes.Symbol(name):
+            return _ATOM, [quote(name)]
+        case nodes.Constant(value):
+            word = "true" if value else "false"
+            return _ATOM, [spelling.get(word, word)]
+        case nodes.Mod(modulus, remainder):
+            return _ATOM, [f"mod({to_digits(modulus)}, {to_digits(remainder)})"]
+        case nodes.First():
+            return _ATOM, ["first"]
+        case nodes.Last():
+            return _ATOM, ["last"]
+        case nodes.Position():
+            return _MEASURE, ["i"]
+        case nodes.Length():
+            return _MEASURE, ["n"]
+    raise AssertionError(f"no text for {kind.__name__}")
+
+
+def _integer(value: int, spelling: dict[str, str]) -> str:
+    return (spelling.get("-", "-") if value < 0 else "") + to_digits(abs(value))

@@ -1,0 +1,87 @@
+"""Bottom-up passes over formulas of any depth.
+
+A pass is a *fold*: one step for each structurally distinct node, given its children's results.
+Equal subformulas are visited once, children before parents, without recursion, in time linear
+in the number of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Node
+
+T = TypeVar("T")
+
+
+def distinct(*roots: Node) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int]]:
+    """The distinct nodes below `roots`, each with the indices of its children, children first.
+
+    The second result gives each root's index.
+    """
+    rows: list[tuple[Node, tuple[int, ...]]] = []
+    index_of_key: dict[Hashable, int] = {}
+    index_of_object: dict[int, int] = {}
+    for root in roots:
+        stack: list[Node] = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in index_of_object:
+                stack.pop()
+                continue
+            children = node.children
+            pending = [child for child in children if id(child) not in index_of_object]
+            if pending:
+                stack.extend(reversed(pending))
+                continue
+            stack.pop()
+            places = tuple(index_of_object[id(child)] for child in children)
+            key = (type(node), node.payload, places)
+            if key not in index_of_key:
+                index_of_key[key] = len(rows)
+                rows.append((node, places))
+            index_of_object[id(node)] = index_of_key[key]
+    return rows, [index_of_object[id(root)] for root in roots]
+
+
+def fold(root: Node, step: Callable[[Node, tuple[T, ...]], T]) -> T:
+    """`step(node, results of its children)` for every distinct node; the result at `root`."""
+    rows, (at,) = distinct(root)
+    results: list[T] = []
+    for node, places in rows:
+        results.append(step(node, tuple(results[place] for place in places)))
+    return results[at]
+
+
+Rows = tuple[tuple[str, tuple[Hashable, ...], tuple[int, ...]], ...]
+
+
+def to_rows(root: Node) -> Rows:
+    """The distinct nodes as plain data (kind, payload, indices of the children), `root` last."""
+    rows, _ = distinct(root)
+    return tuple((type(node).__name__, node.payload, places) for node, places in rows)
+
+
+def from_rows(rows: Rows) -> Node:
+    """The inverse of `to_rows`: equal subformulas become one object."""
+    built: list[Node] = []
+    for kind, payload, places in rows:
+        built.append(_make(kind, payload, [built[place] for place in places]))
+    return built[-1]
+
+
+def rebuild(node: Node, children: Sequence[Node]) -> Node:
+    """The same kind of node over other children (the same object if they are the same)."""
+    if all(old is new for old, new in zip(node.children, children, strict=True)):
+        return node
+    return _make(type(node).__name__, node.payload, children)
+
+
+def _make(kind: str, payload: tuple[Hashable, ...], children: Sequence[Node]) -> Node:
+    fields: list[Any] = [*payload, *children]
+    if kind == "Comparison":  # the one kind whose payload stands between its children
+        fields = [children[0], *payload, children[1]]
+    made: Node = getattr(nodes, kind)(*fields)
+    return made

@@ -1,0 +1,1 @@
+"""Attention program → stock GPT-2: heads, gates and positions under LayerNorm."""

@@ -1,0 +1,119 @@
+"""A language model that samples only what formulas allow.
+
+There is one formula for each symbol, "this symbol may come next", true at position i iff the
+symbol may stand at i+1. An output named `<eos>` says when the word may end; without it a word
+ends only where no symbol may follow. The word may also end where neither allows anything, so
+that there is always an allowed token.
+
+What may come first is the truth of the formulas *at the empty prefix*: i = 0, every count is 0,
+no symbol holds, and operators that look back find no position (`Y f`, `O f`, `f S g` are false;
+`Z f`, `H f`, `f T g` are true).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.walk import distinct
+from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, Key, Layout
+from softhat.lowering.gpt2.weights import read_row
+from softhat.model import Model
+from softhat.program.registers import Register
+from softhat.transformer.weights import EOS
+
+
+def lm_formulas(model: Model, output: str | None) -> dict[str, nodes.Formula]:
+    """A formula for each token that may come next, `<eos>` included."""
+    if output is not None:
+        raise SofthatError("head='lm' uses all outputs, one for each symbol: leave output out")
+    if model.transformer.propositional:
+        raise SofthatError("head='lm' needs a model over an alphabet, not over propositions")
+    symbols = model.transformer.symbols
+    missing = [symbol for symbol in symbols if symbol not in model.formulas]
+    if missing:
+        raise SofthatError(
+            "head='lm' needs one output for each symbol, true where the symbol may come next; "
+            f"there is none for {', '.join(missing[:10])}"
+        )
+    unknown = [name for name in model.formulas if name not in (*symbols, EOS)]
+    if unknown:
+        raise SofthatError(
+            f"head='lm' takes outputs named by the symbols or {EOS}, not {unknown[0]!r}: the "
+            f"alphabet is {' '.join(symbols[:20])}"
+        )
+    formulas = {symbol: model.formulas[symbol] for symbol in symbols}
+    nothing: nodes.Formula = nodes.Constant(True)
+    for formula in formulas.values():
+        nothing = nodes.And(nothing, nodes.Not(formula))
+    end = nodes.Or(model.formulas.get(EOS, nodes.Constant(False)), nothing)
+    return {**formulas, EOS: end}
+
+
+def lm_readout(
+    layout: Layout, formulas: dict[str, nodes.Formula], tokens: tuple[str, ...], margin: float
+) -> NDArray[np.float32]:
+    """Logits ±(margin/2)(1 + 2^-6) for allowed and forbidden tokens; `<bos>` is never allowed."""
+    literals = dict(layout.program.outputs)
+    names = [*layout.program.symbols, None, EOS]
+    matrix = np.zeros((len(tokens), layout.d_model))
+    for row, name in enumerate(names):
+        if name is None:
+            matrix[row] = read_row(layout, {ONE: -1.0})
+            continue
+        literal = literals[name]
+        sign = 1.0 if literal.positive else -1.0
+        key: Key = ONE if literal.signal < 0 else Register(literal.signal, False)
+        at_bos = sign if literal.signal < 0 else -sign  # stored bits are false at <bos>
+        wanted = 1.0 if at_empty_prefix(formulas[name]) else -1.0
+        matrix[row] = read_row(layout, {key: sign, BOS_PAIR: wanted - at_bos})
+    # 2^-6 more, so that the margin holds after rounding to any format.
+    return (matrix * (margin / 2 * (1 + 2.0**-6))).astype(np.float32)
+
+
+def at_empty_prefix(formula: nodes.Formula) -> bool:
+    """Truth before the first symbol: position 0 of a word of which nothing is known yet."""
+    rows, (root,) = distinct(formula)
+    values: list[int] = []
+    for node, places in rows:
+        values.append(_empty(node, [values[place] for place in places]))
+    return bool(values[root])
+
+
+def _empty(node: nodes.Node, below: list[int]) -> int:
+    match node, below:
+        case nodes.Constant(value), _:
+            return int(value)
+        case nodes.Integer(value), _:
+            return value
+        case nodes.Mod(_, remainder), _:
+            return int(remainder == 0)
+        case nodes.Not(), [f]:
+            return 1 - f
+        case nodes.And(), [f, g]:
+            return f & g
+        case nodes.Or(), [f, g]:
+            return f | g
+        case nodes.Xor(), [f, g]:
+            return f ^ g
+        case nodes.Implies(), [f, g]:
+            return (1 - f) | g
+        case nodes.Iff(), [f, g]:
+            return 1 - (f ^ g)
+        case ((nodes.WeakYesterday() | nodes.Historically() | nodes.Triggered()), _):
+            return 1
+        case nodes.Scale(factor, _), [t]:
+            return factor * t
+        case nodes.Sum(), [t, u]:
+            return t + u
+        case nodes.Difference(), [t, u]:
+            return t - u
+        case nodes.Comparison(_, relation, _), [t, u]:
+            holds = {
+                "<": t < u, "<=": t <= u, "=": t == u, "!=": t != u, ">=": t >= u, ">": t > u
+            }  # fmt: skip
+            return int(holds[relation])
+        case _:  # symbols, first, i, counts, Y, O, S: nothing is there yet
+            return 0

@@ -1,0 +1,273 @@
+"""Where everything lives in the residual stream of a stock GPT-2, so that LayerNorm does nothing.
+
+LayerNorm is the identity on vectors of mean 0 and variance 1. Coordinates come in *pairs*
+(+v, -v), read as v = (x₊ - x₋)/2, so the mean is 0. A Boolean has v = ±1; a stored bit starts at
+its constant and the feed-forward layer that computes it adds 0 or ±2, so the norm stays. `<bos>`
+and the word's own positions have a pair each that is 1 there and 0 elsewhere: together their norm
+is constant, and what hangs on `<bos>` is exactly 0 elsewhere. Heads write their raw output into
+*scratch* pairs: Boolean ones start at -A, A = 1/16, and the head adds 2A or 0, so that its leak
+hardly touches the norm; means of counts start at 0 and stay tiny. *Pads*, pairs of amplitude 2
+(two squares of 4 for six of 0), bring the variance to 1 but for the A², which are the same at every
+position. *Trims*, constant pairs a little below 1, take these off again as far as eight digits go;
+what is left goes into LayerNorm's weight.
+
+Positions are the ±1 bits of their binary expansion: norm constant, exact in every format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal as Choice
+from typing import cast
+
+from softhat.program.registers import Register, stored_layers
+from softhat.program.schedule import HeadGroup, Schedule, schedule
+from softhat.program.signals import (
+    Average,
+    Latest,
+    Literal,
+    Previous,
+    Program,
+    Sign,
+    Signal,
+    TokenIn,
+)
+
+ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
+AMPLITUDE = 2.0**-4
+"""A: a raw Boolean output is ±A. LayerNorm's mean must not drown it in bfloat16."""
+LARGEST_MEAN = 2.0**-6
+
+Key = str | Register
+Kind = Choice["Latest", "Previous", "Average", "Sign"]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionAtLeast:
+    """coefficient·i >= threshold: with learned positions this is an input."""
+
+    coefficient: int
+    threshold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A Sign as GPT-2 computes it: first the mean of Σ a·bit - (c - 1/2)·bos, then its sign."""
+
+    average: int
+    terms: tuple[tuple[int, int], ...]
+    threshold: int
+    scale: float
+    """V: the power of two >= every |value averaged| by which the values are divided."""
+    largest: int
+    """Of |Σ a·bit| at an ordinary position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One attention head. An Average is listed by the Signs whose means it computes."""
+
+    kind: Kind
+    signals: tuple[int, ...]
+    bad: Literal | None = None
+
+    def target(self, signal: int) -> Key:
+        """Where the value of one of its signals is written."""
+        return mean_of(signal) if self.kind == "Average" else Register(signal, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The pair of every register and feature, the heads of each block, and the sizes."""
+
+    program: Program
+    schedule: Schedule
+    context: int
+    bits: int
+    """Positions have this many binary digits."""
+    heads: tuple[tuple[Head, ...], ...]
+    stored: dict[int, int]
+    counts: dict[int, Count]
+    pair: dict[Key, int]
+    scratch: tuple[int, ...]
+    pads: tuple[int, ...]
+    trims: tuple[int, ...]
+    trim: float
+    """The amplitude of the trims."""
+    mean_amplitude: float
+    """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
+    d_head: int
+    n_head: int
+
+    @property
+    def d_model(self) -> int:
+        return self.d_head * self.n_head
+
+    @property
+    def variance(self) -> float:
+        """Of the residual at every position: 1, A² for each Boolean scratch coordinate, trims."""
+        outputs = sum(len(head.signals) for block in self.heads for head in block)
+        raws = outputs - len(self.counts)  # each count has a mean and a Sign
+        surplus = raws * AMPLITUDE**2 - len(self.trims) * (1 - self.trim**2)
+        return 1.0 + 2 * surplus / self.d_model
+
+    @property
+    def blocks(self) -> int:
+        """GPT-2 has at least one block, even where there is nothing to compute."""
+        return max(1, len(self.heads))
+
+
+def bit(b: int) -> str:
+    return f"bit {b} of the position"
+
+
+def previous_bit(b: int) -> str:
+    return f"bit {b} of the position before"
+
+
+def mean_of(sign: int) -> str:
+    return f"mean for s{sign}"
+
+
+def lay_out(program: Program, context: int) -> Layout:
+    """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
+    program = _with_position_inputs(program)
+    layers = schedule(program, store_outputs=True)
+    stored = stored_layers(program, layers)
+    counts = _counts(program, context)
+    bits = (context - 1).bit_length()
+    d_head = 16 if bits + 2 <= 16 else 64  # 1/√d_head is a power of two
+    heads = tuple(
+        tuple(head for group in layer.heads for head in _heads(program, group, counts, d_head))
+        for layer in layers.layers
+    )
+    flat = [head for block in heads for head in block]
+    keys: list[Key] = [ONE, BOS_PAIR, ORDINARY, *map(bit, range(bits))]
+    if any(head.kind == "Previous" for head in flat):
+        keys += map(previous_bit, range(bits))
+    keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
+    scratch_keys = [head.target(at) for head in flat for at in head.signals]
+    # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
+    empty = len(scratch_keys) + -(len(scratch_keys) + 1) % 3
+    first_scratch = len(keys)
+    first_pad = first_scratch + empty
+    first_trim = first_pad + (empty + 1) // 3
+    raws = len(scratch_keys) - len(counts)
+    trims = -(-raws // 64)
+    used = first_trim + trims
+    widest = max((len(block) for block in heads), default=1)
+    n_head = max(widest, -(-2 * used // d_head), 1)
+    return Layout(
+        program=program,
+        schedule=layers,
+        context=context,
+        bits=bits,
+        heads=heads,
+        stored=stored,
+        counts=counts,
+        pair={key: at for at, key in enumerate([*keys, *scratch_keys])},
+        scratch=tuple(range(first_scratch, first_pad)),
+        pads=tuple(range(first_pad, first_trim)),
+        trims=tuple(range(first_trim, used)),
+        trim=_trim(raws, trims),
+        mean_amplitude=_mean_amplitude(len(counts), n_head * d_head),
+        d_head=d_head,
+        n_head=n_head,
+    )
+
+
+def _trim(raws: int, trims: int) -> float:
+    """√(1 - raws·A²/trims) with eight digits, as bfloat16 has them."""
+    exact = (1 - raws * AMPLITUDE**2 / trims) ** 0.5 if trims else 1.0
+    return round(exact * 256) / 256
+
+
+def _mean_amplitude(means: int, d_model: int) -> float:
+    """Large, so that LayerNorm's own rounding does not drown a small mean, but their squares must
+    not change the variance by more than 2^-19, which float32's other errors exceed."""
+    amplitude = LARGEST_MEAN
+    while 2 * means * amplitude**2 > d_model * 2.0**-19:
+        amplitude /= 2
+    return amplitude
+
+
+def _with_position_inputs(program: Program) -> Program:
+    """Comparisons of `i` with a constant become inputs, like `first` and `mod`."""
+
+    def changed(signal: Signal) -> Signal:
+        match signal:
+            case Sign(None, None, None, coefficient, 0, threshold):
+                return cast(Signal, PositionAtLeast(coefficient, threshold))
+            case _:
+                return signal
+
+    return Program(
+        signals=tuple(map(changed, program.signals)),
+        labels=program.labels,
+        outputs=program.outputs,
+        symbols=program.symbols,
+        propositional=program.propositional,
+    )
+
+
+def _heads(
+    program: Program, group: HeadGroup, counts: dict[int, Count], d_head: int
+) -> Iterable[Head]:
+    """A group of equal scores as heads of at most d_head values each."""
+    kind: Kind
+    signals = group.signals
+    bad: Literal | None = None
+    match program.signals[signals[0]]:
+        case Latest(condition, _, _):
+            kind, bad = "Latest", condition
+        case Previous():
+            kind = "Previous"
+        case Average():
+            kind = "Average"
+            signals = tuple(at for at, count in counts.items() if count.average in signals)
+        case Sign():
+            kind = "Sign"
+        case other:
+            raise TypeError(f"not a head: {other!r}")
+    for start in range(0, len(signals), d_head):
+        yield Head(kind, signals[start : start + d_head], bad)
+
+
+def _counts(program: Program, context: int) -> dict[int, Count]:
+    counts = {}
+    for at, signal in enumerate(program.signals):
+        if not isinstance(signal, Sign):
+            continue
+        assert signal.past is not None
+        average = program.signals[signal.past]
+        assert isinstance(average, Average)
+        terms = average.terms
+        if signal.position:
+            terms = (*terms, (signal.position, -1))
+        low, high = _extremes(program, terms)
+        # Beyond what words of this context reach, any constant says the same.
+        most = context - 1
+        threshold = max(min(signal.threshold, most * high + 1), most * low)
+        scale = 1.0
+        while scale < max(high, -low, abs(threshold - 0.5)):
+            scale *= 2
+        counts[at] = Count(signal.past, terms, threshold, scale, max(high, -low))
+    return counts
+
+
+def _extremes(program: Program, terms: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Bounds of Σ a·signal at an ordinary position: exact for token bits and `true`."""
+    by_symbol = dict.fromkeys(program.symbols, 0)
+    low = high = 0
+    for a, source in terms:
+        origin = program.signals[source] if source >= 0 else None
+        if origin is None:
+            low, high = low + a, high + a
+        elif isinstance(origin, TokenIn) and not program.propositional:
+            for symbol in origin.symbols:
+                by_symbol[symbol] += a
+        else:
+            low, high = low + min(a, 0), high + max(a, 0)
+    values = by_symbol.values()
+    return min(low + min(values, default=0), 0), max(high + max(values, default=0), 0)

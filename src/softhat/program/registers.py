@@ -1,0 +1,125 @@
+"""Registers to residual coordinates: who lives where in the residual stream, and for how long.
+
+A *register* holds the raw output of a head or a stored bit. Coordinates whose value is dead are
+used again. A feed-forward layer clears a coordinate by subtracting ReLU(x) (and adding ReLU(-x)
+where x may be negative), which is exact in floating point. Bits only ever replace bits: a bit
+written over a raw value would inherit its rounding, and bits are exactly 0 or 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from softhat.program.schedule import AT_THE_END, Schedule, Term
+from softhat.program.signals import Average, Program, TokenIn, inputs
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Register:
+    """The raw output of a head, or the stored bit, of a signal."""
+
+    signal: int
+    raw: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The coordinate of each register, and what each layer's feed-forward clears.
+
+    Coordinates are counted from 0 after the fixed ones (position features and sinks).
+    """
+
+    coordinate: dict[Register, int]
+    clears: tuple[tuple[Register, ...], ...]
+    count: int
+
+
+def allocate(program: Program, schedule: Schedule) -> Allocation:
+    """Linear scan over the layers, reusing dead coordinates greedily."""
+    stored = stored_layers(program, schedule)
+    last_use = _last_uses(program, schedule, stored)
+    coordinate: dict[Register, int] = {}
+    clears: list[list[Register]] = [[] for _ in schedule.layers]
+    live: dict[bool, list[tuple[int, int, Register]]] = {True: [], False: []}
+    count = 0
+
+    def enter(register: Register) -> None:
+        heappush(live[register.raw], (last_use[register], coordinate[register], register))
+
+    def place(register: Register, layer: int) -> None:
+        """In a coordinate that is dead after `layer`, which that layer clears, or a new one."""
+        nonlocal count
+        heap = live[register.raw]
+        if heap and heap[0][0] <= layer:
+            _, at, old = heappop(heap)
+            clears[layer - 1].append(old)
+            coordinate[register] = at
+        else:
+            coordinate[register] = count
+            count += 1
+
+    for at, signal in enumerate(program.signals):
+        if Register(at, False) in last_use and stored.get(at) == 0:
+            coordinate[Register(at, False)] = count
+            count += 1
+            if isinstance(signal, TokenIn):  # position predicates are features: never reused
+                enter(Register(at, False))
+    for number, layer in enumerate(schedule.layers, start=1):
+        for group in layer.heads:
+            for signal_index in group.signals:
+                place(Register(signal_index, True), number - 1)
+                enter(Register(signal_index, True))
+        # All before any is entered: a bit that nobody reads must not share its coordinate with
+        # another bit of the same layer.
+        for gate in layer.gates:
+            place(Register(gate.signal, False), number)
+        for gate in layer.gates:
+            enter(Register(gate.signal, False))
+    return Allocation(coordinate, tuple(map(tuple, clears)), count)
+
+
+def stored_layers(program: Program, schedule: Schedule) -> dict[int, int]:
+    """The layer whose feed-forward stores each signal's bit; 0 for the embedding."""
+    stored = {
+        gate.signal: number
+        for number, layer in enumerate(schedule.layers, start=1)
+        for gate in layer.gates
+    }
+    heads = {at for layer in schedule.layers for group in layer.heads for at in group.signals}
+    for at, signal in enumerate(program.signals):
+        if at not in stored and at not in heads and not inputs(signal):
+            stored[at] = 0
+    return stored
+
+
+def read(stored: dict[int, int], signal: int, layer: int) -> Register:
+    """What the feed-forward of `layer` reads for `signal`: its bit if that is there in time."""
+    return Register(signal, stored.get(signal, AT_THE_END) >= layer)
+
+
+def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> dict[Register, int]:
+    last_use: dict[Register, int] = {}
+
+    def use(register: Register, layer: int) -> None:
+        last_use[register] = max(last_use.get(register, 0), layer)
+
+    def use_term(term: Term, layer: int) -> None:
+        for literal in term:
+            use(read(stored, literal.signal, layer), layer)
+
+    for number, layer in enumerate(schedule.layers, start=1):
+        for group in layer.heads:
+            for at in group.signals:
+                use(Register(at, True), number)
+                for source in inputs(program.signals[at]):
+                    average = isinstance(program.signals[source], Average)
+                    use(Register(source, average), number)
+        for gate in layer.gates:
+            use(Register(gate.signal, False), number)
+            for term in gate.cover.terms:
+                use_term(term, number)
+    for _, cover in schedule.outputs:
+        for term in cover.terms:
+            use_term(term, AT_THE_END)
+    return last_use

@@ -1,0 +1,5 @@
+"""The trusted base: why a transformer is right, and to which length in which number format.
+
+It reads weights and formulas and derives what every coordinate holds, layer by layer. It imports
+no lowering, no runtime and no verification, so that what has to be believed stands here alone.
+"""

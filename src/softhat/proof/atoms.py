@@ -1,0 +1,127 @@
+"""What heads compute, as canonical atoms: the common ground of weights and formulas.
+
+The checker derives these from weights, and the claimed formula is translated to them; both say
+the same exactly if they end in the same function. An atom is named by its kind and by the
+numbers of the functions it reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import gcd
+from typing import Literal
+
+from softhat.proof.boolean import Space
+
+Direction = Literal["past", "future"]
+Range = Literal["past", "future", "total"]
+
+LONGEST = 2**40
+"""A comparison that no word up to this length can meet (or miss) is a constant."""
+
+
+@dataclass(slots=True)
+class Sum:
+    """Σ a·#(f) over ranges + position·i + length·n + constant."""
+
+    counts: dict[tuple[Range, int], int] = field(default_factory=dict)
+    position: int = 0
+    length: int = 0
+    constant: int = 0
+
+    def plus(self, other: Sum, factor: int) -> Sum:
+        counts = dict(self.counts)
+        for key, a in other.counts.items():
+            counts[key] = counts.get(key, 0) + factor * a
+        return Sum(
+            counts,
+            self.position + factor * other.position,
+            self.length + factor * other.length,
+            self.constant + factor * other.constant,
+        )
+
+
+class Atoms:
+    """The atoms of one model. `longest` is the length up to which equalities used here hold."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.longest: int | None = None
+
+    def since(self, bad: int, value: int, direction: Direction, level: int) -> int:
+        """`bad S value` (`bad U value`) for disjoint bad and value: what Latest computes."""
+        if value == self.space.false or bad == self.space.false:
+            return value
+        return self.space.atom(("since", direction, bad, value), level)
+
+    def previous(self, value: int, direction: Direction, level: int) -> int:
+        """`Y value` (`X value`)."""
+        if value == self.space.false:
+            return value
+        if value == self.space.true:
+            edge = "first" if direction == "past" else "last"
+            return self.space.negation(self.space.atom((edge,), level))
+        return self.space.atom(("previous", direction, value), level)
+
+    def at_least(self, total: Sum, threshold: int, level: int) -> int:
+        """`total >= threshold`, normalised: positive operands, coprime coefficients."""
+        space = self.space
+        decided = self._decided(total, threshold)
+        if decided is not None:
+            return space.true if decided else space.false
+        plain = Sum(position=total.position, length=total.length, constant=total.constant)
+        for (over, f), a in total.counts.items():
+            if f == space.false:
+                continue
+            if space.polarity(f) and f != space.true:
+                plain.counts[over, f] = plain.counts.get((over, f), 0) + a
+                continue
+            plain = plain.plus(_SIZES[over], a)  # #(!f) = size of the range - #(f)
+            if f != space.true:
+                key = (over, space.negation(f))
+                plain.counts[key] = plain.counts.get(key, 0) - a
+        counts = sorted((key, a) for key, a in plain.counts.items() if a)
+        position, length = plain.position, plain.length
+        divisor = gcd(*(a for _, a in counts), position, length)
+        counts = [(key, a // divisor) for key, a in counts]
+        position, length = position // divisor, length // divisor
+        threshold = -((plain.constant - threshold) // divisor)
+        negated = next(a for a in [*(a for _, a in counts), position, length] if a) < 0
+        if negated:  # -t >= c is not t >= 1 - c
+            counts = [(key, -a) for key, a in counts]
+            position, length, threshold = -position, -length, 1 - threshold
+        result = space.atom(("at least", tuple(counts), position, length, threshold), level)
+        return space.negation(result) if negated else result
+
+    def _decided(self, total: Sum, threshold: int) -> bool | None:
+        """Whether every word, or none, meets the threshold, as far as bounds tell.
+
+        With i, r >= 1 positions up to and from this one, n = i + r - 1, each adding between
+        `low` and `high` in its range, the sum is linear in i and r and at least (at most) its
+        value at i = r = 1 if it falls (rises) in neither.
+        """
+        parts: dict[Range, list[tuple[Fraction, int]]] = {"past": [], "future": [], "total": []}
+        parts["past"].append((Fraction(total.position), self.space.true))
+        parts["total"].append((Fraction(total.length), self.space.true))
+        for (over, f), a in total.counts.items():
+            parts[over].append((Fraction(a), f))
+        past, future, whole = (self.space.range_of_sum(part) for part in parts.values())
+        threshold -= total.constant
+        for side, met in ((0, True), (1, False)):
+            i, r = past[side] + whole[side], future[side] + whole[side]
+            rises = (i >= 0 and r >= 0) if met else (i <= 0 and r <= 0)
+            extreme = past[side] + future[side] + whole[side]
+            if rises and (threshold <= extreme if met else threshold > extreme):
+                return met
+        if abs(threshold) > (LONGEST + 2) * sum(map(abs, (*past, *future, *whole))):
+            self.longest = LONGEST
+            return threshold < 0
+        return None
+
+
+_SIZES: dict[Range, Sum] = {
+    "past": Sum(position=1),
+    "future": Sum(position=-1, length=1, constant=1),
+    "total": Sum(length=1),
+}

@@ -1,0 +1,184 @@
+"""What a residual coordinate holds, as far as the weights prove it.
+
+The checker goes through a transformer layer by layer and knows after each what every coordinate
+holds at the word's own positions and at the sinks. Weights that do not fit any known form end
+the proof with a reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from softhat.proof.atoms import Atoms, Range
+from softhat.transformer.weights import Sparse, Transformer
+
+
+class VoidError(Exception):
+    """Nothing is proved: the weights do not have the form that the proof needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """0 at every position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A position feature: `base`·P^power."""
+
+    base: str
+    power: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """Exactly 0 or 1: `function` at the word's own positions, 0 at the sinks."""
+
+    function: int
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What head `head` (numbered over all layers) returns: `function` up to its error."""
+
+    function: int
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of Σ a·bit over a range, the sink (where it is 0) included."""
+
+    over: Range
+    terms: tuple[tuple[Fraction, int], ...]
+    head: int
+
+
+Cell = Zero | Feature | Bit | Raw | Mean
+Form = dict[int, float]
+"""A row of a matrix: coordinate -> weight."""
+
+_SCALED = {"i/P": "i", "r/P": "r", "ordinary/P": "ordinary", "(-1)^i/P": "(-1)^i"}
+_PLAIN = ("1", "ordinary", "i", "r", "(-1)^i")
+_MOD = re.compile(r"mod\((\d+), (\d+)\)")
+
+
+def embedded(t: Transformer, atoms: Atoms) -> list[Cell]:
+    """The coordinates before the first layer: a feature, a set of symbols, or nothing."""
+    d_model = t.d_model
+    positions = rows_of(t.position_embedding)
+    tokens: list[Form] = [{} for _ in range(d_model)]
+    for row, column, value in zip(*t.embedding.where, t.embedding.values, strict=True):
+        tokens[column][int(row)] = float(value)
+    cells: list[Cell] = []
+    for at in range(d_model):
+        where = name(t, at, 0)
+        if positions[at] and tokens[at]:
+            raise VoidError(f"{where} mixes a position feature and symbols")
+        if positions[at]:
+            cells.append(_position(t, positions[at], where, atoms))
+        elif tokens[at]:
+            cells.append(_tokens(t, tokens[at], where, atoms))
+        else:
+            cells.append(Zero())
+    return cells
+
+
+def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
+    if len(row) != 1 or next(iter(row.values())) != 1.0:
+        raise VoidError(f"{where} is not one position feature with weight 1")
+    feature = t.positions[next(iter(row))]
+    if feature in _PLAIN:
+        return Feature(feature, 0)
+    if feature in _SCALED:
+        return Feature(_SCALED[feature], -1)
+    if feature in ("first", "last"):
+        return Bit(atoms.space.atom((feature,), 1 << 19))
+    found = _MOD.fullmatch(feature)
+    if found is None:
+        raise VoidError(f"{where} is the unknown position feature {feature!r}")
+    modulus, remainder = map(int, found.groups())
+    if not 0 <= remainder < modulus:
+        raise VoidError(f"{where} is the impossible position feature {feature!r}")
+    if modulus == 1:
+        return Bit(atoms.space.true)
+    return Bit(atoms.space.atom(("mod", modulus, remainder), 1 << 19))
+
+
+def _tokens(t: Transformer, column: Form, where: str, atoms: Atoms) -> Cell:
+    if any(value != 1.0 for value in column.values()):
+        raise VoidError(f"{where} embeds a symbol with a weight other than 0 and 1")
+    sinks = [t.tokens[row] for row in column if row >= len(t.symbols)]
+    if sinks:
+        raise VoidError(f"{where} is not 0 at the sink {sinks[0]}")
+    if t.propositional:
+        if len(column) != 1:
+            raise VoidError(f"{where} adds several propositions")
+        return Bit(atoms.space.symbol(t.symbols[next(iter(column))]))
+    return Bit(atoms.space.symbols(sum(1 << row for row in column)))
+
+
+def literal(cells: list[Cell], form: Form, atoms: Atoms) -> int | None:
+    """The function of a form that is a stored bit or its negation (0 at the sinks), else None."""
+    if not form:
+        return atoms.space.false
+    bits = {at: w for at, w in form.items() if isinstance(cells[at], Bit | Zero)}
+    rest = [(cells[at], w) for at, w in form.items() if at not in bits]
+    ordinary = rest == [(Feature("ordinary", 0), 1.0)]
+    if not bits and ordinary:
+        return atoms.space.true
+    if len(bits) != 1:
+        return None
+    ((at, w),) = bits.items()
+    function = bit_of(cells[at], atoms)
+    if not rest and w == 1.0:
+        return function
+    if ordinary and w == -1.0:
+        return atoms.space.negation(function)
+    return None
+
+
+def bit_of(cell: Cell, atoms: Atoms) -> int:
+    """The function of a bit; what holds nothing is false."""
+    return cell.function if isinstance(cell, Bit) else atoms.space.false
+
+
+def rows_of(matrix: Sparse) -> list[Form]:
+    """The rows of a matrix by their nonzero entries."""
+    rows: list[Form] = [{} for _ in range(matrix.shape[0])]
+    for r, c, value in zip(
+        *(a.tolist() for a in matrix.where), matrix.values.tolist(), strict=True
+    ):
+        rows[r][c] = value
+    return rows
+
+
+def blocks_of(tensor: Sparse) -> list[list[Form]]:
+    """The rows of each matrix of a (heads, rows, columns) tensor."""
+    blocks: list[list[Form]] = [
+        [{} for _ in range(tensor.shape[1])] for _ in range(tensor.shape[0])
+    ]
+    entries = zip(*(a.tolist() for a in tensor.where), tensor.values.tolist(), strict=True)
+    for h, r, c, value in entries:
+        blocks[h][r][c] = value
+    return blocks
+
+
+def finite(t: Transformer) -> bool:
+    """Whether every weight is a number."""
+    tensors = [t.embedding.values, t.position_embedding.values, t.readout.values, t.readout_bias]
+    for layer in t.layers:
+        for name in ("query", "key", "value", "output", "into", "out"):
+            tensors.append(getattr(layer, name).values)
+        tensors += [layer.into_bias, layer.out_bias, np.array(layer.sharpness)]
+    return all(bool(np.isfinite(tensor).all()) for tensor in tensors)
+
+
+def name(t: Transformer, at: int, layer: int) -> str:
+    """A coordinate for people."""
+    label = t.coordinates[at].label(layer) if at < len(t.coordinates) else ""
+    return f"coordinate {at} ({label})" if label else f"coordinate {at}"

@@ -1,0 +1,106 @@
+"""What is proved about a model: for which lengths, number formats and outputs, and why."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from softhat.errors import SofthatError
+
+FORMAT = "softhat-certificate/1"
+
+
+@dataclass(frozen=True)
+class HeadCertificate:
+    """What is proved about one head. Layers and heads are counted from 0."""
+
+    layer: int
+    head: int
+    kind: str
+    label: str
+    """What the model's author calls it: not part of the proof."""
+    numbers: dict[str, float]
+    """Its score in logits, as read off the weights: see `softhat.proof.heads`."""
+    min_gap: float
+    """In logits: the best score minus the next, for every n (inf: uniform attention)."""
+    leak: float
+    """Attention outside the winner, at most, in real arithmetic."""
+    holds_for: str
+    beta: str
+    """The inverse temperature, as a function of n."""
+    slack: float
+    """What its gates would still tolerate beyond the leak, in real arithmetic."""
+    max_length: dict[str, int]
+    reasons: dict[str, str]
+    """What ends the proof one position further."""
+
+
+@dataclass(frozen=True)
+class OutputCertificate:
+    """An output and whether it is proved to compute its formula."""
+
+    name: str
+    formula: str
+    proved: bool
+    slack: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """For every word of at most `max_length[dtype]` symbols the model's answers are right."""
+
+    attention: str
+    max_length: dict[str, int]
+    binding: dict[str, str]
+    """What limits each dtype."""
+    heads: tuple[HeadCertificate, ...]
+    outputs: tuple[OutputCertificate, ...]
+    assumptions: tuple[str, ...]
+    every_length: bool
+    """In real arithmetic the outputs are right for every word of every length."""
+    void: tuple[str, ...]
+    """Why nothing is proved; empty if the certificate holds."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `json.dump`, the same for the same model; an infinite gap is null."""
+        data = {"format": FORMAT, **asdict(self)}
+        for part in (*data["heads"], *data["outputs"]):
+            for key in ("min_gap", "slack"):
+                if key in part:
+                    part[key] = part[key] if math.isfinite(part[key]) else None
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any] | str) -> Certificate:
+        """Read back what `to_json` gave, as data or as JSON text."""
+        try:
+            found = dict(json.loads(data) if isinstance(data, str) else data)
+            if found.get("format") != FORMAT:
+                raise SofthatError(
+                    f"expected a certificate of format {FORMAT}, got {found.get('format')!r}"
+                )
+            return Certificate(
+                attention=found["attention"],
+                max_length=dict(found["max_length"]),
+                binding=dict(found["binding"]),
+                heads=tuple(HeadCertificate(**_with_infinity(h)) for h in found["heads"]),
+                outputs=tuple(OutputCertificate(**_with_infinity(o)) for o in found["outputs"]),
+                assumptions=tuple(found["assumptions"]),
+                every_length=found["every_length"],
+                void=tuple(found["void"]),
+            )
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise SofthatError(f"not a certificate: {error}") from None
+
+    def explain(self) -> str:
+        """Why the model is right, in plain sentences."""
+        from softhat.proof.explain import explain
+
+        return explain(self)
+
+
+def _with_infinity(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: math.inf if value is None else value for key, value in part.items()}

@@ -1,0 +1,170 @@
+"""The checker: what a transformer's weights compute, and how far number formats follow.
+
+It reads the weights and the claimed formulas and shares nothing with the passes that make
+weights. Layer by layer it derives what every residual coordinate holds: features and symbols
+first, then what each head returns (by matching its scores with the known forms and checking the
+conditions of their theorems), then which Boolean function each gate stores. The read-out's
+function must be the same canonical function as the formula's. What does not fit voids the
+certificate, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from softhat.logic.syntax.nodes import Formula
+from softhat.proof.arithmetic import CAP, FORMATS, Format
+from softhat.proof.atoms import Atoms
+from softhat.proof.boolean import MOST_NODES, Space, TooLargeError
+from softhat.proof.cells import (
+    Cell,
+    Form,
+    VoidError,
+    Zero,
+    blocks_of,
+    embedded,
+    finite,
+    name,
+    rows_of,
+)
+from softhat.proof.certificate import Certificate
+from softhat.proof.claims import claimed
+from softhat.proof.gates import feed_forward, read_out
+from softhat.proof.heads import HeadWeights, recognise
+from softhat.proof.kinds import Average, Kind, Sign
+from softhat.proof.lengths import Head, Proof, Report
+from softhat.proof.scores import Failure
+from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
+
+
+def certify(
+    transformer: Transformer,
+    formulas: Mapping[str, Formula],
+    formats: Mapping[str, Format] = FORMATS,
+) -> Certificate:
+    """The certificate of a transformer whose outputs are claimed to compute `formulas`.
+
+    Other runtimes give other `formats`: arithmetic that is off by more has fewer digits.
+    """
+    proof = Proof()
+    reasons: list[str] = []
+    try:
+        _derive(transformer, formulas, proof)
+    except VoidError as error:
+        reasons.append(str(error))
+    except TooLargeError:
+        reasons.append(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
+    proved = {output for output, _, equal in proof.outputs if equal}
+    reasons += [
+        f"output {output!r} does not compute its formula"
+        for output, _, equal in proof.outputs
+        if not equal
+    ]
+    return Report(transformer, formulas, proof, proved, reasons, formats).run()
+
+
+def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> None:
+    if not finite(t):
+        raise VoidError("a weight is not a finite number")
+    if t.sinks not in ((BOS,), (BOS, EOS)):
+        raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
+    if set(t.outputs) != set(formulas):
+        raise VoidError("the outputs and the claimed formulas have different names")
+    atoms = Atoms(Space(t.symbols, t.propositional))
+    claims = claimed(atoms, formulas)
+    cells = embedded(t, atoms)
+    for number in range(1, len(t.layers) + 1):
+        cells = _attention(t, number, cells, atoms, proof)
+        cells, clips = feed_forward(t, number, cells, atoms)
+        for clip in clips:
+            proof.clips.setdefault((number, clip), f"a gate of layer {number}")
+    for output, form, bias in zip(
+        t.outputs, rows_of(t.readout), t.readout_bias.tolist(), strict=True
+    ):
+        threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {output!r}")
+        proof.outputs.append((output, threshold, function == claims[output]))
+    proof.longest = min(CAP, atoms.longest or CAP)
+
+
+def _attention(
+    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof
+) -> list[Cell]:
+    """The coordinates after the attention of a layer (counted from 1)."""
+    layer = t.layers[number - 1]
+    after = list(cells)
+    tensors = [blocks_of(x) for x in (layer.query, layer.key, layer.value)]
+    outputs = _written(layer.output)
+    for h, (query, key, value) in enumerate(zip(*tensors, strict=True)):
+        where = f"layer {number}, head {h + 1}"
+        places = _targets(value, outputs[h], where)
+        weights = HeadWeights(
+            t.attention,
+            len(t.sinks),
+            layer.masks[h],
+            layer.sharpness[h],
+            tuple(query),
+            tuple(key),
+            tuple(value[r] for r in places),
+        )
+        level = (1 << 50) + (len(proof.heads) << 20)
+        try:
+            kind, made = recognise(weights, cells, len(proof.heads), atoms, level)
+        except VoidError as error:
+            raise VoidError(f"{where} ({layer.labels[h]}): {error}") from None
+        by_format = {
+            f.name: _loaded(weights, kind, made, cells, atoms, f) for f in FORMATS.values()
+        }
+        proof.heads.append(Head(number - 1, h, layer.labels[h], kind, by_format))
+        for cell, at in zip(made, places.values(), strict=True):
+            if not isinstance(after[at], Zero):
+                raise VoidError(f"{where} writes {name(t, at, number)}, which is in use")
+            after[at] = cell
+    return after
+
+
+def _written(output: Sparse) -> list[list[tuple[int, int, float]]]:
+    """For each head (coordinate, value row, weight) of its output matrix."""
+    heads: list[list[tuple[int, int, float]]] = [[] for _ in range(output.shape[0])]
+    for h, at, r, w in zip(
+        *(a.tolist() for a in output.where), output.values.tolist(), strict=True
+    ):
+        heads[h].append((at, r, w))
+    return heads
+
+
+def _targets(value: list[Form], output: list[tuple[int, int, float]], where: str) -> dict[int, int]:
+    """The coordinate that each value row is written to, with weight 1."""
+    places = {r: at for at, r, _ in output}
+    if len(places) != len(output) or len(set(places.values())) != len(output):
+        raise VoidError(f"{where} does not write each value to a coordinate of its own")
+    if any(weight != 1.0 for _, _, weight in output):
+        raise VoidError(f"{where} scales what it writes")
+    if any(form and r not in places for r, form in enumerate(value)):
+        raise VoidError(f"{where} has a value that is written nowhere")
+    return dict(sorted(places.items()))
+
+
+def _loaded(
+    weights: HeadWeights,
+    kind: Kind,
+    made: list[Cell],
+    cells: list[Cell],
+    atoms: Atoms,
+    form: Format,
+) -> Kind | Failure:
+    """The head as its weights are stored. A comparison's rounding is bounded with its scores."""
+    if isinstance(kind, Sign | Average):
+        return kind
+    sides = {"query": weights.query, "key": weights.key}
+    loaded = {
+        side: tuple({at: form.load(w) for at, w in row.items()} for row in rows)
+        for side, rows in sides.items()
+    }
+    if loaded == sides:
+        return kind
+    try:
+        stored, again = recognise(replace(weights, **loaded), cells, made[0].head, atoms, 1 << 60)  # type: ignore[union-attr, arg-type]
+    except (VoidError, OverflowError, ValueError):
+        return Failure("its weights are not representable")
+    return stored if again == made else Failure("its weights are not representable")

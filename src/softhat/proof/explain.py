@@ -1,0 +1,89 @@
+"""A certificate in plain sentences: why the model is right, and how far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from softhat.proof.certificate import Certificate, HeadCertificate
+
+_KINDS = {
+    "Latest": "looks back to the last position that decides",
+    "Earliest": "looks ahead to the first position that decides",
+    "Previous": "looks at the position before",
+    "Next": "looks at the position after",
+    "Average": "averages over positions with equal weights",
+    "Sign": "compares counts with a threshold by attending to the word or to the sink",
+}
+
+
+def explain(c: Certificate) -> str:
+    """Sentences, one a line."""
+    if c.void:
+        lines = ["Nothing is proved about this model."]
+        return "\n".join(lines + [f"Reason: {reason}." for reason in c.void])
+    return "\n".join([*_claims(c), *_heads(c), *_gates(c), *_lengths(c), *_assumptions(c)])
+
+
+def _claims(c: Certificate) -> list[str]:
+    extent = "of every length" if c.every_length else "of length up to 2^40"
+    return [
+        f"The weights were read layer by layer, and output {output.name!r} is the same Boolean "
+        f"function of symbols, positions and heads as the formula {output.formula}: in exact "
+        f"arithmetic its answers are right at every position of every word {extent}."
+        for output in c.outputs
+    ]
+
+
+def _heads(c: Certificate) -> list[str]:
+    lines = []
+    for kind, does in _KINDS.items():
+        heads = [head for head in c.heads if head.kind == kind]
+        if heads:
+            lines.append(_kind(kind, does, heads, c.attention))
+    if c.attention == "temperature" and c.heads:
+        laws = ", ".join(sorted({head.beta for head in c.heads}))
+        lines.append(f"The inverse temperature of a head is {laws}.")
+    return lines
+
+
+def _kind(kind: str, does: str, heads: list[HeadCertificate], attention: str) -> str:
+    count = "1 head" if len(heads) == 1 else f"{len(heads)} heads"
+    text = f"{count} of kind {kind}: it {does}"
+    if kind == "Average":
+        return f"{text}; nothing leaks, and the mean is rounded once."
+    gap = min(head.min_gap for head in heads)
+    if attention == "hard":
+        return f"{text}; the best score exceeds the next by at least {gap:g}."
+    leak = max(head.leak for head in heads)
+    return (
+        f"{text}; the best score exceeds the next by at least {gap:g}, so at most {leak:.3g} of "
+        "the attention goes elsewhere, for every n."
+    )
+
+
+def _gates(c: Certificate) -> list[str]:
+    slack = min((head.slack for head in c.heads), default=float("inf"))
+    if slack == float("inf"):
+        return []
+    return [
+        "Gates round head outputs to exactly 0 or 1, so errors do not add up over layers; the "
+        f"tightest gate or read-out would bear {slack:.3g} more than the leak."
+    ]
+
+
+def _lengths(c: Certificate) -> list[str]:
+    lines = []
+    for dtype, length in c.max_length.items():
+        if length == 2**53:
+            lines.append(f"In {dtype} this is proved to 2^53 positions, where the proof is cut.")
+        elif length:
+            reason = c.binding[dtype]
+            lines.append(f"In {dtype} this is proved to {length:,} positions; then {reason}.")
+        else:
+            lines.append(f"In {dtype} nothing is proved: {c.binding[dtype]}.")
+    return lines
+
+
+def _assumptions(c: Certificate) -> list[str]:
+    return ["It assumes:", *(f"- {assumption}" for assumption in c.assumptions)]

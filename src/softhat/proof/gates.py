@@ -1,0 +1,210 @@
+"""What a feed-forward layer stores and what a read-out decides, read off the weights.
+
+A *clip* is two hidden units with equal incoming weights whose difference, times the outgoing
+weight, is 0 up to a point and 1 from another on. Its incoming sum is a conjunction of literals:
+all weights of bits and head outputs are 1 or -1, so only one assignment reaches the largest sum
+and all others stay at least 1 below it. A stored bit is the sum of disjoint clips, or one minus
+that sum, with a unit that takes the one off at the sinks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp
+
+from softhat.proof.atoms import Atoms
+from softhat.proof.cells import (
+    Bit,
+    Cell,
+    Feature,
+    Form,
+    Mean,
+    Raw,
+    VoidError,
+    Zero,
+    bit_of,
+    name,
+    rows_of,
+)
+from softhat.transformer.weights import Layer, Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A conjunction as a sum: `top` where all its literals hold, at least 1 less elsewhere.
+
+    `raws` are the head outputs in it, with the sign of their weight; `size` bounds the positive
+    and the negative terms of the sum, `weights` are all numbers that must be representable.
+    """
+
+    top: float
+    raws: tuple[tuple[int, bool], ...]
+    size: float
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """`sum.top` is what the first unit holds where the conjunction does; `width` is how much
+    less the second holds; `sink` bounds the first at the sinks, where head outputs reach 1."""
+
+    sum: Sum
+    width: float
+    sink: float
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A read-out: the margin is `sum` (or minus it, for a disjunction)."""
+
+    sum: Sum
+
+
+def feed_forward(
+    t: Transformer, number: int, cells: list[Cell], atoms: Atoms
+) -> tuple[list[Cell], list[Clip]]:
+    """The coordinates after the feed-forward of a layer (counted from 1), and its clips."""
+    return _FeedForward(t, number, cells, atoms).run()
+
+
+class _FeedForward:
+    def __init__(self, t: Transformer, number: int, cells: list[Cell], atoms: Atoms) -> None:
+        self.t, self.number, self.cells, self.atoms = t, number, cells, atoms
+        self.layer: Layer = t.layers[number - 1]
+        self.into = rows_of(self.layer.into)
+        self.bias = self.layer.into_bias.tolist()
+        self.clips: list[Clip] = []
+        self.used: set[int] = set()
+        self.ordinary = [c for c, cell in enumerate(cells) if cell == Feature("ordinary", 0)]
+
+    def run(self) -> tuple[list[Cell], list[Clip]]:
+        after = list(self.cells)
+        out = rows_of(self.layer.out)
+        out_bias = self.layer.out_bias.tolist()
+        if self.bias:
+            for at, row in enumerate(out):
+                if row or out_bias[at]:
+                    after[at] = self._written(at, row, out_bias[at])
+            unread = set(range(len(self.bias))) - self.used
+            if unread:
+                raise VoidError(
+                    f"{self._where()} has a hidden unit {min(unread)} that writes nothing"
+                )
+        elif any(out_bias):
+            raise VoidError(f"{self._where()} has an outgoing bias but no hidden units")
+        return after, self.clips
+
+    def _where(self) -> str:
+        return f"layer {self.number}: the feed-forward"
+
+    def _written(self, at: int, row: Form, bias: float) -> Cell:
+        """What a coordinate holds after clips, clearing and the sinks' unit have been added."""
+        where = f"layer {self.number}: {name(self.t, at, self.number)}"
+        groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]] = {}
+        for unit, weight in row.items():
+            self.used.add(unit)
+            incoming = frozenset(self.into[unit].items())
+            groups.setdefault(incoming, []).append((self.bias[unit], weight))
+        cleared = self._cleared(at, groups, where)
+        if not cleared and not isinstance(self.cells[at], Zero):
+            raise VoidError(f"{where} is written before it is cleared")
+        at_sinks = False
+        for c in self.ordinary:
+            at_sinks |= groups.pop(frozenset({(c, -1.0)}), None) == [(1.0, -1.0)]
+        if groups and isinstance(self.cells[at], Raw | Mean):
+            raise VoidError(f"{where} is written over a head's output: its rounding would stay")
+        function, signs = self.atoms.space.false, set[int]()
+        for incoming, units in groups.items():
+            sign, clip, term = self._clip(dict(incoming), units, where)
+            signs.add(sign)
+            self.clips.append(clip)
+            if self.atoms.space.both(function, term) != self.atoms.space.false:
+                raise VoidError(f"{where} adds two clips that can both be 1")
+            function = self.atoms.space.either(function, term)
+        if not groups and not bias and not at_sinks:
+            return Zero()
+        if signs <= {1} and bias == 0.0 and not at_sinks:
+            return Bit(function)
+        if signs <= {-1} and bias == 1.0 and at_sinks:
+            return Bit(self.atoms.space.negation(function))
+        raise VoidError(f"{where} is neither a sum of clips nor one minus such a sum")
+
+    def _cleared(
+        self,
+        at: int,
+        groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]],
+        where: str,
+    ) -> bool:
+        """Whether units take off what the coordinate held: ReLU(x), and ReLU(-x) if signed."""
+        down = groups.pop(frozenset({(at, 1.0)}), None)
+        up = groups.pop(frozenset({(at, -1.0)}), None)
+        if down is None and up is None:
+            return False
+        cell = self.cells[at]
+        signed = isinstance(cell, Mean)
+        if isinstance(cell, Feature) or down != [(0.0, -1.0)]:
+            raise VoidError(f"{where} is not cleared by one unit ReLU(x)")
+        if up != ([(0.0, 1.0)] if signed else None):
+            raise VoidError(f"{where} is not cleared by the unit ReLU(-x) exactly if it is signed")
+        return True
+
+    def _clip(
+        self, incoming: Form, units: list[tuple[float, float]], where: str
+    ) -> tuple[int, Clip, int]:
+        if len(units) != 2:
+            raise VoidError(f"{where} is written by units that are not a clip")
+        (high, first), (low, second) = sorted(units, reverse=True)
+        width = high - low
+        exact = frexp(abs(first))[0] == 0.5 and abs(first) * width == 1.0
+        if first != -second or not exact or high > 0:
+            raise VoidError(f"{where} is written by two units that do not clip between 0 and 1")
+        total, term, sink = conjunction(incoming, high, self.cells, self.atoms, where)
+        # In the reals: false sums stay where both units are 0, true ones where both are not.
+        if not (total.top - 1 < 0 < total.top - width and sink <= 0):
+            raise VoidError(f"{where} has a clip that does not separate its sums, or not the sinks")
+        weights = (*total.weights, low, first)
+        total = Sum(total.top, total.raws, total.size, weights)
+        return (1 if first > 0 else -1), Clip(total, width, sink), term
+
+
+def conjunction(
+    form: Form, bias: float, cells: list[Cell], atoms: Atoms, where: str
+) -> tuple[Sum, int, float]:
+    """A form plus a bias as the sum of a conjunction; the conjunction; a bound at the sinks."""
+    space = atoms.space
+    top = sink = bias
+    raws: list[tuple[int, bool]] = []
+    literals: list[int] = []
+    positive, negative = max(bias, 0.0), max(-bias, 0.0)
+    for at, weight in form.items():
+        match cells[at]:
+            case Feature("1", 0):
+                top, sink = top + weight, sink + weight
+            case Feature("ordinary", 0):
+                top += weight
+            case (Bit() | Raw() | Zero()) as cell if abs(weight) == 1.0:
+                function = cell.function if isinstance(cell, Raw) else bit_of(cell, atoms)
+                literals.append(function if weight > 0 else space.negation(function))
+                top += max(weight, 0.0)
+                if isinstance(cell, Raw):
+                    raws.append((cell.head, weight > 0))
+                    sink += max(weight, 0.0)
+            case _:
+                raise VoidError(f"{where} reads {type(cells[at]).__name__.lower()} coordinate {at}")
+        positive, negative = positive + max(weight, 0.0), negative + max(-weight, 0.0)
+    weights = (*sorted(set(form.values())), bias)
+    return Sum(top, tuple(raws), max(positive, negative), weights), space.every(literals), sink
+
+
+def read_out(
+    form: Form, bias: float, cells: list[Cell], atoms: Atoms, where: str
+) -> tuple[Threshold, int]:
+    """The function that a read-out decides: a conjunction, or the negation of one."""
+    total, function, _ = conjunction(form, bias, cells, atoms, where)
+    if 0 < total.top < 1:
+        return Threshold(total), function
+    negated = {at: -weight for at, weight in form.items()}
+    total, function, _ = conjunction(negated, -bias, cells, atoms, where)
+    if 0 < total.top < 1:
+        return Threshold(total), atoms.space.negation(function)
+    raise VoidError(f"{where} is not the threshold of a conjunction")

@@ -1,0 +1,129 @@
+"""For which number formats and lengths a GPT-2 export is proved right: `certificate.json`.
+
+The bounds are in `gpt2_bounds`; here is what they add up to, and what they assume of the software
+that runs the checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.lowering.gpt2.weights import Trunk
+from softhat.proof.gpt2.bounds import BLOCK, STORAGES, Bounds, NotProvedError, Storage
+
+FORMAT = "softhat-gpt2-certificate/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is proved for one storage format: the longest word, and why not more."""
+
+    max_length: int
+    reason: str
+    bounds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GPT2Certificate:
+    """Lengths of words (without `<bos>`) for which every answer is proved right."""
+
+    context: int
+    kernel: str
+    activation: str
+    margin: float | None
+    verdicts: dict[str, Verdict]
+
+    @property
+    def max_length(self) -> dict[str, int]:
+        return {name: verdict.max_length for name, verdict in self.verdicts.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "context": self.context,
+            "kernel": self.kernel,
+            "activation": self.activation,
+            **({} if self.margin is None else {"margin": self.margin}),
+            "max_length": self.max_length,
+            "formats": {
+                name: {
+                    "certified": verdict.max_length == self.context - 1,
+                    "max_length": verdict.max_length,
+                    "reason": verdict.reason,
+                    "bounds": verdict.bounds,
+                }
+                for name, verdict in self.verdicts.items()
+            },
+            "assumptions": assumptions(self.kernel),
+        }
+
+
+def certify(
+    weights: Trunk,
+    tensors: Mapping[str, NDArray[np.float32]],
+    kernel: str,
+    margin: float | None = None,
+) -> GPT2Certificate:
+    """The longest words, up to the context, for each storage format. `margin`: of an lm head."""
+    verdicts = {
+        storage.name: _verdict(weights, tensors, kernel, storage, margin) for storage in STORAGES
+    }
+    return GPT2Certificate(weights.layout.context, kernel, weights.activation, margin, verdicts)
+
+
+def _verdict(
+    weights: Trunk,
+    tensors: Mapping[str, NDArray[np.float32]],
+    kernel: str,
+    storage: Storage,
+    margin: float | None,
+) -> Verdict:
+    most = weights.layout.context - 1
+    bounds = Bounds(weights, tensors, kernel == "sdpa", storage, margin)
+    try:
+        bounds.check()
+    except NotProvedError as failure:
+        return Verdict(0, str(failure), {})
+    # Only the means of counts get worse with the length: bisect.
+    longest, too_long, reason = 0, most + 1, ""
+    trial = most
+    while too_long - longest > 1:
+        try:
+            bounds.check_counts(trial)
+            longest = trial
+        except NotProvedError as failure:
+            too_long, reason = trial, str(failure)
+        trial = (longest + too_long) // 2
+    return Verdict(longest, reason, bounds.found)
+
+
+def assumptions(kernel: str) -> list[str]:
+    """What the proof takes for granted."""
+    fused = (
+        f"scores and softmax in float32, scores not rounded to the storage format; sums over keys "
+        f"within ({BLOCK} + n/{BLOCK})·2^-24 of the sum of magnitudes (PyTorch's fused CPU kernel "
+        f"adds blocks of {BLOCK}); divided by the sum of weights last"
+    )
+    eager = (
+        "scores and weights are rounded to the storage format, the softmax itself and all sums "
+        "are in float32 in any order; weights are normalised before they are summed"
+    )
+    return [
+        "matrix products, LayerNorm and softmax accumulate in float32, or float64 where that is "
+        "stored (no TF32, no reduced-precision reductions); results are rounded once to the "
+        "storage format",
+        fused if kernel == "sdpa" else eager,
+        "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
+        "exp(0) = 1",
+        "tanh is accurate to one unit in the last place (gelu_new)",
+        "LayerNorm's mean and variance have a relative error of at most min(d + 64, 256)·2^-24",
+        "1/√d_head is a power of two (d_head is 16 or 64), so dividing scores by it is exact",
+        "<bos> is the first token, at position 0; padding stands on the right, or is masked with "
+        "position_ids that start at <bos>",
+        "evaluation mode (dropout is 0 in the configuration)",
+    ]

@@ -1,0 +1,73 @@
+"""How far the answers of the PyTorch and ONNX kernels are proved.
+
+`Model.certificate` is about softhat's own dense runtime. The exported modules take the same
+steps (sums in float32 or wider, rounding after each projection, head output, hidden unit and
+residual; the hidden units of a clip share one sum), so the same proof applies, with an arithmetic
+that is off by more inside the attention of a row:
+
+- scores of any number of products are summed in float32 (float64 for float64);
+- fused kernels multiply by 1/Σw, two roundings where the dense runtime has one;
+- exp may be off by 20 units in the last place instead of 4, and a fused kernel rescales what it
+  has summed when it meets a larger maximum, another 4.
+
+Arithmetic with p digits in which an operation is off by up to 4 roundings, and exp by 8 roundings
+of p-2 digits = 32 units, is arithmetic with p-2 digits to the proof. Scores and weights are not
+rounded to half precision here, but more weights than half precision can store are summed: one
+digit more is taken off there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from softhat.model import Model
+from softhat.proof.arithmetic import FORMATS, Format
+from softhat.proof.check import certify
+
+Kernel = Literal["torch", "onnx"]
+FORMAT = "softhat-kernel-certificate/1"
+
+ASSUMPTIONS = {
+    "torch": (
+        "sums are accumulated in at least float32 (float64 for float64), in any order: no TF32, "
+        "no autocast, no reduced-precision reductions",
+        "attention takes exp(score - row maximum), the difference taken before any scaling, and "
+        "divides (or multiplies by the reciprocal) after summing: kernel='eager' everywhere, and "
+        "the fused kernels of scaled_dot_product_attention on CPUs",
+        "exp(0) = 1, and exp is otherwise within 20 units in the last place",
+        "the parameters are those of the export: fine-tuning voids the certificate",
+    ),
+    "onnx": (
+        "MatMul and ReduceSum accumulate in at least float32 (float64 for float64), in any order",
+        "the graph is not quantised, converted to half precision or fused into another softmax",
+        "exp(0) = 1, and exp is otherwise within 20 units in the last place",
+    ),
+}
+DTYPES = {
+    "torch": ("float16", "bfloat16", "float32", "float64"),
+    "onnx": ("float32", "float64"),
+}
+
+
+def kernel_certificate(model: Model, kernel: Kernel) -> dict[str, Any]:
+    """What is proved about an export, as the JSON of its `certificate.json`."""
+    formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
+    proof = certify(model.transformer, model.formulas, formats)
+    return {
+        "format": FORMAT,
+        "kernel": kernel,
+        "formulas": {name: str(formula) for name, formula in model.formulas.items()},
+        "attention": model.attention,
+        "max_length": proof.max_length,
+        "binding": proof.binding,
+        "assumptions": list(ASSUMPTIONS[kernel]),
+        "void": list(proof.void),
+    }
+
+
+def _coarser(form: Format) -> Format:
+    """The format as the proof may see it."""
+    half = form.digits < form.sum_digits
+    digits = form.sum_digits - (3 if half else 2)
+    return replace(form, digits=min(form.digits, digits), sum_digits=digits, wide_digits=digits)

@@ -1,0 +1,261 @@
+"""From what was derived to a certificate: lengths for each number format, slack, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.print import to_short
+from softhat.proof.arithmetic import CAP, Format
+from softhat.proof.bounds import bound
+from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
+from softhat.proof.gates import Clip, Sum, Threshold
+from softhat.proof.kinds import Kind, kind_name, min_gap, numbers, real_leak
+from softhat.proof.scores import Failure
+from softhat.proof.softmax import Bound
+from softhat.transformer.weights import Transformer
+
+ASSUMPTIONS = (
+    "softhat's dense runtime: projections, scores, weights, head outputs, hidden units and the "
+    "residual stream are rounded to the dtype; sums are taken in float32 (float64 for float64, and "
+    "for scores of more than three products), in any order, fused or not, without TF32",
+    "IEEE 754 arithmetic, rounding to nearest, ties to even",
+    "softmax subtracts the row's maximum; exp(0) = 1 and exp is otherwise within 4 units in the "
+    "last place; weights are divided by their sum last",
+    "hidden units with equal incoming weights share one sum: the two units of a clip round alike",
+    f"lengths are cut at 2^53 = {CAP}",
+)
+
+
+@dataclass(slots=True)
+class Head:
+    layer: int
+    head: int
+    label: str
+    kind: Kind
+    by_format: dict[str, Kind | Failure]
+    slack: float = inf
+
+
+@dataclass(slots=True)
+class Proof:
+    """What has been derived so far."""
+
+    heads: list[Head] = field(default_factory=list)
+    clips: dict[tuple[int, Clip], str] = field(default_factory=dict)
+    outputs: list[tuple[str, Threshold | None, bool]] = field(default_factory=list)
+    longest: int = CAP
+
+
+class Report:
+    """From what was derived to lengths."""
+
+    def __init__(
+        self,
+        t: Transformer,
+        formulas: Mapping[str, Formula],
+        proof: Proof,
+        proved: set[str],
+        reasons: list[str],
+        formats: Mapping[str, Format],
+    ) -> None:
+        self.t, self.formulas, self.proof = t, formulas, proof
+        self.proved, self.reasons = proved, reasons
+        self.formats = formats
+        self.limits: dict[tuple[object, str], tuple[int, str]] = {}
+
+    def run(self) -> Certificate:
+        proof = self.proof
+        for (_, clip), _ in proof.clips.items():
+            self._slack(clip.sum, min(clip.sum.top - clip.width, 1 - clip.sum.top))
+        outputs = []
+        for output, threshold, equal in proof.outputs:
+            assert threshold is not None
+            top = threshold.sum.top
+            slack = self._slack(threshold.sum, min(top, 1 - top))
+            outputs.append(OutputCertificate(output, self._formula(output), equal, slack))
+            if slack <= 0:
+                self.reasons.append(f"the read-out of {output!r} can be wrong by the leak alone")
+        heads = tuple(self._head(head) for head in proof.heads)
+        if any(head.slack <= 0 for head in heads):
+            self.reasons.append("a gate can be wrong by the leak alone")
+        max_length, binding = {}, {}
+        for form in self.formats.values():
+            n, why = self._limit(form) if not self.reasons else (0, "void")
+            max_length[form.name], binding[form.name] = n, why
+        return Certificate(
+            attention=self.t.attention,
+            max_length=max_length,
+            binding=binding,
+            heads=heads,
+            outputs=tuple(outputs),
+            assumptions=ASSUMPTIONS,
+            every_length=not self.reasons and proof.longest == CAP,
+            void=tuple(self.reasons),
+        )
+
+    def _formula(self, output: str) -> str:
+        return to_short(self.formulas[output], 200)
+
+    # In the reals
+
+    def _slack(self, total: Sum, room: float) -> float:
+        """What a sum tolerates beyond the leak of the heads in it, noted for each head."""
+        leaks = [real_leak(self.proof.heads[at].kind) for at, _ in total.raws]
+        slack = room - sum(leaks)
+        for at, _ in total.raws:
+            head = self.proof.heads[at]
+            head.slack = min(head.slack, slack)
+        return slack
+
+    def _head(self, head: Head) -> HeadCertificate:
+        lengths, why = {}, {}
+        for form in self.formats.values():
+            kind = head.by_format[form.name]
+            if isinstance(kind, Failure):
+                lengths[form.name], why[form.name] = 0, kind.reason
+                continue
+            lengths[form.name], why[form.name] = self._kind_limit(kind, form)
+        sharpness = self.t.layers[head.layer].sharpness[head.head]
+        scaled = self.t.attention == "temperature"
+        return HeadCertificate(
+            layer=head.layer,
+            head=head.head,
+            kind=kind_name(head.kind),
+            label=head.label,
+            numbers=numbers(head.kind),
+            min_gap=min_gap(head.kind),
+            leak=real_leak(head.kind),
+            holds_for="every n",
+            beta=f"{sharpness:g}·P, P the next power of two >= n+2" if scaled else "1",
+            slack=head.slack,
+            max_length=lengths,
+            reasons=why,
+        )
+
+    # In floating point
+
+    def _kind_limit(self, kind: Kind, form: Format) -> tuple[int, str]:
+        key = (kind, form.name)
+        if key not in self.limits:
+            self.limits[key] = _search(lambda n: _reason(bound(kind, n, form)), self.proof.longest)
+        return self.limits[key]
+
+    def _limit(self, form: Format) -> tuple[int, str]:
+        """The length up to which every head, gate and read-out is proved."""
+        best, why = self.proof.longest, "the largest length considered"
+
+        def take(found: tuple[int, str], where: str) -> None:
+            nonlocal best, why
+            if found[0] < best:
+                best, why = found[0], f"{where}: {found[1]}"
+
+        if self.t.attention != "temperature" and {"i", "r"} & set(self.t.positions):
+            reach = int(min(form.largest, CAP))
+            take((reach, "positions overflow"), "the embedding")
+        for head in self.proof.heads:
+            kind = head.by_format[form.name]
+            where = f"layer {head.layer + 1}, head {head.head + 1} ({head.label})"
+            if isinstance(kind, Failure):
+                take((0, kind.reason), where)
+            else:
+                take(self._kind_limit(kind, form), where)
+        if best == 0:
+            return best, why
+        for (_, clip), where in self.proof.clips.items():
+            take(self._sum_limit(clip.sum, clip, form, best), where)
+        for output, threshold, _ in self.proof.outputs:
+            assert threshold is not None
+            take(self._sum_limit(threshold.sum, None, form, best), f"the read-out of {output!r}")
+        return best, why
+
+    def _sum_limit(self, total: Sum, clip: Clip | None, form: Format, upto: int) -> tuple[int, str]:
+        raws = []
+        for at, positive in total.raws:
+            kind = self.proof.heads[at].by_format[form.name]
+            assert not isinstance(kind, Failure)
+            raws.append((kind, positive))
+
+        def fails(n: int) -> str | None:
+            errors = []
+            for kind, positive in raws:
+                error = bound(kind, n, form)
+                if isinstance(error, Failure):
+                    return error.reason
+                errors.append((error, positive))
+            return clip_fails(clip, errors, form) if clip else sum_fails(total, errors, form)
+
+        shape = (total.top, total.size, total.weights, clip and (clip.width, clip.sink))
+        key = ((shape, tuple(sorted(raws, key=hash))), form.name)
+        if key not in self.limits:
+            self.limits[key] = _search(fails, upto)
+        return self.limits[key]
+
+
+def clip_fails(clip: Clip, errors: list[tuple[Bound, bool]], form: Format) -> str | None:
+    """Why a clip may not be exactly 0 or 1, or None.
+
+    False sums leave both units at 0. A true sum leaves them in one binade, [1/2, 1], so that
+    both are rounded by the same amount (where sums are stored as they are, nothing is rounded)
+    and their difference is exactly the width. The outgoing sum then has terms up to 8.
+    """
+    total = clip.sum
+    if any(form.load(weight) != weight for weight in total.weights):
+        return "a weight of a gate is not representable"
+    *_, high, low, out = total.weights
+    if abs(out) < 8 or any((bias * 128) % 1 for bias in (high, low)):
+        return "a gate's clip is too wide to be exact"
+    loss, gain, over = _spread(total, errors, form)
+    least = total.top - loss - clip.width
+    if least < 0.5 if form.u else least <= 0:
+        return "a gate's sum is too low where it should be 1"
+    if total.top + over > 7 / 8 or total.top - 1 + gain > 0 or clip.sink + over > 0:
+        return "a gate's sum is too high"
+    return None
+
+
+def sum_fails(total: Sum, errors: list[tuple[Bound, bool]], form: Format) -> str | None:
+    """Why a read-out's margin may have the wrong sign, or None."""
+    *weights, bias = total.weights
+    if any(form.load(weight) != weight for weight in weights):
+        return "a weight of the read-out is not representable"
+    off = abs(form.load(bias) - bias)
+    loss, gain, _ = _spread(total, errors, form)
+    if min(total.top - loss, 1 - total.top - gain) - off <= 2.0**-20:
+        return "the margin is too small"
+    return None
+
+
+def _spread(
+    total: Sum, errors: list[tuple[Bound, bool]], form: Format
+) -> tuple[float, float, float]:
+    """How far a sum can be below its value where true, above it where false, above 1.
+
+    Where the conjunction is false one literal is, and is off by its own error only: more false
+    literals lower the sum by more than they can be off.
+    """
+    rounding = len(errors) * form.grid(total.size + len(errors))
+    over = sum(error.over for error, _ in errors) + rounding
+    loss = sum(e.low if positive else e.high for e, positive in errors) + rounding
+    gain = max((e.high if positive else e.low for e, positive in errors), default=0.0) + over
+    return loss, gain, over
+
+
+def _reason(result: Bound | Failure) -> str | None:
+    return result.reason if isinstance(result, Failure) else None
+
+
+def _search(fails: Callable[[int], str | None], upto: int) -> tuple[int, str]:
+    """The largest n <= upto that does not fail, and why n+1 does: bounds only grow with n."""
+    if fails(upto) is None:
+        return upto, "the largest length considered"
+    low, high = 0, upto  # fails at high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fails(middle) is None:
+            low = middle
+        else:
+            high = middle
+    return low, fails(high) or ""

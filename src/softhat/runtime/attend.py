@@ -1,0 +1,175 @@
+"""Softmax attention of one head, as fast as NumPy goes, in one number format.
+
+Queries, keys and values are (coordinates, rows, words). Many short words are computed *across*:
+one query position at a time for all words, with the words contiguous in memory, so that every
+step is one long vector operation. Few long words are computed *within*: blocks of query rows by
+matrix multiplication. No words × rows × rows array is ever kept. The steps are the same:
+
+    s = round(β·q·k), w = round(exp(s - max s)), o = round(Σ w·v / Σ w)
+
+with the division last. A score of many products (a comparison's: large counts that cancel) is
+summed in float64 before it is rounded, so that only the averages it reads are off. Keys whose
+weight underflows to 0 add nothing to either sum, so *within* skips tiles of keys in which that
+is so for every query of a block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.formats import Format
+from softhat.runtime.products import product
+from softhat.transformer.weights import Mask
+
+Array = NDArray[Any]
+
+FEW, MANY, LONG = 4, 32, 600
+"""Computing across words is the faster way from MANY words on (fewer if they are short, but
+at least FEW) and up to LONG rows (measured)."""
+CACHE = 1 << 16
+"""Scores computed at a time across words: a few such arrays fit a core's cache."""
+BLOCK, TILE = 1 << 18, 128
+"""Scores computed at a time within a word, in blocks of at most TILE queries (measured)."""
+NARROW = 3
+"""Scores of more products than this are summed in float64."""
+LOST = {np.float32: 104.0, np.float64: 746.0}
+"""Below the maximum by this much, exp underflows to 0."""
+
+
+class Attention:
+    """How scores become weights: a number format, and whether the maximum takes all."""
+
+    def __init__(self, form: Format, hard: bool) -> None:
+        self.form = form
+        self.hard = hard
+        self.lost = LOST[form.accumulate]
+
+    def __call__(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
+        """(values, rows, words) for queries and keys (scores' rows, rows, words)."""
+        if len(v) == 0:
+            return np.zeros_like(v)
+        if len(q) == 0:
+            return self.form.round(_means(v, mask))
+        _, rows, words = v.shape
+        if words >= min(MANY, max(FEW, rows // 2)) and rows <= LONG:
+            return self.form.round(self._across(q, k, v, mask, beta))
+        out = np.empty(v.shape, v.dtype)
+        for word in range(words):
+            out[:, :, word] = self._within(q[..., word], k[..., word], v[..., word], mask, beta)
+        return self.form.round(out)
+
+    def maps(self, q: Array, k: Array, mask: Mask, beta: float) -> tuple[Array, Array]:
+        """Scores (-inf where masked) and attention of one word, (rows, rows) each."""
+        scores = self._scores(np.ascontiguousarray(q.T), k, beta)
+        _hide(scores, mask)
+        weights = self._weights(scores.copy(), scores.max(axis=1, keepdims=True))
+        return scores, weights / weights.sum(axis=1, keepdims=True)
+
+    def _scores(self, q: Array, k: Array, beta: float) -> Array:
+        dtype = self.summing(len(k))
+        scores = product(q.astype(dtype, copy=False), k.astype(dtype, copy=False))
+        if beta != 1:
+            scores *= dtype(beta)
+        return self.form.store(scores)
+
+    def summing(self, products: int) -> Any:
+        """The dtype in which scores of this many products are summed."""
+        return np.float64 if products > NARROW else self.form.accumulate
+
+    def _weights(self, scores: Array, top: Array) -> Array:
+        """exp(score - maximum) in place of the scores; 1 on the argmax set for `hard`."""
+        if self.hard:
+            return (scores == top).astype(scores.dtype)
+        scores -= top
+        with np.errstate(under="ignore"):
+            np.exp(scores, out=scores)
+        return self.form.round(scores)
+
+    def _across(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
+        _, rows, words = v.shape
+        out = np.empty(v.shape, v.dtype)
+        width = max(16, CACHE // rows)
+        dtype = self.summing(len(q))
+        q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
+        for start in range(0, words, width):
+            part = slice(start, min(start + width, words))
+            size = part.stop - start
+            space, product = np.empty((2, rows, size), dtype)
+            weighted = np.empty((rows, size), v.dtype)
+            for i in range(rows):
+                low, high = (i if mask == ">=" else 0), (i + 1 if mask == "<=" else rows)
+                scores, spare = space[: high - low], product[: high - low]
+                np.multiply(k[0, low:high, part], q[0, i, part], out=scores)
+                for r in range(1, len(q)):
+                    scores += np.multiply(k[r, low:high, part], q[r, i, part], out=spare)
+                if beta != 1:
+                    scores *= dtype(beta)
+                scores = self.form.store(scores)
+                weights = self._weights(scores, scores.max(axis=0))
+                total = weights.sum(axis=0)
+                values = weighted[: high - low]
+                for d in range(len(v)):
+                    np.multiply(weights, v[d, low:high, part], out=values)
+                    np.divide(values.sum(axis=0), total, out=out[d, i, part])
+        return out
+
+    def _within(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
+        """One word: q, k (d_k, rows), v (d_v, rows)."""
+        rows = q.shape[1]
+        padded = -(-rows // TILE) * TILE
+        keys = np.zeros((len(k), padded), self.summing(len(k)))
+        keys[:, :rows] = k
+        values = np.zeros((padded, len(v) + 1), v.dtype)  # the last column sums the weights
+        values[:rows, :-1] = v.T
+        values[:rows, -1] = 1
+        queries = np.ascontiguousarray(q.T)
+        out = np.empty(v.shape, v.dtype)
+        block = max(1, min(rows, TILE, BLOCK // padded))
+        for start in range(0, rows, block):
+            stop = min(start + block, rows)
+            low = start // TILE * TILE if mask == ">=" else 0
+            high = min(-(-stop // TILE) * TILE, padded) if mask == "<=" else padded
+            scores = self._scores(queries[start:stop], keys[:, low:high], beta)
+            scores[:, rows - low :] = -np.inf
+            _hide(scores, mask, start, low)
+            sums = self._summed(scores, values[low:high])
+            np.divide(sums[:, :-1].T, sums[:, -1], out=out[:, start:stop])
+        return out
+
+    def _summed(self, scores: Array, values: Array) -> Array:
+        """Σ w·v and Σ w, over the tiles where some weight is not 0."""
+        count = len(scores)
+        tiles = scores.reshape(count, -1, TILE)
+        tops = tiles.max(axis=2)
+        top = tops.max(axis=1, keepdims=True)
+        seen = ~(tops < top - self.lost).all(axis=0)
+        if 2 * np.count_nonzero(seen) < len(seen):
+            scores = tiles[:, seen].reshape(count, -1)
+            values = values.reshape(-1, TILE, values.shape[1])[seen].reshape(scores.shape[1], -1)
+        return product(self._weights(scores, top), values)
+
+
+def _means(v: Array, mask: Mask) -> Array:
+    """All scores are 0, so all weights are exp(0) = 1."""
+    rows = v.shape[1]
+    if mask == "none":
+        return np.broadcast_to(v.sum(axis=1, keepdims=True) / v.dtype.type(rows), v.shape)
+    ordered = v if mask == "<=" else v[:, ::-1]
+    counts = np.arange(1, rows + 1).astype(v.dtype)[:, None]
+    means = np.cumsum(ordered, axis=1) / counts
+    return means if mask == "<=" else means[:, ::-1]
+
+
+def _hide(scores: Array, mask: Mask, start: int = 0, low: int = 0) -> None:
+    """-inf where the mask hides key low + c from query start + r."""
+    count, width = scores.shape
+    if mask == "<=":
+        first = start + 1 - low  # the first hidden key of the first query
+        square = scores[:, first:]
+        square[np.tri(count, square.shape[1], -1, dtype=bool) == 0] = -np.inf
+    elif mask == ">=":
+        square = scores[:, : min(width, start + count - 1 - low)]
+        square[np.tri(count, square.shape[1], start - low - 1, dtype=bool)] = -np.inf

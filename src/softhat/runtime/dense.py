@@ -1,0 +1,188 @@
+"""The forward pass, in NumPy: softmax attention, ReLU feed-forward, nothing else.
+
+`hard` models attend to the average over the argmax set; the soft targets compute softmax and
+have no other path. The residual stream is (words, rows, d_model), the words of a batch having
+equal length; in memory the words lie side by side, so that all steps are long vector
+operations or matrix products. Memory is linear in the words' length. The division by the sum
+of the weights comes last, so an average of integers is rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.formats import Format
+from softhat.positions import features
+from softhat.runtime.attend import Attention
+from softhat.runtime.products import Linear, product
+from softhat.transformer.weights import Layer, Mask, Sparse, Transformer, scale
+
+Array = NDArray[Any]
+
+PIECE = 1 << 18
+"""Hidden units × positions computed at a time."""
+
+
+class ReadyHead:
+    """A head's weights in a number format, without the rows that are 0."""
+
+    def __init__(self, layer: Layer, h: int, form: Format) -> None:
+        self.mask: Mask = layer.masks[h]
+        self.sharpness = layer.sharpness[h]
+        scored = np.intersect1d(_used(layer.query, h), _used(layer.key, h))
+        self.values = _used(layer.value, h)
+        self.query = Linear(_rows(layer.query, h, scored), form)
+        self.key = Linear(_rows(layer.key, h, scored), form)
+        self.value = Linear(_rows(layer.value, h, self.values), form)
+
+
+class ReadyLayer:
+    """A layer's weights in a number format.
+
+    Hidden units with equal incoming weights (the two of a clip) share one sum, so that they
+    round alike whatever order the machine adds in.
+    """
+
+    def __init__(self, layer: Layer, form: Format) -> None:
+        self.d_v = layer.value.shape[1]
+        self.heads = [ReadyHead(layer, h, form) for h in range(len(layer.masks))]
+        h, c, r = layer.output.where
+        merged = Sparse(
+            (layer.output.shape[1], len(self.heads) * self.d_v),
+            (c, h * self.d_v + r),
+            layer.output.values,
+        )
+        self.output = Linear(merged, form)
+        distinct, self.share = distinct_rows(layer.into)
+        self.into = Linear(distinct, form)
+        self.into_bias = form.load(layer.into_bias)[:, None]
+        self.out = Linear(layer.out, form)
+        self.out_bias = form.load(layer.out_bias)[:, None]
+
+
+@dataclass(frozen=True)
+class Maps:
+    """What a layer did to one word: per head its scores and attention, (heads, rows, rows)."""
+
+    scores: Array
+    attention: Array
+    outputs: Array  # (heads, rows, d_v)
+
+
+class Ready:
+    """A transformer's weights in one number format."""
+
+    def __init__(self, transformer: Transformer, form: Format) -> None:
+        self.transformer = transformer
+        self.form = form
+        self.attention = Attention(form, transformer.attention == "hard")
+        self.embedding = form.load(transformer.embedding.dense().T)
+        self.position_embedding = Linear(transformer.position_embedding, form)
+        self.layers = [ReadyLayer(layer, form) for layer in transformer.layers]
+        self.readout = Linear(transformer.readout, form)
+        self.readout_bias = form.load(transformer.readout_bias)[:, None]
+
+    def embed(self, tokens: Array) -> Array:
+        """(words, n) symbol codes or (words, n, propositions) bits to the first residual."""
+        t, form = self.transformer, self.form
+        batch, n = tokens.shape[:2]
+        k = len(t.symbols)
+        table = features(t.positions, n, scale(t.attention, n), t.has_eos)
+        x = np.zeros((t.d_model, n + 1 + t.has_eos, batch), form.accumulate)
+        x[:, 0] = self.embedding[:, k, None]
+        if t.has_eos:
+            x[:, -1] = self.embedding[:, k + 1, None]
+        if t.propositional:
+            bits = tokens.transpose(2, 1, 0).reshape(k, n * batch).astype(form.accumulate)
+            x[:, 1 : n + 1] = product(self.embedding[:, :k], bits).reshape(-1, n, batch)
+        else:
+            x[:, 1 : n + 1] = self.embedding.take(tokens.T, axis=1)
+        x += self.position_embedding(form.load(table.T))[:, :, None]
+        return form.round(x).transpose(2, 1, 0)
+
+    def step(self, layer: ReadyLayer, x: Array, keep: bool) -> tuple[Array, Maps | None]:
+        """One layer: attention and feed-forward, each added to the residual stream."""
+        form = self.form
+        batch, rows, d_model = x.shape
+        flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
+        maps: list[tuple[Array, Array]] = []
+        outputs = np.zeros((len(layer.heads), layer.d_v, rows, batch), form.accumulate)
+        for o, head in zip(outputs, layer.heads, strict=True):
+            q, k, v = (
+                form.round(matrix(flat)).reshape(-1, rows, batch)
+                for matrix in (head.query, head.key, head.value)
+            )
+            beta = self._beta(rows, head.sharpness)
+            o[head.values] = self.attention(q, k, v, head.mask, beta)
+            if keep:
+                maps.append(self.attention.maps(q[..., 0], k[..., 0], head.mask, beta))
+        if layer.heads:
+            flat = form.round(flat + layer.output(outputs.reshape(-1, rows * batch)))
+        if layer.into_bias.size:
+            flat = self._feed_forward(layer, flat)
+        after = flat.reshape(d_model, rows, batch).transpose(2, 1, 0)
+        if not keep:
+            return after, None
+        empty = np.empty((0, rows, rows))
+        return after, Maps(
+            scores=np.stack([s for s, _ in maps]) if maps else empty,
+            attention=np.stack([a for _, a in maps]) if maps else empty,
+            outputs=outputs[..., 0].transpose(0, 2, 1),
+        )
+
+    def _feed_forward(self, layer: ReadyLayer, x: Array) -> Array:
+        """x + W_out relu(W_in x + b) + b_out, a piece of the positions at a time."""
+        form = self.form
+        after = np.empty_like(x)
+        size = max(64, PIECE // len(layer.into_bias))
+        for start in range(0, x.shape[1], size):
+            piece = x[:, start : start + size]
+            hidden = layer.into(piece)[layer.share] + layer.into_bias
+            hidden = form.round(np.maximum(hidden, np.zeros_like(hidden), out=hidden))
+            after[:, start : start + size] = form.round(
+                piece + (layer.out(hidden) + layer.out_bias)
+            )
+        return after
+
+    def margins(self, x: Array) -> Array:
+        """(words, n, outputs): the read-out at the word's own positions."""
+        batch, rows, d_model = x.shape
+        flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
+        margins = self.form.round(self.readout(flat) + self.readout_bias)
+        end = -1 if self.transformer.has_eos else None
+        return margins.reshape(-1, rows, batch)[:, 1:end].transpose(2, 1, 0)
+
+    def _beta(self, rows: int, sharpness: float) -> float:
+        if self.transformer.attention != "temperature":
+            return 1.0
+        n = rows - len(self.transformer.sinks)
+        return sharpness * scale("temperature", n)
+
+
+def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:
+    """The rows of head h that are not 0."""
+    return np.unique(tensor.where[1][tensor.where[0] == h])
+
+
+def _rows(tensor: Sparse, h: int, rows: NDArray[np.int64]) -> Sparse:
+    """Some rows of head h, as a matrix."""
+    heads, r, c = tensor.where
+    chosen = (heads == h) & np.isin(r, rows)
+    where = (np.searchsorted(rows, r[chosen]), c[chosen])
+    return Sparse((len(rows), tensor.shape[2]), where, tensor.values[chosen])
+
+
+def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
+    """The distinct rows of a matrix, and for each row which of them it is."""
+    rows, columns = matrix.where
+    contents: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
+    for r, c, value in zip(rows.tolist(), columns.tolist(), matrix.values.tolist(), strict=True):
+        contents[r].append((c, value))
+    index: dict[tuple[tuple[int, float], ...], int] = {}
+    share = np.array([index.setdefault(tuple(row), len(index)) for row in contents], np.int64)
+    entries = [((at, c), value) for row, at in index.items() for c, value in row]
+    return Sparse.of((len(index), matrix.shape[1]), entries), share

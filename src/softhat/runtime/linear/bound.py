@@ -1,0 +1,267 @@
+"""How long a word the linear runtime takes in a number format: its own certificate.
+
+The model's certificate proves that its weights compute the formula with hard attention. What
+this runtime adds is one error a head output, and it is right as long as no gate sees more than
+it can round away: 1/4 for a conjunction (1/8 where hidden units are rounded to half precision:
+see `lower.LOW`), 1/2 for the read-out.
+
+Means and scores are summed in float64 from integers, so positions are never rounded to the
+storage format and only three errors remain:
+
+- the leak of the softmax itself, the same for every n;
+- the rounding of each head output to the storage format, u = 2^-p (subnormal averages: η);
+- for a comparison, the rounding of the averages it reads. Its logit at j = i is
+  L = G·(the integer sum S) + a0 + a1·i + a2·r, a multiple of some g plus an offset, so |L| is at
+  least `gap`; an average x = S/(i+1) that is off by a factor 1 + u moves L by u·|G·S|. That is
+  at most u·|G|·max|v|·n, so the length is about 2^p/(2·max|v|); past and future averages share
+  the n positions. With one average |G·S| <= |L| + |rest| too: if the rest is a constant, the
+  error is relative and the length does not matter. Where L has one sign for all words up to n,
+  |L| is at least its least value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import copysign, exp, gcd, inf
+
+import numpy as np
+
+from softhat.formats import Format, format_of
+from softhat.runtime.linear.columns import IntegerRow
+from softhat.runtime.linear.forms import (
+    HeadForm,
+    Local,
+    Ramp,
+    Reader,
+    Row,
+    Uniform,
+    UnknownShapeError,
+)
+from softhat.runtime.linear.layers import FeedForward
+from softhat.runtime.linear.runtime import LinearModel
+from softhat.transformer.weights import Layer, Mask, Transformer
+
+LONGEST = 1 << 40
+"""No word is longer than this."""
+GATE, GATE_IN_HALVES = 1 / 4, 1 / 8
+HALF = 1 / 2
+SUM64 = 2.0**-48
+"""More than the error of any sum here that is taken in float64, relative to its terms."""
+SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+
+
+def linear_max_length(transformer: Transformer, dtype: str = "float32") -> int:
+    """The longest word on which the linear runtime provably answers as hard attention does.
+
+    0 if a head has no known shape, if a weight is not exact in the format, or if even one
+    position is not certain. The bound grows with n in every term, so bisection finds it.
+    """
+    form = format_of(dtype)
+    if not _exact_weights(transformer, form):
+        return 0
+    try:
+        model = LinearModel(transformer, form)
+        checker = _Checker(model)
+        if checker.safe(LONGEST):
+            return LONGEST
+        low, high = 0, LONGEST
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if checker.safe(middle) else (low, middle)
+    except UnknownShapeError:
+        return 0
+    return low
+
+
+def _exact_weights(transformer: Transformer, form: Format) -> bool:
+    t = transformer
+    tensors = [t.embedding.values, t.readout.values, t.readout_bias, t.position_embedding.values]
+    for layer in t.layers:
+        for name in Layer.TENSORS:
+            tensor = getattr(layer, name)
+            tensors.append(tensor if isinstance(tensor, np.ndarray) else tensor.values)
+    return all(np.array_equal(form.load(values), values) for values in tensors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Average:
+    """What a coordinate holds after a mean: unit·S/count, unit·S in [low, high] a position."""
+
+    mask: Mask
+    unit: Fraction
+    low: float
+    high: float
+    integers: int
+    """max |S| a position."""
+
+
+class _Checker:
+    def __init__(self, model: LinearModel) -> None:
+        self.model = model
+        form = model.form
+        self.u = 2.0**-form.digits
+        half = form.storage is not form.accumulate
+        self.gate = GATE_IN_HALVES if half else GATE
+        # Held in float32 first, then rounded to 16 bits.
+        self.relative = self.u + (2.0**-24 if half else 0.0) + SUM64
+        self.smallest = SMALLEST[form.name]
+        self.sum = SUM64 if form.name == "float64" else 2.0**-22
+        t = model.transformer
+        self.fixed = Reader(t, form).fixed
+        self.embedding = t.embedding.dense()
+        self.positional = set(t.position_embedding.where[0].tolist())
+
+    def safe(self, n: int) -> bool:
+        """Whether every gate and read-out rounds to the right side on words up to length n."""
+        raw: dict[int, float] = {}
+        averages: dict[int, _Average] = {}
+        written: set[int] = set()
+        for layer in self.model.layers:
+            held = dict(averages)
+            for head in layer.heads:
+                for row, targets in zip(head.values, head.targets, strict=True):
+                    if any(w != 1 for _, w in targets):
+                        raise UnknownShapeError("a head output that is scaled")
+                    if isinstance(head.shape, Uniform):
+                        average = self._average(head, row, written)
+                        if average.integers * (n + 2) >= 2**62:
+                            return False
+                        averages.update((c, average) for c, _ in targets)
+                        continue
+                    error = self._error(head, row, held, n)
+                    raw.update((c, error) for c, _ in targets)
+                    for c, _ in targets:
+                        averages.pop(c, None)
+            if layer.feed_forward is not None:
+                if not self._gates_hold(layer.feed_forward, raw, averages):
+                    return False
+                written |= {
+                    c for _, units in layer.feed_forward.units for _, out in units for c, _ in out
+                }
+                written |= layer.feed_forward.bias.keys()
+        return all(
+            self._seen(row, raw, averages) < HALF - self.u for row in self.model.readout.rows
+        )
+
+    def _gates_hold(
+        self, feed_forward: FeedForward, raw: dict[int, float], averages: dict[int, _Average]
+    ) -> bool:
+        for row, units in feed_forward.units:
+            clears = len(row) == 1 and all(
+                bias == 0 and out == ((row[0][0], -row[0][1]),) for bias, out in units
+            )
+            if not clears and self._seen(row, raw, averages) > self.gate:
+                return False
+        return True
+
+    def _seen(self, row: Row, raw: dict[int, float], averages: dict[int, _Average]) -> float:
+        """The error of a sum of bits and raw head outputs."""
+        if any(c in averages for c, _ in row):
+            return inf
+        return sum(abs(w) * raw.get(c, 0.0) for c, w in row) + self.sum * (len(row) + 1) ** 2
+
+    def _error(self, head: HeadForm, row: Row, held: dict[int, _Average], n: int) -> float:
+        """|output - hard output| of a head whose value is a bit."""
+        if any(abs(w) != 1 for _, w in row):
+            raise UnknownShapeError("a value that is no bit")
+        match head.shape:
+            case Local() as shape:
+                return _leak(shape) + SUM64 + 2 * self.relative
+            case Ramp() as shape:
+                return self._ramp(shape, held, n) + SUM64 + 2 * self.relative
+            case _:
+                raise AssertionError(head.shape)
+
+    def _ramp(self, shape: Ramp, held: dict[int, _Average], n: int) -> float:
+        constant, per_i, per_r = shape.own
+        steps = [Fraction(per_i), Fraction(per_r)]
+        moved = 0.0  # the error of the logit
+        slope = shape.slope
+        sizes: dict[Mask, float] = {"<=": 0.0, ">=": 0.0, "none": 0.0}
+        least, most = _range(constant, per_i, per_r, n)
+        for c, parts, steep in shape.contents:
+            average = held.get(c)
+            if average is None or parts != _count_of(average.mask, max(map(abs, parts)), parts):
+                raise UnknownShapeError("a comparison of something that is no average")
+            weight = max(map(abs, parts))
+            steps.append(Fraction(weight) * average.unit)
+            sizes[average.mask] += weight * max(average.high, -average.low, 0.0)
+            ends = [copysign(weight, parts[0]) * v for v in (average.low, average.high)]
+            least += min(0.0, *ends) * n
+            most += max(0.0, *ends) * n
+            moved += weight * (n + 2) * self.smallest
+            # An average lies between 0 (its sink) and its values, and only one side can hurt.
+            lost = max(-steep * average.low, -steep * average.high, 0.0)
+            slope -= lost * (1 + self.relative) + abs(steep) * self.smallest
+        sums = (max(sizes["<="], sizes[">="]) + sizes["none"]) * (n + 1)
+        moved += SUM64 * (abs(constant) + abs(per_i) * n + abs(per_r) * (n + 1) + sums)
+        gap = max(float(_distance(Fraction(constant), steps)), least, -most)
+        left = gap * (1 - SUM64) - moved - self.relative * sums
+        if len(shape.contents) == 1:
+            rest = max(map(abs, _range(constant, per_i, per_r, n)))
+            alone = gap * (1 - SUM64 - self.relative) - moved - self.relative * rest
+            left = max(left, alone)
+        if left <= 0 or slope < 1:
+            return inf
+        losers = exp(-left) / (1 - exp(-slope))
+        return losers / (1 + losers)
+
+    def _average(self, head: HeadForm, row: Row, written: set[int]) -> _Average:
+        """max |value| at a position: symbols exclude each other, other bits may coincide."""
+        t = self.model.transformer
+        everywhere = 0.0
+        by_symbol = np.zeros(max(1, len(t.symbols)))
+        high = low = 0.0
+        for c, w in row:
+            if self.fixed.get(c) == "ordinary":
+                everywhere += w
+            elif c in written or c in self.positional or t.propositional:
+                high, low = high + max(w, 0.0), low + min(w, 0.0)
+            else:
+                by_symbol += w * self.embedding[: len(by_symbol), c]
+        top = everywhere + high + float(by_symbol.max())
+        bottom = everywhere + low + float(by_symbol.min())
+        integer = IntegerRow(row)
+        return _Average(head.mask, integer.quantum, bottom, top, integer.largest)
+
+
+def _range(constant: float, per_i: float, per_r: float, n: int) -> tuple[float, float]:
+    """Least and largest constant + per_i·i + per_r·r over words of length up to n."""
+    ends = [constant + per_i * i + per_r * r for i, r in ((1, 1), (1, n), (n, 1))]
+    return min(ends), max(ends)
+
+
+def _count_of(
+    mask: Mask, weight: float, parts: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """weight·(number of keys of the average), as (constant, per i, per r)."""
+    signed = weight if parts[0] >= 0 else -weight
+    match mask:
+        case "<=":
+            return signed, signed, 0.0
+        case ">=":
+            return signed, 0.0, signed
+        case "none":
+            return signed, signed, signed
+
+
+@lru_cache(maxsize=256)
+def _leak(shape: Local) -> float:
+    """The weight off the winner, over all n: the nearest candidate is at distance 0 or 1."""
+    costs = [shape.slope * d + (shape.even if d % 2 == 0 else 0.0) for d in range(400)]
+    others = sum(exp(min(costs) - cost) for cost in costs) - 1
+    return others / (1 + others)
+
+
+def _distance(constant: Fraction, steps: list[Fraction]) -> Fraction:
+    """The least |constant + a combination of the steps|."""
+    unit = Fraction(0)
+    for step in steps:
+        if step:
+            common = unit.denominator * step.denominator
+            unit = Fraction(gcd(int(unit * common), int(step * common)), common)
+    if not unit:
+        return abs(constant)
+    return min(constant % unit, -constant % unit)

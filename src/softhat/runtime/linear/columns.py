@@ -1,0 +1,99 @@
+"""The residual stream as one array a coordinate, and exact integers read from it.
+
+Heads of compiled models read stored bits, which are exactly 0 or 1. That is checked wherever a
+bit is read: a value in between means that a head upstream failed, which can only happen past
+the certified length, and then there is no answer to give.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.runtime.linear.forms import Row, UnknownShapeError
+
+Array = NDArray[Any]
+Column = Array | None
+"""None is a coordinate that is 0 everywhere."""
+
+
+class View:
+    """A stretch of positions in the order in which a head runs, with the bits read from it."""
+
+    def __init__(self, columns: list[Column], size: int) -> None:
+        self.columns = columns
+        self.size = size
+        self._integers: dict[int, Array] = {}
+
+    def integers(self, c: int) -> Array:
+        """Coordinate c as int8."""
+        if c not in self._integers:
+            column = self.columns[c]
+            if column is None:
+                self._integers[c] = np.zeros(self.size, np.int8)
+            else:
+                exact = column.astype(np.int8)
+                if not np.array_equal(exact, column):
+                    raise not_a_bit(float(column[int(np.argmax(exact != column))]))
+                self._integers[c] = exact
+        return self._integers[c]
+
+    def floats(self, c: int) -> Array | float:
+        """Coordinate c as float64."""
+        column = self.columns[c]
+        return 0.0 if column is None else column.astype(np.float64)
+
+    def bits(self, row: IntegerRow) -> Array:
+        """A row of stored bits that is itself a bit."""
+        total: Array | None = None
+        for c, k in row.terms:
+            part = self.integers(c) if k == 1 else self.integers(c) * np.int8(k)
+            total = part if total is None else total + part
+        if total is None:
+            return np.zeros(self.size, np.uint8)
+        bits = total.view(np.uint8)
+        if bits.max(initial=0) > 1:
+            raise not_a_bit(float(total[int(np.argmax(bits > 1))]))
+        return bits
+
+    def sums(self, row: IntegerRow) -> Array:
+        """A row of stored bits as int64."""
+        total = np.zeros(self.size, np.int64)
+        for c, k in row.terms:
+            if k == 1:
+                total += self.integers(c)
+            elif k == -1:
+                total -= self.integers(c)
+            else:
+                total += self.integers(c) * np.int64(k)
+        return total
+
+
+class IntegerRow:
+    """A linear form as integers times one power of two."""
+
+    def __init__(self, row: Row) -> None:
+        fractions = [(c, Fraction(w)) for c, w in row]
+        self.quantum = min((_lowest_bit(w) for _, w in fractions), default=Fraction(1))
+        self.terms = tuple((c, int(w / self.quantum)) for c, w in fractions)
+        self.largest = sum(abs(k) for _, k in self.terms)
+        # The coordinate, where the row is simply one.
+        self.plain = self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 else None
+        if self.largest >= 2**62:
+            raise UnknownShapeError("values that are no multiples of one unit in 64 bits")
+
+
+def _lowest_bit(w: Fraction) -> Fraction:
+    """The largest power of two that w is a multiple of."""
+    return Fraction(w.numerator & -w.numerator, w.denominator)
+
+
+def not_a_bit(value: float) -> SofthatError:
+    return SofthatError(
+        f"a stored bit came out as {value:g} instead of 0 or 1: the word is too long for this "
+        "number format (see linear_max_length); use a wider dtype"
+    )

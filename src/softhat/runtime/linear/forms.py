@@ -1,0 +1,270 @@
+"""The shape of a head's scores, read from its weights.
+
+A head's score is a bilinear form Σ w·a_i·b_j in residual coordinates of the query i and the
+key j. Coordinates that only ever hold a position feature are known functions of the position,
+so the form can be compared with three shapes whose softmax is a closed form:
+
+- `Local`: slope·(j - i), less a cost for even distances, less a penalty on *bad* keys
+  (Latest, Previous and their mirror images);
+- `Uniform`: 0 (Average);
+- `Ramp`: A_i + B_i·j on the word's own positions and 0 at the sink (Sign).
+
+Terms that do not depend on the key cancel in the softmax and are dropped. Nothing is taken from
+the head's name: constants are those of the weights, in the number format that runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from softhat.errors import SofthatError
+from softhat.formats import Format
+from softhat.positions import known
+from softhat.transformer.weights import Mask, Sparse, Transformer
+
+Row = tuple[tuple[int, float], ...]
+"""A linear form in residual coordinates: (coordinate, weight)."""
+Factor = str | int
+"""A position feature by its name (P divided out), or another coordinate."""
+Terms = dict[tuple[Factor, Factor, int], float]
+"""(query factor, key factor, power of P) -> weight."""
+
+FEATURES = ("1", "ordinary", "i", "r", "(-1)^i")
+NEGLIGIBLE = 38.0
+"""e^-38 < 2^-54: a weight this far below the winner's is lost in float64."""
+MOST_TAPS = 16
+
+
+class UnknownShapeError(SofthatError):
+    """The weights of a head have none of the shapes: the model runs densely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """Bad keys lose `weight`·(the query's distance from its sink), or `weight`·P."""
+
+    row: Row
+    weight: float
+    scaled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Score -slope·d - even·[d even] - penalty·bad_j at distance d >= 0."""
+
+    slope: float
+    even: float
+    penalty: Penalty | None
+    taps: int
+    """Distances from this on are negligible beside the winner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """All scores equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """Score A_i + B_i·(distance of j from the sink) on the word's own positions, 0 at the sink.
+
+    `own` is the score at j = i and `slope` is B, as (constant, per i, per r) for the position
+    part and for each coordinate x_c of the query that the score is linear in.
+    """
+
+    own: tuple[float, float, float]
+    slope: float
+    contents: tuple[tuple[int, tuple[float, float, float], float], ...]
+    """(c, own of x_c, slope of x_c)."""
+
+
+Shape = Local | Uniform | Ramp
+
+
+@dataclass(frozen=True, slots=True)
+class HeadForm:
+    """One head: its shape, its values, and where they are added to the residual stream."""
+
+    mask: Mask
+    shape: Shape
+    terms: Terms
+    values: tuple[Row, ...]
+    targets: tuple[Row, ...]
+    """For each value the coordinates that its mean is added to, with weights."""
+
+
+class Reader:
+    """Reads head forms from a transformer's weights in one number format."""
+
+    def __init__(self, transformer: Transformer, form: Format) -> None:
+        self.transformer = transformer
+        self.form = form
+
+    @cached_property
+    def fixed(self) -> dict[int, str]:
+        """The coordinates that hold one position feature and nothing else, at every layer."""
+        t = self.transformer
+        written = set(t.embedding.where[1].tolist())
+        for layer in t.layers:
+            written.update(layer.output.where[1].tolist())
+            written.update(layer.out.where[0].tolist())
+            written.update(np.flatnonzero(layer.out_bias).tolist())
+        entries: dict[int, list[tuple[int, float]]] = {}
+        where, values = t.position_embedding.where, t.position_embedding.values
+        for c, feature, value in zip(*(axis.tolist() for axis in where), values, strict=True):
+            entries.setdefault(c, []).append((feature, value))
+        return {
+            c: t.positions[held[0][0]]
+            for c, held in entries.items()
+            if len(held) == 1 and held[0][1] == 1 and c not in written
+        }
+
+    def heads(self, number: int) -> tuple[HeadForm, ...]:
+        """The heads of layer `number` (from 0)."""
+        layer = self.transformer.layers[number]
+        query, key, value = (self._rows(m) for m in (layer.query, layer.key, layer.value))
+        output: dict[tuple[int, int], list[tuple[int, float]]] = {}
+        loaded = self.form.load(layer.output.values).tolist()
+        for h, c, r, w in zip(*(a.tolist() for a in layer.output.where), loaded, strict=True):
+            output.setdefault((h, r), []).append((c, w))
+        found = []
+        for h, mask in enumerate(layer.masks):
+            used = sorted(r for at, r in output if at == h)
+            terms = self._terms(query.get(h, {}), key.get(h, {}), layer.sharpness[h])
+            values = tuple(value.get(h, {}).get(r, ()) for r in used)
+            try:
+                shape = self._shape(terms, mask, values)
+            except UnknownShapeError as error:
+                raise UnknownShapeError(
+                    f"layer {number + 1}, head {h + 1} ({layer.labels[h]}): {error}"
+                ) from None
+            targets = tuple(tuple(output[h, r]) for r in used)
+            found.append(HeadForm(mask, shape, terms, values, targets))
+        return tuple(found)
+
+    def _rows(self, tensor: Sparse) -> dict[int, dict[int, Row]]:
+        """(heads, rows, d_model) as rows[head][row]."""
+        rows: dict[int, dict[int, list[tuple[int, float]]]] = {}
+        loaded = self.form.load(tensor.values).tolist()
+        for h, r, c, w in zip(*(axis.tolist() for axis in tensor.where), loaded, strict=True):
+            rows.setdefault(h, {}).setdefault(r, []).append((c, w))
+        return {h: {r: tuple(row) for r, row in found.items()} for h, found in rows.items()}
+
+    def _factor(self, c: int) -> tuple[Factor, int]:
+        """What a coordinate is, and whether it is divided by P."""
+        name = self.fixed.get(c, "")
+        base = name.removesuffix("/P")
+        return (base, int(base != name)) if base in FEATURES else (c, 0)
+
+    def _terms(self, query: dict[int, Row], key: dict[int, Row], sharpness: float) -> Terms:
+        """The bilinear form of the logits, without the terms that are the same for every key."""
+        scaled = self.transformer.attention == "temperature"
+        terms: Terms = {}
+        for r in query.keys() & key.keys():
+            for a, u in query[r]:
+                for b, v in key[r]:
+                    (left, p), (right, q) = self._factor(a), self._factor(b)
+                    if right == "1":
+                        continue
+                    weight = u * v * (sharpness if scaled else 1.0)
+                    at = (left, right, int(scaled) - p - q)
+                    terms[at] = terms.get(at, 0.0) + weight
+        return {at: w for at, w in terms.items() if w}
+
+    def _shape(self, terms: Terms, mask: Mask, values: tuple[Row, ...]) -> Shape:
+        if self.transformer.attention == "hard":
+            raise UnknownShapeError("hard attention is not a softmax")
+        if not all(np.isfinite(w) for w in terms.values()):
+            raise UnknownShapeError(f"a weight is beyond the range of {self.form.name}")
+        if not terms:
+            return Uniform()
+        if mask == "none":
+            raise UnknownShapeError("scores without a mask that are not uniform")
+        ordinary = {c for c, name in self.fixed.items() if name == "ordinary"}
+        if all(c in ordinary for row in values for c, _ in row):
+            return self._ramp(terms, mask)
+        return self._local(terms, mask)
+
+    def _local(self, terms: Terms, mask: Mask) -> Local:
+        here = "i" if mask == "<=" else "r"
+        slope = even = 0.0
+        bad: dict[tuple[Factor, int], dict[Factor, float]] = {}
+        for (left, right, power), weight in terms.items():
+            if (left, right, power) == ("1", here, 0):
+                slope = weight
+            elif (left, right, power) == ("(-1)^i", "(-1)^i", 0):
+                even = -2 * weight
+            elif right == "ordinary" or isinstance(right, int):
+                bad.setdefault((left, power), {})[right] = weight
+            else:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+        if slope <= 0 or even < 0:
+            raise UnknownShapeError("scores that do not fall with the distance")
+        winner = min(even, slope)  # what the nearest candidate, at distance 0 or 1, gives up
+        taps = int((NEGLIGIBLE + winner) // slope) + 1
+        if taps > MOST_TAPS:
+            raise UnknownShapeError(f"a slope of {slope:g} needs {taps} taps")
+        return Local(slope, even, self._penalty(bad, slope, even, here), taps)
+
+    def _penalty(
+        self,
+        bad: dict[tuple[Factor, int], dict[Factor, float]],
+        slope: float,
+        even: float,
+        here: str,
+    ) -> Penalty | None:
+        if not bad:
+            return None
+        if len(bad) > 1 or even:
+            raise UnknownShapeError("more than one kind of penalty")
+        ((left, power), row) = next(iter(bad.items()))
+        if (left, power) not in ((here, 0), ("1", 1)):
+            raise UnknownShapeError(f"a penalty in units of {left}")
+        weight = max(abs(w) for w in row.values())
+        if weight < 2 * slope:
+            raise UnknownShapeError("a penalty below twice the slope")
+        ordinary = next((c for c, name in self.fixed.items() if name == "ordinary"), -1)
+        coordinates = tuple(
+            (c if isinstance(c, int) else ordinary, -w / weight) for c, w in row.items()
+        )
+        return Penalty(coordinates, weight, scaled=power == 1)
+
+    def _ramp(self, terms: Terms, mask: Mask) -> Ramp:
+        positions = {"1": (1, 0, 0), "ordinary": (1, 0, 0), "i": (0, 1, 0), "r": (0, 0, 1)}
+        toward = {"ordinary": 0, "i": 1, "r": -1}
+        own = np.zeros(3)
+        slope = 0.0
+        contents: dict[int, tuple[Any, float]] = {}
+        for (left, right, power), weight in terms.items():
+            if right not in toward or power:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+            assert isinstance(right, str)
+            step = toward[right] * (1 if mask == "<=" else -1) * weight
+            if isinstance(left, int):
+                before, steep = contents.get(left, (np.zeros(3), 0.0))
+                contents[left] = (before + weight * np.array(positions[right]), steep + step)
+            elif left in ("1", "ordinary"):
+                own += weight * np.array(positions[right])
+                slope += step
+            elif left in ("i", "r") and right == "ordinary":
+                own += weight * np.array(positions[left])
+            else:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+        rows = tuple((c, _triple(parts), steep) for c, (parts, steep) in sorted(contents.items()))
+        return Ramp(_triple(own), slope, rows)
+
+
+def _triple(parts: Any) -> tuple[float, float, float]:
+    constant, per_i, per_r = (float(x) for x in parts)
+    return constant, per_i, per_r
+
+
+def check_positions(transformer: Transformer) -> None:
+    """Every position feature must be one this version knows."""
+    for name in transformer.positions:
+        if not known(name):
+            raise UnknownShapeError(f"an unknown position feature {name!r}")

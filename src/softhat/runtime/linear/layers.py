@@ -1,0 +1,182 @@
+"""Embedding, feed-forward layers and read-out on columns: the weights applied as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.formats import Format
+from softhat.positions import features
+from softhat.runtime.dense import distinct_rows
+from softhat.runtime.linear.columns import Array, Column
+from softhat.runtime.linear.forms import HeadForm, Local, Ramp, Reader, Row
+from softhat.runtime.linear.kernels import Kernel, Word, kernel
+from softhat.transformer.weights import Layer, Sparse, Transformer
+
+UNKNOWN_LENGTH = 1 << 62
+"""Stands for n where the end is not known: no position is the last."""
+
+
+class Embedding:
+    """Symbol codes (sinks included) to the columns that something reads."""
+
+    def __init__(self, transformer: Transformer, form: Format, needed: set[int]) -> None:
+        self.form = form
+        self.propositional = transformer.propositional
+        self.eos = transformer.has_eos
+        dense = form.load(transformer.embedding.dense())
+        places = transformer.position_embedding
+        weights = form.load(places.values).tolist()
+        self.tokens: dict[int, Array] = {}
+        self.positions: dict[int, list[tuple[str, float]]] = {}
+        for c in sorted(needed):
+            if dense[:, c].any():
+                self.tokens[c] = np.ascontiguousarray(dense[:, c])
+        for c, f, w in zip(*(axis.tolist() for axis in places.where), weights, strict=True):
+            if c in needed:
+                self.positions.setdefault(c, []).append((transformer.positions[f], w))
+        self.d_model = transformer.d_model
+
+    def __call__(self, codes: Array, start: int, word: Word) -> list[Column]:
+        """Columns of the positions from `start` on; a propositional row has a bit a token."""
+        columns: list[Column] = [None] * self.d_model
+        for c, table in self.tokens.items():
+            columns[c] = self._mixed(codes, table) if self.propositional else table.take(codes)
+        for c, parts in self.positions.items():
+            for name, weight in parts:
+                feature = self.feature(name, start, start + len(codes), word)
+                if feature is None:
+                    continue
+                part = feature if weight == 1 else feature * self.form.accumulate(weight)
+                before = columns[c]
+                columns[c] = part if before is None else self.form.round(before + part)
+        return columns
+
+    def _mixed(self, codes: Array, table: Array) -> Array:
+        """Σ over the propositions that hold."""
+        total = np.zeros(len(codes), self.form.accumulate)
+        for p in np.flatnonzero(table).tolist():
+            total += codes[:, p] * table[p]
+        return total
+
+    def feature(self, name: str, start: int, stop: int, word: Word) -> Column:
+        """One position feature; None where it is 0 throughout."""
+        n = UNKNOWN_LENGTH if word.length is None else word.length
+        inside = start >= 1 and stop <= n + 1
+        if name == "1" or (name == "ordinary" and inside):
+            return np.ones(stop - start, self.form.accumulate)
+        if (name == "first" and start > 1) or (name == "last" and stop <= n):
+            return None
+        table = features((name,), n, int(word.scale), self.eos, start, stop)
+        return self.form.load(table[:, 0])
+
+
+class FeedForward:
+    """Hidden units with equal incoming weights share one sum, as in the dense runtime."""
+
+    def __init__(self, layer: Layer, form: Format) -> None:
+        self.form = form
+        distinct, share = distinct_rows(layer.into)
+        rows = rows_of(distinct, form)
+        out = rows_of(Sparse(layer.out.shape[::-1], layer.out.where[::-1], layer.out.values), form)
+        bias = form.load(layer.into_bias).tolist()
+        self.units: list[tuple[Row, list[tuple[float, Row]]]] = [(row, []) for row in rows]
+        for unit, at in enumerate(share.tolist()):
+            self.units[at][1].append((bias[unit], out[unit]))
+        loaded = form.load(layer.out_bias)
+        self.bias = {int(c): float(loaded[c]) for c in np.flatnonzero(loaded)}
+
+    def reads(self) -> set[int]:
+        return {c for row, _ in self.units for c, _ in row}
+
+    def __call__(self, columns: list[Column], size: int) -> dict[int, Array]:
+        """The new columns where this layer changes one."""
+        deltas: dict[int, Array] = {}
+        zeros = np.zeros(size, self.form.accumulate)  # an array: several times a scalar's speed
+        for row, units in self.units:
+            total = weighted(row, columns, size, self.form)
+            for bias, out in units:
+                hidden = total + self.form.accumulate(bias) if bias else total.copy()
+                hidden = self.form.round(np.maximum(hidden, zeros, out=hidden))
+                for c, weight in out:
+                    part = hidden if weight == 1 else hidden * self.form.accumulate(weight)
+                    if c in deltas:
+                        deltas[c] += part
+                    else:
+                        deltas[c] = part.copy() if part is hidden else part
+        changed: dict[int, Array] = {}
+        for c in deltas.keys() | self.bias.keys():
+            delta: Any = deltas.get(c, self.form.accumulate(0))
+            delta = delta + self.form.accumulate(self.bias.get(c, 0.0))
+            before = columns[c]
+            new = np.full(size, delta) if np.ndim(delta) == 0 else delta
+            changed[c] = self.form.round(new if before is None else before + new)
+        return changed
+
+
+class ReadOut:
+    """The margins of all outputs."""
+
+    def __init__(self, transformer: Transformer, form: Format) -> None:
+        self.form = form
+        self.rows = rows_of(transformer.readout, form)
+        self.bias = form.load(transformer.readout_bias).tolist()
+
+    def __call__(self, columns: list[Column], size: int) -> Array:
+        """(size, outputs)."""
+        out = np.empty((size, len(self.rows)), self.form.accumulate)
+        for k, (row, bias) in enumerate(zip(self.rows, self.bias, strict=True)):
+            np.add(weighted(row, columns, size, self.form), bias, out=out[:, k])
+        return self.form.round(out)
+
+
+class LinearLayer:
+    """One layer: its heads by the direction they run in, and its feed-forward."""
+
+    def __init__(self, reader: Reader, number: int) -> None:
+        self.heads: tuple[HeadForm, ...] = reader.heads(number)
+        self.kernels: tuple[Kernel, ...] = tuple(kernel(head) for head in self.heads)
+        layer = reader.transformer.layers[number]
+        self.feed_forward = FeedForward(layer, reader.form) if layer.into_bias.size else None
+
+    def reads(self) -> set[int]:
+        """The coordinates that this layer reads, position features in scores excepted."""
+        found = set() if self.feed_forward is None else self.feed_forward.reads()
+        for head in self.heads:
+            found |= {c for row in head.values for c, _ in row}
+            found |= {c for a, b, _ in head.terms for c in (a, b) if isinstance(c, int)}
+            match head.shape:
+                case Local(penalty=penalty) if penalty is not None:
+                    found |= {c for c, _ in penalty.row}
+                case Ramp(contents=contents):
+                    found |= {c for c, _, _ in contents}
+        return found
+
+
+def weighted(row: Row, columns: list[Column], size: int, form: Format) -> Array:
+    """Σ w·x_c, a new array."""
+    total: Array | None = None
+    for c, w in row:
+        column = columns[c]
+        if column is None:
+            continue
+        if total is None:
+            total = column * form.accumulate(w)
+        elif w == 1:
+            total += column
+        elif w == -1:
+            total -= column
+        else:
+            total += column * form.accumulate(w)
+    return np.zeros(size, form.accumulate) if total is None else total
+
+
+def rows_of(matrix: Sparse, form: Format) -> list[Row]:
+    """The rows of a matrix as (column, weight) pairs."""
+    rows: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
+    values: NDArray[Any] = form.load(matrix.values)
+    for r, c, w in zip(*(axis.tolist() for axis in matrix.where), values.tolist(), strict=True):
+        rows[r].append((c, w))
+    return [tuple(row) for row in rows]

@@ -1,0 +1,93 @@
+"""Matrix products with thin matrices: few coordinates, many positions.
+
+BLAS starts its threads for any product that is large as a whole, but one of these has an inner
+dimension of a handful, so it is bound by memory: threads gain nothing and, where the machine is
+busy, cost ten times the work. So products are taken in strips that stay below the size at which
+OpenBLAS (which NumPy brings along) goes parallel, and matrices that are almost all zero are
+applied entry by entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.formats import Format
+from softhat.transformer.weights import Sparse
+
+Array = NDArray[Any]
+
+STRIP = 1 << 18
+"""rows × columns × inner dimension up to which OpenBLAS uses one thread."""
+LONG = 512
+"""Positions from which a vector operation costs more than starting it."""
+LARGE = 1 << 22
+"""Entries up to which a matrix may be held densely."""
+FULL = 1 / 4
+"""Share of entries that are not 0 from which a matrix product is the faster way."""
+
+
+def product(a: Array, b: Array) -> Array:
+    """a @ b in strips."""
+    (rows, inner), columns = a.shape, b.shape[1]
+    if rows * inner * columns <= STRIP:
+        return a @ b
+    out = np.empty((rows, columns), a.dtype)
+    if columns >= rows:
+        width = max(2, STRIP // (rows * inner))
+        for at in range(0, columns, width):
+            np.matmul(a, b[:, at : at + width], out=out[:, at : at + width])
+    else:
+        height = max(2, STRIP // (columns * inner))
+        for at in range(0, rows, height):
+            np.matmul(a[at : at + height], b, out=out[at : at + height])
+    return out
+
+
+class Linear:
+    """x ↦ W x in a number format, before rounding; x is (inputs, positions)."""
+
+    def __init__(self, matrix: Sparse, form: Format) -> None:
+        self.shape = matrix.shape
+        self.matrix = matrix
+        self.values = form.load(matrix.values)
+        self.full = len(self.values) >= FULL * matrix.size
+        self._dense: Array | None = None
+        self._rows: list[tuple[int, list[tuple[int, Any]]]] | None = None
+
+    def __call__(self, x: Array) -> Array:
+        if self.full or (x.shape[1] < LONG and self.matrix.size <= LARGE):
+            return product(self.dense, x)
+        y = np.zeros((self.shape[0], x.shape[1]), x.dtype)
+        for r, entries in self.rows:
+            total = y[r]
+            (c, w), *rest = entries
+            np.multiply(x[c], w, out=total)
+            for c, w in rest:
+                if w == 1:
+                    total += x[c]
+                elif w == -1:
+                    total -= x[c]
+                else:
+                    total += x[c] * w
+        return y
+
+    @property
+    def dense(self) -> Array:
+        if self._dense is None:
+            self._dense = np.zeros(self.shape, self.values.dtype)
+            self._dense[self.matrix.where] = self.values
+        return self._dense
+
+    @property
+    def rows(self) -> list[tuple[int, list[tuple[int, Any]]]]:
+        """The entries of each row that has some."""
+        if self._rows is None:
+            rows: dict[int, list[tuple[int, Any]]] = {}
+            places = zip(*(axis.tolist() for axis in self.matrix.where), strict=True)
+            for (r, c), w in zip(places, self.values, strict=True):
+                rows.setdefault(r, []).append((c, w))
+            self._rows = list(rows.items())
+        return self._rows

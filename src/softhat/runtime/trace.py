@@ -1,0 +1,66 @@
+"""Everything that happens on one word, with the name of what each part computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from softhat.runtime.dense import Maps, Ready
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Indices are 0-based; rows and columns include the sinks."""
+
+    tokens: tuple[str, ...]
+    attention: tuple[NDArray[Any], ...]
+    """Per layer (heads, length, length): rows are queries and sum to 1."""
+    scores: tuple[NDArray[Any], ...]
+    """Per layer, after the temperature and masking (-inf): attention = softmax(scores)."""
+    head_outputs: tuple[NDArray[Any], ...]
+    """Per layer (heads, length, d_v): what each head adds, before the output matrix."""
+    residual: tuple[NDArray[Any], ...]
+    """layers + 1 arrays (length, d_model): the embedding, then after each layer."""
+    heads: tuple[tuple[str, ...], ...]
+    """Per layer, what each head computes."""
+    coordinates: tuple[tuple[str, ...], ...]
+    """For each residual, what each coordinate holds."""
+    margins: dict[str, NDArray[Any]]
+    """Per output, the signed distance from the threshold at the word's own positions."""
+
+
+def trace(ready: Ready, encoded: NDArray[Any]) -> Trace:
+    """Run one encoded word, keeping everything."""
+    t = ready.transformer
+    x = ready.embed(encoded[None])
+    residual, maps = [x[0]], list[Maps]()
+    for layer in ready.layers:
+        x, kept = ready.step(layer, x, keep=True)
+        assert kept is not None
+        residual.append(x[0])
+        maps.append(kept)
+    margins = ready.margins(x)[0]
+    return Trace(
+        tokens=(t.sinks[0], *_names(encoded, t.symbols), *t.sinks[1:]),
+        attention=tuple(m.attention for m in maps),
+        scores=tuple(m.scores for m in maps),
+        head_outputs=tuple(m.outputs for m in maps),
+        residual=tuple(residual),
+        heads=tuple(layer.labels for layer in t.layers),
+        coordinates=tuple(
+            tuple(c.label(number) for c in t.coordinates) for number in range(len(residual))
+        ),
+        margins={name: margins[:, at] for at, name in enumerate(t.outputs)},
+    )
+
+
+def _names(encoded: NDArray[Any], symbols: tuple[str, ...]) -> list[str]:
+    """The word's symbols; a set of propositions as `{p,q}`."""
+    if encoded.ndim == 1:
+        return [symbols[code] for code in encoded.tolist()]
+    return [
+        "{" + ",".join(s for s, holds in zip(symbols, row, strict=True) if holds) + "}"
+        for row in encoded.tolist()
+    ]

@@ -1,0 +1,171 @@
+"""Certified errors are never below the true ones, and hardly above.
+
+Truth is the softmax model in extended precision on every word of the length; its forward pass
+is compared with the definition first.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from softhat.ahat import Builder
+from softhat.ahat.analysis.analyze import row_tally
+from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64, REALS
+from softhat.ahat.bounds.sets import set_errors
+from softhat.ahat.exact import run
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation import soft
+from softhat.ahat.simulation.lengths import Lengths
+from softhat.ahat.simulation.temperature import choose
+from softhat.ahat.words import all_words
+from tests.ahat.definition import softmax_values, wide
+from tests.ahat.models import random_model, random_program, random_tieless
+
+
+def true_error(model: AHAT, betas: dict[tuple[int, int], float], n: int, dtype: str) -> float:
+    codes = np.concatenate(list(all_words(len(model.alphabet), n)))
+    exact = np.array([[wide(v) for v in row] for row in run(model, codes).values()])
+    found = soft.values(model, betas, codes, dtype).astype(np.longdouble)
+    return float(np.abs(found - exact).max())
+
+
+def cases(seed: int, models: int, repeats: int) -> Iterator[tuple[AHAT, int, dict, Lengths, bool]]:
+    rng = random.Random(seed)
+    makers = [random_model, random_program, random_tieless, random_program]
+    for k in range(models):
+        model = makers[k % 4](rng)
+        n = rng.randint(2, 4 if len(model.alphabet) == 2 else 3)
+        lengths = Lengths(model)
+        tied = any(c[2] for c in row_tally(model, n, 1e-3).rows[n].values())
+        for _ in range(repeats):
+            betas = {name: math.exp(rng.uniform(-1, 5)) for name in model.heads}
+            yield model, n, betas, lengths, tied
+
+
+def test_the_forward_pass_is_the_definition() -> None:
+    rng = random.Random(5)
+    for k in range(40):
+        model = random_model(rng) if k % 2 else random_program(rng)
+        betas = {name: math.exp(rng.uniform(-1, 3)) for name in model.heads}
+        word = "".join(rng.choice(model.alphabet) for _ in range(rng.randint(1, 4)))
+        expected = np.array(softmax_values(model, betas, word))
+        for dtype, tolerance in (("longdouble", 1e-15), ("float64", 1e-11), ("float32", 2e-2)):
+            found = soft.values(model, betas, model.codes([word]), dtype)[0]
+            assert np.all(np.abs(found - expected) <= tolerance * (1 + np.abs(expected)))
+
+
+def attack(seed: int, models: int) -> tuple[list[float], list[float], int, int]:
+    """Ratios certified/true by words and by sets; how many pairs, how many with ties."""
+    by_words, by_sets = [], []
+    pairs = ties = 0
+    for k, (model, n, betas, lengths, tied) in enumerate(cases(seed, models, 4)):
+        true = true_error(model, betas, n, "longdouble")
+        slack = 1e-14 * (1 + true)
+        bound = lengths.bound(n, betas)
+        assert lengths.method(n) in ("words", "structure")
+        assert bound.error >= true - slack
+        pairs, ties = pairs + 1, ties + tied
+        if true > 1e-9:
+            by_words.append(bound.error / true)
+        if k % 8 == 0 and lengths.sets(n).complete:
+            plan = lengths._plan(n, REALS)
+            proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos))
+            assert proved.error >= true - slack
+            # Two upper bounds, each with up to 1e-12 for its own evaluation in floats.
+            assert proved.error >= bound.error * (1 - 1e-6) - 1e-12
+            for name, leak in bound.leaks.items():
+                assert proved.leaks[name] >= leak * (1 - 1e-6) - 1e-12
+            if true > 1e-9:
+                by_sets.append(proved.error / true)
+    return by_words, by_sets, pairs, ties
+
+
+def test_soundness_and_tightness() -> None:
+    by_words, by_sets, pairs, ties = attack(21, 252)
+    assert pairs >= 1000
+    assert ties >= 150
+    assert np.median(by_words) <= 1.2
+    assert np.quantile(by_words, 0.9) <= 2.5
+    assert np.median(by_sets) <= 1.2
+
+
+@pytest.mark.full
+def test_soundness_and_tightness_of_many() -> None:
+    by_words, by_sets, pairs, _ = attack(22, 1500)
+    assert pairs >= 6000
+    assert np.median(by_words) <= 1.2
+    assert np.quantile(by_words, 0.9) <= 2.5
+    assert np.median(by_sets) <= 1.2
+
+
+@pytest.mark.parametrize("kind", [FLOAT64, FLOAT32])
+def test_soundness_in_floats(kind) -> None:
+    for k, (model, n, betas, lengths, _) in enumerate(cases(23, 60, 1)):
+        # β of 6 significant bits, as synthesis makes them
+        betas = {name: float(np.float16(beta)) for name, beta in betas.items()}
+        true = true_error(model, betas, n, kind.name)
+        assert lengths.bound(n, betas, kind).error >= true
+        if k % 3 == 0 and lengths.sets(n).complete:
+            plan = lengths._plan(n, kind)
+            proved = set_errors(plan, lengths.sets(n), betas, kind, int(model.bos))
+            assert proved.error >= true
+
+
+def test_one_layer_without_upstream_error_is_exact() -> None:
+    """The fractional bound is attained by a word: sets lose nothing over one tieless layer."""
+    rng = random.Random(9)
+    seen = 0
+    for _ in range(40):
+        model = random_program(rng, layers=1)
+        n = 3
+        betas = {name: math.exp(rng.uniform(0, 3)) for name in model.heads}
+        true = true_error(model, betas, n, "longdouble")
+        lengths = Lengths(model)
+        plan = lengths._plan(n, REALS)
+        proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos)).error
+        if true > 1e-6 and not any(t for t, _ in lengths.ties(n).values()):
+            assert proved == pytest.approx(true, rel=1e-6)
+            seen += 1
+    assert seen >= 5
+
+
+def test_structurally_uniform_models_have_no_error() -> None:
+    b = Builder("ab")
+    x = b.head("<=", value={"x": b.token("a") * Fraction(1, 3)})["x"]
+    y = b.head("none", value={"y": b.relu("r", x - Fraction(1, 7))})["y"]
+    b.output(y)
+    lengths = Lengths(b.build())
+    assert lengths.uniform
+    for n in (1, 5, 500):
+        assert lengths.bound(n, {}).error == 0
+        assert 0 < lengths.bound(n, {}, FLOAT64).error < 1e-12
+    codes = np.concatenate(list(all_words(2, 6)))
+    exact = np.array(run(lengths.model, codes).values(), dtype=float)
+    for kind in (FLOAT64, FLOAT32):
+        found = soft.values(lengths.model, {}, codes, kind.name)
+        assert np.abs(found - exact).max() <= lengths.bound(6, {}, kind).error
+
+
+def test_temperatures_are_chosen_on_a_thousand_words_with_tight_bounds() -> None:
+    # On the reachable sets these bounds would be up to a thousand times the true error.
+    rng = random.Random(8)
+    ratios: list[float] = []
+    while len(ratios) < 2:
+        model = random_model(rng)
+        lengths = Lengths(model, top=10)
+        if len(model.layers) != 2 or len(model.heads) > 2 or len(model.alphabet) > 2:
+            continue
+        choice = choose(lengths, 10, 1e-2)
+        certified = choice.bounds[10].error
+        true = true_error(model, dict(choice.betas), 10, "longdouble")
+        assert true - 1e-14 <= certified <= 1e-2
+        if true > 1e-9:
+            assert lengths.method(10) == "words"
+            ratios.append(certified / true)
+    assert max(ratios) <= 1.2

@@ -1,0 +1,181 @@
+"""Simulations as model folders: files, verification, the independent re-check, limits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.ahat.gallery import GALLERY
+from softhat.ahat.simulation.recheck import recheck
+from softhat.ahat.simulation.simulate import Simulation, load
+from softhat.ahat.simulation.temperature import round_up
+from softhat.ahat.simulation.verify import verify_simulation
+
+
+@pytest.fixture(scope="module")
+def induction() -> Simulation:
+    return softhat.simulate(GALLERY["induction-latest"](), max_length=10)
+
+
+def test_a_folder_comes_back(induction: Simulation, tmp_path: Path) -> None:
+    induction.save(tmp_path / "m")
+    again = softhat.load(tmp_path / "m")
+    assert isinstance(again, Simulation)
+    assert again.source == induction.source
+    assert again.betas == induction.betas
+    assert again.certificate == induction.certificate
+    assert np.array_equal(again.values("abba"), induction.values("abba"))
+    again.save(tmp_path / "n")
+    for name in ("ahat.json", "model.safetensors", "config.json", "certificate.json"):
+        assert (tmp_path / "m" / name).read_bytes() == (tmp_path / "n" / name).read_bytes()
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert (config["format"], config["kind"], config["version"]) == (
+        "softhat-model", "simulation", 1,
+    )  # fmt: skip
+
+
+def test_the_contract(induction: Simulation) -> None:
+    word = "abab"
+    t = induction.run(word)
+    assert [a.shape for a in t.attention] == [(1, 5, 5), (1, 5, 5)]
+    assert len(t.residual) == 3
+    for scores, attention in zip(t.scores, t.attention, strict=True):
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        assert np.allclose(weights / weights.sum(axis=-1, keepdims=True), attention)
+    assert [list(h) for h in t.heads] == [["previous token"], ["latest match"]]
+    assert induction.size.layers == 2
+    assert induction.size.heads == 2
+    assert induction.truth(word).tolist() == induction.source.truth(word).tolist()
+    assert induction.accepts(word) == induction.source.accepts(word)
+    assert [r.tolist() for r in induction.truth_many([word, "b"])] == [
+        induction.truth(word).tolist(), induction.truth("b").tolist(),
+    ]  # fmt: skip
+    assert set(induction.certificate.max_length) == {"float16", "bfloat16", "float32", "float64"}
+    assert "for every word to length 10" in induction.certificate.explain()
+    with pytest.raises(softhat.SofthatError, match="no output 'x'"):
+        induction.truth(word, output="x")
+    with pytest.raises(softhat.SofthatError, match="dtype 'float16' is not offered"):
+        induction.values(word, dtype="float16")
+
+
+def test_past_the_certificate(induction: Simulation) -> None:
+    assert induction.certificate.length == 10
+    with pytest.warns(softhat.CertificateWarning, match="length 11 is past the certificate"):
+        induction.truth("ab" * 5 + "a")
+    with pytest.raises(softhat.CertificateError):
+        induction.truth("ab" * 5 + "a", strict=True)
+
+
+def test_damaged_folders(induction: Simulation, tmp_path: Path) -> None:
+    induction.save(tmp_path / "m")
+
+    def damaged(change) -> Path:
+        copy = tmp_path / "d"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(tmp_path / "m", copy)
+        change(copy)
+        return copy
+
+    def edit(name: str, old: str, new: str):
+        def change(folder: Path) -> None:
+            text = (folder / name).read_text()
+            assert old in text
+            (folder / name).write_text(text.replace(old, new, 1))
+
+        return change
+
+    for change, message in [
+        (edit("config.json", '"version": 1', '"version": 7'), "version 7"),
+        (edit("config.json", '"beta": ', '"beta": 1'), "does not match"),
+        (edit("config.json", '"layer": 1', '"layer": 5'), "other heads"),
+        (edit("ahat.json", '"mask": "none"', '"mask": "some"'), r"layers\[0\].*mask"),
+        (edit("certificate.json", '"epsilon"', '"eps"'), "damaged"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"junk"), "damaged"),
+        (lambda f: (f / "certificate.json").unlink(), "cannot read"),
+    ]:
+        with pytest.raises(softhat.SofthatError, match=message):
+            load(damaged(change))
+
+
+def test_verify_finds_a_wrong_temperature(induction: Simulation) -> None:
+    assert verify_simulation(induction, exhaustive=6, random=50).ok
+    warm = Simulation(
+        induction.source, {**induction.betas, (1, 0): 8.0}, 10, [induction.certificate]
+    )
+    result = verify_simulation(warm, exhaustive=6, random=50)
+    assert not result.ok
+    assert result.counterexample is not None
+    assert "more than epsilon" in result.counterexample.reason
+    assert result.exhaustive_length == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "longest"),
+    [
+        ("induction-latest", 9),
+        ("induction-average", 8),
+        ("last-token", 12),
+        ("histogram", 7),
+        ("dyck-argmin", 8),
+        ("previous-token", 12),
+        ("sort", 4),
+    ],
+)
+def test_every_binding_beta_is_needed(name: str, longest: int, tmp_path: Path) -> None:
+    """The re-check passes; with any binding β lowered by a quarter it fails, and truly."""
+    s = softhat.simulate(GALLERY[name](), max_length=longest)
+    s.save(tmp_path / "m")
+    fine = recheck(tmp_path / "m", max_words=130, starts=6, lengths=(longest,))
+    assert fine.ok, fine.failures
+    for head in s.certificate.heads:
+        if head.kind == "structurally uniform":
+            continue
+        key = (head.layer, head.head)
+        lowered = {**s.betas, key: round_up(0.75 * s.betas[key])}
+        Simulation(s.source, lowered, longest, [s.certificate]).save(tmp_path / "w")
+        result = recheck(tmp_path / "w", max_words=130, starts=6, lengths=(longest,))
+        assert not result.ok
+        assert max(result.worst.values()) > 1e-3  # it is not only the claim that is off
+
+
+def test_the_re_check_reads_the_weights(tmp_path: Path) -> None:
+    s = softhat.simulate(GALLERY["first-token"](), max_length=4)
+    s.save(tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    config["betas"][0]["beta"] *= 2
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    result = recheck(tmp_path / "m")
+    assert not result.ok
+    assert any("is not β·W" in text for text in result.failures)
+
+
+def test_the_certificate_claims_no_less_than_an_attack_finds(tmp_path: Path) -> None:
+    s = softhat.simulate(GALLERY["induction-average"](), max_length=10)
+    s.save(tmp_path / "m")
+    result = recheck(tmp_path / "m", max_words=130, starts=8, lengths=(10,))
+    assert result.ok, result.failures
+    for n, worst in result.worst.items():
+        assert worst <= s.certificate.lengths[n].error["reals"] + 1e-14
+
+
+def test_decisions_of_a_uniform_model_are_certified_in_floats() -> None:
+    """Balanced prefixes: no value is 0, so rounding changes no decision while it is small."""
+    simulation = softhat.simulate(GALLERY["dyck-uniform"](), max_length=8, epsilon=None)
+    assert simulation.certificate.max_length["float32"] == 8
+    for word in ("()()(())", "(()))(()", "((((((((", "())()("):
+        depths = np.cumsum([1 if c == "(" else -1 for c in word])
+        balanced = (depths == 0) & (np.minimum.accumulate(depths) >= 0)
+        assert np.array_equal(simulation.truth(word, dtype="float32"), balanced)
+
+
+def test_a_value_on_the_threshold_is_not_certified_in_floats() -> None:
+    """As many a as b gives 0: the reals decide, rounding might not."""
+    simulation = softhat.simulate(GALLERY["majority"](), max_length=4, epsilon=None)
+    assert simulation.certificate.max_length == {
+        "float16": 0, "bfloat16": 0, "float32": 1, "float64": 1,
+    }  # fmt: skip

@@ -1,0 +1,177 @@
+"""The certificate of a stock GPT-2 export: measured errors stay within it; it knows its limits."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softhat
+from softhat.logic.random import random_formula
+from softhat.logic.syntax.parse import parse
+from tests.lowering.suite import all_codes, expected, long_words
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+os.environ["HF_HUB_OFFLINE"] = "1"
+FORMULA = "(a S (b & Y a)) & #(#(a) > #(Y b)) > 2 | 2*#(a) - 3*#(b) = 1"
+
+
+def stock(folder: Path, dtype: str = "float32", kernel: str = "sdpa") -> Any:
+    torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
+    return transformers.GPT2ForTokenClassification.from_pretrained(
+        folder, dtype=getattr(torch, dtype), attn_implementation=kernel
+    ).eval()
+
+
+def answers(model: Any, codes: Any) -> Any:
+    first = np.full((len(codes), 1), model.config.bos_token_id)
+    tokens = torch.from_numpy(np.concatenate([first, codes], axis=1))
+    with torch.no_grad():
+        logits = model(tokens).logits[:, 1:].float().numpy()
+    return logits[..., 1] > logits[..., 0]
+
+
+def certificate(folder: Path) -> dict[str, Any]:
+    stated: dict[str, Any] = json.loads((folder / "certificate.json").read_text())
+    return stated
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu_new"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_measured_errors_stay_within_the_bounds(
+    activation: Any, dtype: str, tmp_path: Path
+) -> None:
+    softhat.to_gpt2(softhat.compile(FORMULA, "ab"), tmp_path / "out", 256, activation)
+    proved = certificate(tmp_path / "out")["formats"][dtype]
+    assert proved["certified"]
+    bounds = proved["bounds"]
+    labels = json.loads((tmp_path / "out" / "labels.json").read_text())
+    model = stock(tmp_path / "out", dtype)
+    seen: dict[str, tuple[Any, Any]] = {}
+    for number, block in enumerate(model.transformer.h):
+        for name in ("ln_1", "ln_2"):
+            getattr(block, name).register_forward_hook(
+                lambda _, inputs, out, key=f"{number}.{name}": seen.update({key: (inputs[0], out)})
+            )
+    codes = long_words(255, 2, 3)
+    assert (answers(model, codes) == expected(parse(FORMULA), codes, "ab")).all()
+    first_block = {
+        c["index"]: c["holds"][-1]["from"] for c in labels["coordinates"] if c["index"] % 2 == 0
+    }
+    texts = {c["index"]: c["holds"][-1]["what"] for c in labels["coordinates"]}
+    skipped = ("raw ", "(", "scratch", "pad", "<bos>", "ordinary")
+    for key, (before, after) in seen.items():
+        before, after = before.double().numpy(), after.double().numpy()
+        number = int(key.split(".")[0])
+        assert abs(before.mean(axis=-1)).max() <= bounds["LayerNorm, mean"]
+        for at, since in first_block.items():
+            if texts[at].startswith("raw ") and since <= number:
+                output = (before[..., at] * 16 + 1) / 2
+                off = np.minimum(abs(output), abs(output - 1))
+                assert off.max() <= bounds["head output"], texts[at]
+            elif not texts[at].startswith(skipped):
+                # ±1, whether it is written already or still constant
+                assert abs(abs(before[..., at]) - 1).max() <= bounds["stored bit"], texts[at]
+                value = (after[..., at] - after[..., at + 1]) / 2
+                read = abs(abs(value) - 1).max()
+                assert read <= bounds["stored bit"] + bounds["LayerNorm, scale"] + 2**-22
+                if dtype == "bfloat16":
+                    assert read == 0
+
+
+def test_eager_bfloat16_is_certified_as_far_as_scores_are_exact(tmp_path: Path) -> None:
+    formula = parse("!c S a")
+    model = softhat.compile(formula, "abc")
+    softhat.to_gpt2(model, tmp_path / "short", 512, kernel="eager")
+    assert certificate(tmp_path / "short")["max_length"]["bfloat16"] == 511
+    codes = long_words(511, 3, 5)
+    found = answers(stock(tmp_path / "short", "bfloat16", "eager"), codes)
+    assert (found == expected(formula, codes, "abc")).all()
+    softhat.to_gpt2(model, tmp_path / "long", 2048, kernel="eager")
+    stated = certificate(tmp_path / "long")
+    assert stated["max_length"]["float32"] == 2047
+    assert stated["max_length"]["bfloat16"] == 0
+    assert "use kernel='sdpa'" in stated["formats"]["bfloat16"]["reason"]
+    # The limit is real: beyond it neighbours' scores are rounded to the same number.
+    codes = long_words(2047, 3, 5)[:2]
+    found = answers(stock(tmp_path / "long", "bfloat16", "eager"), codes)
+    assert (found != expected(formula, codes, "abc")).any()
+
+
+def test_lengths_of_counts_depend_on_the_kernel(tmp_path: Path) -> None:
+    model = softhat.compile("2*#(a) - 3*#(b) = 1", "ab")
+    lengths = {}
+    for kernel in ("sdpa", "eager"):
+        softhat.to_gpt2(model, tmp_path / kernel, 4096, kernel=kernel)  # type: ignore[arg-type]
+        stated = certificate(tmp_path / kernel)
+        lengths[kernel] = stated["max_length"]["float32"]
+        assert any("float32" in text for text in stated["assumptions"])
+    assert lengths["sdpa"] == 4095 > lengths["eager"] > 1000
+
+
+def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
+    softhat.to_gpt2(softhat.compile("#(a) >= 301", "ab"), tmp_path / "out", 1024)
+    stated = certificate(tmp_path / "out")
+    assert stated["max_length"]["float32"] == 1023
+    assert stated["max_length"]["bfloat16"] == 0
+    assert "bfloat16 cannot hold" in stated["formats"]["bfloat16"]["reason"]
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(3, 30), context=st.integers(2, 70))
+def test_any_decoder_formula(
+    seed: int, size: int, context: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("any") / "out"
+    rng = np.random.default_rng(seed)
+    formula = random_formula(rng, size, ["a", "b"], "decoder")
+    activation: Any = ("relu", "gelu_new")[seed % 2]
+    softhat.to_gpt2(softhat.compile(formula, "ab"), folder, context, activation)
+    lengths = certificate(folder)["max_length"]
+    assert lengths["float32"] == context - 1
+    for dtype, longest in lengths.items():
+        if not longest:
+            continue
+        model = stock(folder, dtype)
+        for codes in (all_codes(2, min(6, longest)), long_words(longest, 2, seed)):
+            assert (answers(model, codes) == expected(formula, codes, "ab")).all()
+
+
+def test_padding_on_the_right_changes_nothing(tmp_path: Path) -> None:
+    formula = parse("#(a) > #(b) | (a S Y b)")
+    softhat.to_gpt2(softhat.compile(formula, "ab"), tmp_path / "out", 64)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    words = ["abba", "b", "aababbbabbbaaaabab", "ba"]
+    batch = tokenizer([" ".join(word) for word in words], return_tensors="pt", padding=True)
+    for kernel in ("sdpa", "eager"):
+        model = stock(tmp_path / "out", kernel=kernel)
+        with torch.no_grad():
+            logits = model(**batch).logits.numpy()
+        for row, word in zip(logits[..., 1] > logits[..., 0], words, strict=True):
+            assert row[1 : len(word) + 1].tolist() == formula.truth(word).tolist()
+
+
+@pytest.mark.parametrize("text", ["a c", "ab", "opena", "a open\0a", "A"])
+def test_unknown_symbols_are_refused_with_the_alphabet(text: str, tmp_path: Path) -> None:
+    """Whoever runs the checkpoint has no softhat: the tokenizer's own message must do."""
+    alphabet = ["a", "b", "open", "\0a"]
+    softhat.to_gpt2(softhat.compile("a", alphabet), tmp_path / "out", 64)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    with pytest.raises(Exception, match=r"outside the alphabet: .*, from a b open"):
+        tokenizer(text)
+    assert tokenizer("open \0a b")["input_ids"] == [4, 2, 3, 1]
+
+
+def test_symbols_that_contain_a_sink_are_refused(tmp_path: Path) -> None:
+    """`tokenizers` finds special tokens anywhere: `x<eos>` would be read as `x` and `<eos>`."""
+    model = softhat.compile("x", ["x", "x<eos>"])
+    with pytest.raises(softhat.SofthatError, match="<eos> inside the symbol 'x<eos>'"):
+        softhat.to_gpt2(model, tmp_path / "out", 64)
