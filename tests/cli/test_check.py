@@ -9,7 +9,7 @@ import pytest
 
 from softhat import parse
 from tests.cli.run import softhat, softhat_process
-from tests.logic.test_parse import BAD
+from tests.logic.syntax.test_parse import BAD
 
 
 def test_what_is_printed() -> None:
