@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11 and make:
 #   make demo   install softhat into .venv, compile a formula, run it, show its certificate
 #   make test   install everything into .venv and run the tests (a slice of every suite)
+# make proofs builds the machine-checked theorems; it needs Coq (proofs/README.md), nothing else does.
 PYTHON ?= python3
 BIN := .venv/bin
 # The tests run in two processes; more threads in each would only compete.
@@ -8,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test test-full lint clean
+.PHONY: demo test test-full lint proofs clean
 
 demo: .venv/core
 	@$(BIN)/softhat demo
@@ -25,6 +26,9 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+proofs:
+	@$(MAKE) --no-print-directory -C proofs
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
