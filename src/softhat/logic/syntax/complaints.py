@@ -44,6 +44,11 @@ def explain(text: str, token: Token, expected: frozenset[str]) -> FormulaError:
 
     if not tokens:
         return error("the formula is empty: expected one such as !c S a", 0)
+    if token.type == "_PERCENT":
+        return error(_percent(before))
+    arithmetic = token.type in ("_PLUS", "_MINUS", "_TIMES")
+    if _after_percent(tokens[:at]) and (arithmetic or "_AND" not in expected):
+        return error(f"i % m = r takes two integers, as in i % 2 = 0: {found}")
     if before is not None and before.type == "COUNT":
         return error(f"{before} counts a formula in parentheses: expected {before}(f), {found}")
     if before is not None and (before.type == "MOD" or expected == {"_COMMA"}):
@@ -54,7 +59,7 @@ def explain(text: str, token: Token, expected: frozenset[str]) -> FormulaError:
     if token.type == "_CLOSE" and open_at is None:
         return error("this closing parenthesis has no opening one: remove it or open one")
     if token.type == "_TIMES" and "_PLUS" in expected:
-        return error("in a product the integer comes first: write 2*#(a) for #(a)*2")
+        return error(_product(tokens[at + 1 :]))
     if "RELATION" in expected:
         return error(_not_a_formula(tokens[:at], before, open_at, found))
     if token.type == "RELATION" and "_PLUS" in expected:
@@ -112,6 +117,45 @@ def _missing_operand(
     return f"expected a formula{after}, {found}{hint or _as_symbol(token)}"
 
 
+def _percent(before: Token | None) -> str:
+    """A % that is not the one of i % m = r."""
+    only = "% stands only in i % m = r, which is mod(m, r), and a comment starts with //"
+    if before is not None and before.type in ("_CLOSE", "INTEGER"):
+        return (
+            f"{only}; PARITY, an even number of a, is F (2*#(a) = #*(a)): m divides a total iff "
+            "some prefix has an m-th of it"
+        )
+    return only
+
+
+def remainder_of_length(modulus: int, remainder: int) -> str:
+    """n % m = r can be said, in other words."""
+    shown = f"mod({_short(modulus)}, {_short(remainder)})"
+    return (
+        f"% takes the position i, not the length n: the last position is n, so write {shown} to "
+        f"ask there, or F (last & {shown}) anywhere"
+    )
+
+
+def _after_percent(tokens: list[Token]) -> bool:
+    """Does the unfinished or just finished atom begin with i %?"""
+    kinds = [token.type for token in tokens[-6:]]
+    if "_PERCENT" not in kinds:
+        return False
+    after = kinds[len(kinds) - kinds[::-1].index("_PERCENT") :]
+    return all(kind in ("INTEGER", "_MINUS", "RELATION") for kind in after)
+
+
+def _product(rest: list[Token]) -> str:
+    """A * after a count."""
+    if rest and rest[0].type in ("INTEGER", "_MINUS"):
+        return "in a product the integer comes first: write 2*#(a) for #(a)*2"
+    return (
+        "a product of two counts cannot be said: attention adds counts with fixed weights, so a "
+        "comparison is linear, such as 2*#(a) - 3*#(b) > i"
+    )
+
+
 def _not_a_formula(
     tokens: list[Token], before: Token | None, open_at: int | None, found: str
 ) -> str:
@@ -157,6 +201,10 @@ def _show(token: Token) -> str:
     if shown in _MEANING:
         return f"{shown} ({_MEANING[shown]})"
     return shown
+
+
+def _short(value: int) -> str:
+    return str(value) if abs(value) < 10**30 else "…"
 
 
 _WORDS = {

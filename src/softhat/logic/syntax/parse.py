@@ -19,7 +19,7 @@ from lark.lexer import Lexer
 
 from softhat.errors import FormulaError, SofthatError
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.complaints import explain
+from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
 from softhat.logic.syntax.nodes import Formula, Node, Term
 from softhat.logic.syntax.tokens import tokenize
@@ -154,6 +154,17 @@ class Build(Transformer):  # type: ignore[misc]  # lark is untyped here
             return nodes.Mod(modulus, remainder)
         except FormulaError as error:
             raise _LocatedError(error.message, word.start_pos or 0) from None
+
+    def remainder(self, variable: Token, modulus: int, relation: Token, remainder: int) -> Formula:
+        at = variable.start_pos or 0
+        if variable != "i":
+            raise _LocatedError(remainder_of_length(modulus, remainder), at)
+        if relation not in ("=", "!="):
+            raise _LocatedError(
+                f"i % m is compared by = and != only, as in i % 2 = 0, not by {relation}", at
+            )
+        holds = self.mod(variable, modulus, remainder)
+        return holds if relation == "=" else nodes.Not(holds)
 
     def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
         return nodes.Comparison(left, str(relation), right)  # type: ignore[arg-type]

@@ -39,13 +39,14 @@ SPELLINGS: dict[str, tuple[str, str]] = {
     "+": ("_PLUS", "+"),
     **dict.fromkeys(("-", "−"), ("_MINUS", "-")),
     **dict.fromkeys(("*", "·", "×"), ("_TIMES", "*")),
+    "%": ("_PERCENT", "%"),
 }
 RESERVED = frozenset(word for word in SPELLINGS if word.isascii() and word.isalpha())
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIGNS = sorted((word for word in SPELLINGS if word not in RESERVED), key=len, reverse=True)
 _TOKEN = re.compile(
-    rf"""(?P<skip>[ \t\r\n\f\v]+|%[^\n]*)
+    rf"""(?P<skip>[ \t\r\n\f\v]+|//[^\n]*)
     |(?P<word>{IDENTIFIER.pattern})
     |(?P<integer>[0-9]++(?![A-Za-z_]))
     |(?P<quoted>'(?:[^'\\\x00-\x1f]|\\.)*'|"(?:[^"\\\x00-\x1f]|\\.)*")
