@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_near_ties(k: int) -> None:
         (lambda n: [Fraction(1, 2**i) for i in range(1, n + 1)], "2^n"),
     ],
 )
-def test_shrinking_gaps(entries, shape: str) -> None:
+def test_shrinking_gaps(entries: Any, shape: str) -> None:
     b = Builder("ab")
     b.output(
         b.head("none", value={"a": b.token("a")}, score=[(-1, b.table(entries(12)))])["a"] - HALF
@@ -219,7 +220,7 @@ def test_an_exact_relu_kink() -> None:
 def test_an_empty_selection(bos: bool) -> None:
     """Nothing is selected: with `<bos>` at score 1/2 it is found, without all keys tie at 0."""
     b = Builder("ab", bos=bos)
-    score: list = [(b.token("b"), b.token("a"))]
+    score: list[Any] = [(b.token("b"), b.token("a"))]
     if bos:
         score.append((HALF, b.embed("bos", {BOS: 1})))
     found = b.head("none", value={"odd": b.mod(2, 1)}, score=score)["odd"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_an_interrupt_says_how_far(
     monkeypatch.setattr(stream_input, "BLOCK", 100)
     path = tmp_path / "words"
     path.write_text("ab" * 500)
-    answering = stream_file(softhat.compile("a S b", alphabet="ab"), str(path))
+    answering: Any = stream_file(softhat.compile("a S b", alphabet="ab"), str(path))
     next(answering)
     next(answering)
     with pytest.raises(KeyboardInterrupt):

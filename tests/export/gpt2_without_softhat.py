@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import Any
 
 sys.modules["softhat"] = None  # type: ignore[assignment]
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -51,7 +52,7 @@ def main(manifest: str) -> None:
                     wrong += int(((distance > 0) != truth[start : start + step]).sum())
                     margin = min(margin, float(np.abs(distance).min()))
                     positions += distance.size
-        result = {"wrong": wrong, "margin": margin, "positions": positions}
+        result: dict[str, Any] = {"wrong": wrong, "margin": margin, "positions": positions}
         if "text" in task:
             tokenizer = AutoTokenizer.from_pretrained(task["folder"])
             result["ids"] = tokenizer(task["text"])["input_ids"]

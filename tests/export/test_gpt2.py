@@ -125,7 +125,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Export, str,
 
 def test_stock_gpt2_agrees(answers: list[tuple[Export, str, dict[str, Any]]]) -> None:
     assert sum(result["positions"] for _, _, result in answers) > 100_000
-    wrong = [(str(e.formula), *rest) for e, *rest in answers if rest[1]["wrong"]]
+    wrong = [(str(e.formula), d, result) for e, d, result in answers if result["wrong"]]
     assert not wrong
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_what_has_no_edge_has_no_effect() -> None:
     for at, _ in enumerate(module.layers):
         readers = {reader for source, reader in labels.edges if source == f"L{at}.MLP"}
 
-        def drop(part: object, inputs: object, output: torch.Tensor) -> torch.Tensor:
+        def drop(part: object, inputs: object, output: Any) -> Any:
             return torch.zeros_like(output)
 
         hook = module.layers[at].feed_forward.register_forward_hook(drop)

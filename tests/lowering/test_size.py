@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from softhat.compiler import compile
@@ -54,7 +56,7 @@ def test_shared_subformulas_are_computed_once() -> None:
     assert compile({"one": f, "two": ~f, "three": f | symbol("c")}, alphabet="abc").size.heads == 1
 
 
-def test_parameters_counts_stored_entries(tmp_path) -> None:
+def test_parameters_counts_stored_entries(tmp_path: Path) -> None:
     from safetensors.numpy import load_file
 
     model = compile(parse(DYCK))

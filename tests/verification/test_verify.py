@@ -218,7 +218,12 @@ def test_interrupt_and_resume_do_each_item_once(
     whole = softhat.verify(model, **SMALL)
     ran: list[Any] = []
     run = Job.run
-    monkeypatch.setattr(Job, "run", lambda job, item: ran.append(item) or run(job, item))
+
+    def counted(job: Job, item: Any) -> Any:
+        ran.append(item)
+        return run(job, item)
+
+    monkeypatch.setattr(Job, "run", counted)
     file = tmp_path / "state.json"
 
     def interrupt(done: int, total: int, words: int) -> None:

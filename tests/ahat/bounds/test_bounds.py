@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,10 @@ def true_error(model: AHAT, betas: dict[tuple[int, int], float], n: int, dtype: 
     return float(np.abs(found - exact).max())
 
 
-def cases(seed: int, models: int, repeats: int) -> Iterator[tuple[AHAT, int, dict, Lengths, bool]]:
+Case = tuple[AHAT, int, dict[tuple[int, int], float], Lengths, bool]
+
+
+def cases(seed: int, models: int, repeats: int) -> Iterator[Case]:
     rng = random.Random(seed)
     makers = [random_model, random_program, random_tieless, random_program]
     for k in range(models):
@@ -105,7 +109,7 @@ def test_soundness_and_tightness_of_many() -> None:
 
 
 @pytest.mark.parametrize("kind", [FLOAT64, FLOAT32])
-def test_soundness_in_floats(kind) -> None:
+def test_soundness_in_floats(kind: Any) -> None:
     for k, (model, n, betas, lengths, _) in enumerate(cases(23, 60, 1)):
         # β of 6 significant bits, as synthesis makes them
         betas = {name: float(np.float16(beta)) for name, beta in betas.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -74,14 +75,14 @@ def test_past_the_certificate(induction: Simulation) -> None:
 def test_damaged_folders(induction: Simulation, tmp_path: Path) -> None:
     induction.save(tmp_path / "m")
 
-    def damaged(change) -> Path:
+    def damaged(change: Callable[[Path], None]) -> Path:
         copy = tmp_path / "d"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(tmp_path / "m", copy)
         change(copy)
         return copy
 
-    def edit(name: str, old: str, new: str):
+    def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
         def change(folder: Path) -> None:
             text = (folder / name).read_text()
             assert old in text
