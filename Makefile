@@ -22,6 +22,17 @@ test: .venv/dev
 test-full: .venv/dev
 	$(BIN)/python -m tests.full
 
+# The core with the oldest versions that pyproject.toml allows (`make test` has the newest).
+test-lowest: .venv-lowest/core
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/logic tests/program \
+		tests/lowering/test_size.py tests/proof/test_certificate.py tests/runtime/test_dense.py \
+		tests/test_model.py tests/test_folders.py tests/ahat/test_file.py \
+		tests/cli/test_check.py tests/cli/test_compile_run_trace.py
+
+# Lines and branches that the tests reach.
+coverage: .venv/dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report term:skip-covered
+
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -44,5 +55,12 @@ proofs:
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@ .venv/core
 
+.venv-lowest/core: pyproject.toml
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python \
+		--resolution lowest-direct --editable '.[plot]' 'pytest>=8' 'pytest-xdist>=3.6' 'hypothesis>=6.100'
+	@touch $@
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache build dist

@@ -98,7 +98,11 @@ def test_unknown_symbols() -> None:
     assert "empty" in softhat("check", "a", "--alphabet", "").err
 
 
-@pytest.mark.parametrize("text", ["!" * 100_000 + "a", "(" * 100_000 + "a" + ")" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["!" * 100_000 + "a", "(" * 100_000 + "a" + ")" * 100_000],
+    ids=["negations", "parentheses"],  # an id of this size is too long for the environment
+)
 def test_deep_formulas_in_a_process(text: str) -> None:
     done = softhat_process("check", "-", stdin=text.encode())
     assert (done.code, done.err) == (0, "")
