@@ -13,6 +13,7 @@ ORDER = (
     "errors",
     "formats",
     "positions",
+    "laws",
     "logic",
     "program",
     "transformer",

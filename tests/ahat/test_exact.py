@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from softhat import SofthatError
-from softhat.ahat import Builder
+from softhat.ahat import Builder, gallery
 from softhat.ahat.exact import run
 from softhat.ahat.words import all_words
 from tests.ahat.definition import evaluate
@@ -100,3 +101,36 @@ def test_hard_run_in_floats_has_the_exact_values() -> None:
     trace = model.run("aab")
     assert np.allclose(trace.margins["value"], [float(v) for v in model.values("aab")], atol=1e-15)
     assert np.allclose(trace.attention[0][0][2], [1 / 3] * 3)
+
+
+@pytest.mark.parametrize("n", [42, 43, 44, 64])
+def test_prefix_averages_past_the_length_where_lcm_leaves_64_bits(n: int) -> None:
+    for model in (gallery.dyck_uniform(), gallery.dyck_argmin()):
+        word = "".join(random.Random(n).choice("()") for _ in range(n))
+        assert model.values(word) == evaluate(model, word).values
+
+
+@pytest.mark.parametrize("den", [2**61, 2**62, 2**63, 2**64, 3**41, 10**30])
+@pytest.mark.parametrize("num", [0, 1, -1])
+def test_huge_denominators_with_small_and_zero_numerators(den: int, num: int) -> None:
+    b = Builder("ab", bos=True)
+    tiny = b.embed("tiny", {"a": Fraction(num, den), "b": 0})
+    found = b.head("<=", value={"x": tiny, "y": b.token("b")}, score=[(tiny, tiny)])
+    mean = b.head("none", value={"mean": found["x"] - Fraction(1, 3) * found["y"]})["mean"]
+    b.output(mean + b.relu("r", found["x"] * den - Fraction(1, 7)))
+    model = b.build()
+    for word in ("a", "b", "ab", "bab", "aabab"):
+        assert model.values(word) == evaluate(model, word).values
+
+
+def test_weights_of_every_size_never_overflow() -> None:
+    """Random models whose numbers are scaled by powers of two from -200 to 200."""
+    rng = random.Random(11)
+    for _ in range(40):
+        model = random_model(rng)
+        scale = Fraction(2) ** rng.randint(-200, 200)
+        model = replace(
+            model, embedding=tuple(tuple(x * scale for x in row) for row in model.embedding)
+        )
+        word = "".join(rng.choice("ab") for _ in range(rng.randint(1, 4)))
+        assert model.values(word) == evaluate(model, word).values

@@ -162,9 +162,10 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     counts = best.sum(axis=2)  # (W, T)
     factor = math.lcm(*(int(c) for c in np.unique(counts) if c))
     sums = product(best.astype(np.int64), values.num, values.size * length)
-    share = np.where(counts > 0, factor // np.maximum(counts, 1), 0)
-    big = values.size * length * factor >= _SAFE
-    mean = (sums.astype(object) if big else sums) * share[..., None]
+    big = max(values.size * length, 1) * factor >= _SAFE
+    kind = object if big else np.int64
+    share = np.where(counts > 0, factor // np.maximum(counts, 1).astype(kind), 0).astype(kind)
+    mean = sums.astype(kind) * share[..., None]
     return HeadTrace(mask, scores, best, values, reduced(Scaled(mean, values.den * factor)))
 
 
@@ -225,7 +226,7 @@ def add(x: Scaled, y: Scaled) -> Scaled:
     """The sum over the least common denominator."""
     den = math.lcm(x.den, y.den)
     a, b = den // x.den, den // y.den
-    if x.size * a + y.size * b >= _SAFE:
+    if max(x.size, 1) * a + max(y.size, 1) * b >= _SAFE:  # the factors themselves must fit too
         return Scaled(x.num.astype(object) * a + y.num.astype(object) * b, den)
     return Scaled(x.num.astype(np.int64) * a + y.num.astype(np.int64) * b, den)
 
@@ -235,7 +236,8 @@ def reduced(x: Scaled) -> Scaled:
     common = math.gcd(x.den, int(np.gcd.reduce(x.num, axis=None)) if x.num.size else 0)
     if common == 1:
         return x
-    return Scaled(narrowed(x.num // common), x.den // common)
+    kind = np.int64 if common < _SAFE and x.num.dtype != object else object
+    return Scaled(narrowed(x.num.astype(kind) // common), x.den // common)
 
 
 def narrowed(num: Integers) -> Integers:
