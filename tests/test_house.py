@@ -12,6 +12,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "softhat"
 ORDER = (
     "errors",
     "formats",
+    "rationals",
     "positions",
     "laws",
     "logic",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from softhat.errors import SofthatError
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
-from softhat.positions import known
+from softhat.positions import from_name, text
 from softhat.transformer.weights import (
     BOS,
     EOS,
@@ -144,7 +144,7 @@ def _config(t: Transformer) -> dict[str, Any]:
         "alphabet": list(t.symbols),
         "propositional": t.propositional,
         "sinks": list(t.sinks),
-        "positions": list(t.positions),
+        "positions": [text(feature) for feature in t.positions],
         "outputs": list(t.outputs),
         "size": {
             "layers": size.layers,
@@ -218,14 +218,12 @@ def _formulas(folder: Path, t: Transformer) -> dict[str, Formula]:
 def _transformer(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Transformer:
     d_model = int(config["size"]["d_model"])
     symbols, sinks = _strings(config, "alphabet"), _strings(config, "sinks")
-    positions, outputs = _strings(config, "positions"), _strings(config, "outputs")
+    positions = tuple(from_name(name) for name in _strings(config, "positions"))
+    outputs = _strings(config, "outputs")
     if config["attention"] not in get_args(Attention):
         raise _DamagedError(f"config.json: unknown attention {config['attention']!r}")
     if sinks not in ((BOS,), (BOS, EOS)):
         raise _DamagedError(f"config.json: unknown sinks {sinks}")
-    for name in positions:
-        if not known(name):
-            raise _DamagedError(f"config.json: unknown position feature {name!r}")
     remaining = dict(tensors)
 
     def take(name: str, *shape: int | None) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ products, which are always summed in float64. This is what certificates model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, log
 from typing import Any
 
 import ml_dtypes
@@ -17,15 +18,32 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 
+NARROW = 3
+"""Scores of more products than this are summed in float64."""
+WIDE_DIGITS = 53
+"""Significand bits of those sums."""
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A storage format: `digits` significand bits, and the dtype that sums are taken in."""
+    """A storage format: `digits` significand bits in storage, `sum_digits` where sums are taken."""
 
     name: str
     digits: int
+    sum_digits: int
     storage: Any
     accumulate: Any
+    largest: float
+    smallest: float
+    """The least positive number, subnormals included."""
+    normal: float
+    """The least positive number with all its digits."""
+
+    @property
+    def lost(self) -> float:
+        """e^-x is 0 in the accumulating dtype for x from here on."""
+        least = FORMATS["float32" if self.sum_digits == 24 else "float64"].smallest
+        return float(ceil(log(2) - log(least)))
 
     def round(self, x: NDArray[Any]) -> NDArray[Any]:
         """`x`, held in the accumulating dtype, rounded to the storage format."""
@@ -46,12 +64,22 @@ class Format:
             return np.asarray(x).astype(self.storage).astype(self.accumulate)
 
 
-FORMATS = {
-    "float16": Format("float16", 11, np.float16, np.float32),
-    "bfloat16": Format("bfloat16", 8, ml_dtypes.bfloat16, np.float32),
-    "float32": Format("float32", 24, np.float32, np.float32),
-    "float64": Format("float64", 53, np.float64, np.float64),
-}
+_KNOWN = (
+    Format("float16", 11, 24, np.float16, np.float32, 65504.0, 2.0**-24, 2.0**-14),
+    Format(
+        "bfloat16", 8, 24, ml_dtypes.bfloat16, np.float32,
+        (2 - 2.0**-7) * 2.0**127, 2.0**-133, 2.0**-126,
+    ),
+    Format(
+        "float32", 24, 24, np.float32, np.float32,
+        (2 - 2.0**-23) * 2.0**127, 2.0**-149, 2.0**-126,
+    ),
+    Format(
+        "float64", 53, 53, np.float64, np.float64,
+        (2 - 2.0**-52) * 2.0**1023, 5e-324, 2.0**-1022,
+    ),
+)  # fmt: skip
+FORMATS = {form.name: form for form in _KNOWN}
 
 
 def format_of(dtype: Any) -> Format:

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.ahat.features import Mod, Named, Table
 from softhat.ahat.model import AHAT, Matrix
+from softhat.positions import Mod, Named, Table
 
 Rows = dict[tuple[int, int], list[dict[int, Fraction]]]
 

@@ -6,8 +6,8 @@ import random
 from fractions import Fraction
 
 from softhat.ahat.builder import Builder
-from softhat.ahat.features import Feature, Mod, Named, Table
 from softhat.ahat.model import AHAT, MASKS, FeedForward, Head, Layer
+from softhat.positions import Feature, Mod, Named, Table
 
 
 def random_model(

@@ -318,3 +318,23 @@ def test_a_folder_loads_without_softhat(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(softhat.parse("#(a) > #>(b)").truth("abaa").tolist())
     assert (tmp_path / "m" / "certificate.json").is_file()
+
+
+@pytest.mark.parametrize("bos", [False, True])
+def test_the_modules_own_features_are_those_of_softhat(bos: bool) -> None:
+    """The exported file has a copy of the evaluator: it must say the same, feature by feature."""
+    from softhat.export.architecture.module_softhat import Positions
+    from softhat.positions import Named, floats, to_json
+    from tests.test_positions import FEATURES
+
+    features = (*FEATURES, Named("i", scaled=True))
+    module = Positions([to_json(f) for f in features], 1, bos).to(torch.float64)
+    for n in range(1, 11):
+        index = torch.arange(1 - bos, n + 2)[None]
+        ordinary = (index >= 1) & (index <= n)
+        seen = module.features(ordinary, index, torch.full((1, 1), 16.0, dtype=torch.float64))
+        wanted = floats(features, n, bos=bos, eos=True, scale=16)
+        assert np.array_equal(seen[0].numpy(), wanted)
+    with pytest.raises(ValueError, match="the position table ends"):
+        index = torch.arange(1 - bos, 14)[None]
+        module.features(index >= 1, index, torch.ones(1, 1))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.model import Model
-from softhat.positions import features
+from softhat.positions import floats
 from softhat.runtime.dense import Ready, ReadyHead, ReadyLayer
 from softhat.transformer.weights import scale
 
@@ -48,7 +48,8 @@ def _embedded(ready: Ready, codes: Array) -> Array:
     x = np.empty((t.d_model, len(tokens)), form.accumulate)
     for start in range(0, len(tokens), PIECE):
         stop = min(start + PIECE, len(tokens))
-        table = features(t.positions, n, scale(t.attention, n), t.has_eos, start, stop)
+        places = scale(t.attention, n)
+        table = floats(t.positions, n, eos=t.has_eos, scale=places, start=start, stop=stop)
         piece = ready.embedding.take(tokens[start:stop], axis=1)
         x[:, start:stop] = form.round(piece + ready.position_embedding(form.load(table.T)))
     return x

@@ -11,7 +11,7 @@ from softhat.compiler import compile
 from softhat.formats import FORMATS
 from softhat.logic.random import random_formula
 from softhat.model import Model
-from softhat.positions import features
+from softhat.positions import floats
 from softhat.runtime.dense import Ready
 from softhat.transformer.weights import scale
 
@@ -21,7 +21,7 @@ def by_definition(model: Model, tokens: np.ndarray) -> np.ndarray:
     t, n = model.transformer, len(tokens)
     places = scale(t.attention, n)
     codes = [len(t.symbols), *tokens.tolist(), *([len(t.symbols) + 1] if t.has_eos else [])]
-    table = features(t.positions, n, places, t.has_eos)
+    table = floats(t.positions, n, eos=t.has_eos, scale=places)
     x = t.embedding.dense()[codes] + table @ t.position_embedding.dense().T
     index = np.arange(len(codes))
     seen = {

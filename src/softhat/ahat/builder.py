@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from softhat.ahat.features import NAMED, Feature, Mod, Named, Table
 from softhat.ahat.model import AHAT, BOS, FeedForward, Head, Layer, Mask, Matrix
 from softhat.errors import SofthatError
+from softhat.positions import NAMES, Feature, Mod, Named, Table
 
 Number = int | Fraction
 
@@ -95,8 +95,8 @@ class Builder:
     def position(self, feature: str | Feature) -> Expr:
         """A position feature by name (`"i"`, `"1/i"` …), or a Mod or Table."""
         if isinstance(feature, str):
-            if feature not in NAMED:
-                raise SofthatError(f"unknown position feature {feature!r}; known: {list(NAMED)}")
+            if feature not in NAMES:
+                raise SofthatError(f"unknown position feature {feature!r}; known: {list(NAMES)}")
             feature = Named(feature)
         for coordinate, known in self._features:
             if known == feature:

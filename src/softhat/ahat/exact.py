@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.features import value as position_value
 from softhat.ahat.model import AHAT, Head, Mask, Matrix, Vector
+from softhat.positions import exact
 
 Integers = npt.NDArray[Any]  # int64 or Python integers
 _SAFE = 2**62
@@ -125,17 +125,10 @@ def embedding_table(model: AHAT, n: int) -> Scaled:
     vectors = [*model.embedding, model.bos_embedding or model.embedding[0]]
     where = [
         [
-            sum(
-                (
-                    w * position_value(f, i, n, model.bos)
-                    for w, f in zip(row, model.positions, strict=True)
-                    if w
-                ),
-                Fraction(0),
-            )
+            sum((w * f for w, f in zip(row, features, strict=True) if w), Fraction(0))
             for row in model.position_embedding
         ]
-        for i in range(1 - offset, n + 1)
+        for features in exact(model.positions, n, bos=model.bos)
     ]
     flat = tuple(
         tuple(t + p for t, p in zip(token, place, strict=True))

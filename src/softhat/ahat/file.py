@@ -14,13 +14,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from softhat.ahat.features import NAMED, Feature, Mod, Named, Table
+from softhat import positions, rationals
 from softhat.ahat.model import AHAT, BOS, MASKS, FeedForward, Head, Layer, Matrix, Vector
 from softhat.errors import SofthatError
+from softhat.positions import Feature, Named
+from softhat.rationals import kind
 
 FORMAT = "softhat-ahat/1"
-_NUMBER = re.compile(r"[+-]?(\d+(/\d+)?|\d*\.\d+|\d+\.)\Z", re.ASCII)
-_LONGEST_NUMBER = 4000  # digits; Python itself refuses longer integers by default
 
 
 def load(path: str | Path) -> AHAT:
@@ -74,11 +74,14 @@ def dumps(model: AHAT) -> str:
         "format": FORMAT,
         "alphabet": list(model.alphabet),
         "bos": model.bos,
-        "positions": [_feature_out(f) for f in model.positions],
+        "positions": [positions.to_json(f) for f in model.positions],
         "embedding": embedding,
         "position_embedding": [_out(row) for row in model.position_embedding],
         "layers": [_layer_out(layer) for layer in model.layers],
-        "output": {"weights": _out(model.output_weights), "bias": _number_out(model.output_bias)},
+        "output": {
+            "weights": _out(model.output_weights),
+            "bias": rationals.to_json(model.output_bias),
+        },
     }
     if model.names:
         data["names"] = list(model.names)
@@ -104,7 +107,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _fields(data: Any, place: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
     """data is an object with exactly these fields."""
     if not isinstance(data, dict):
-        raise _BadPlace(f"{place or 'the file'} must be an object, not {_kind(data)}")
+        raise _BadPlace(f"{place or 'the file'} must be an object, not {kind(data)}")
     dot = f"{place}." if place else ""
     for key in data:
         if key not in required and key not in optional:
@@ -124,7 +127,7 @@ def _model(data: Any) -> AHAT:
     alphabet = _list(data["alphabet"], "alphabet")
     for k, symbol in enumerate(alphabet):
         if not isinstance(symbol, str) or not symbol:
-            raise _BadPlace(f"alphabet[{k}] must be a non-empty string, not {_kind(symbol)}")
+            raise _BadPlace(f"alphabet[{k}] must be a non-empty string, not {kind(symbol)}")
         if symbol == BOS or any(c.isspace() for c in symbol):
             raise _BadPlace(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
         if symbol in alphabet[:k]:
@@ -133,7 +136,7 @@ def _model(data: Any) -> AHAT:
         raise _BadPlace("alphabet must have at least one symbol")
     bos = data.get("bos", False)
     if not isinstance(bos, bool):
-        raise _BadPlace(f"bos must be true or false, not {_kind(bos)}")
+        raise _BadPlace(f"bos must be true or false, not {kind(bos)}")
     features = tuple(
         _feature(f, f"positions[{k}]") for k, f in enumerate(_list(data["positions"], "positions"))
     )
@@ -185,7 +188,7 @@ def _head(data: Any, place: str, d: int) -> Head:
         raise _BadPlace(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
     name = data.get("name", "")
     if not isinstance(name, str):
-        raise _BadPlace(f"{place}.name must be a string, not {_kind(name)}")
+        raise _BadPlace(f"{place}.name must be a string, not {kind(name)}")
     query = _matrix(data["query"], f"{place}.query", None, d)
     value = _matrix(data["value"], f"{place}.value", None, d)
     return Head(
@@ -210,24 +213,18 @@ def _feed_forward(data: Any, place: str, d: int) -> FeedForward:
 
 
 def _feature(data: Any, place: str) -> Feature:
-    if isinstance(data, str):
-        if data not in NAMED:
-            raise _BadPlace(f"{place}: unknown position feature {data!r}; known: {' '.join(NAMED)}")
-        return Named(data)
-    if isinstance(data, dict) and set(data) == {"mod"}:
-        pair = data["mod"]
-        whole = isinstance(pair, list) and all(type(x) is int for x in pair)
-        if not whole or len(pair) != 2 or not 0 <= pair[1] < pair[0]:
-            raise _BadPlace(f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}")
-        return Mod(pair[0], pair[1])
-    if isinstance(data, dict) and set(data) == {"table"}:
-        return Table(_vector(data["table"], f"{place}.table", None))
-    raise _BadPlace(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
+    try:
+        feature = positions.from_json(data, place)
+    except SofthatError as error:
+        raise _BadPlace(str(error)) from None
+    if isinstance(feature, Named) and feature.scaled:
+        raise _BadPlace(f"{place}: hard attention has no P to divide by")
+    return feature
 
 
 def _list(data: Any, place: str) -> list[Any]:
     if not isinstance(data, list):
-        raise _BadPlace(f"{place} must be a list, not {_kind(data)}")
+        raise _BadPlace(f"{place} must be a list, not {kind(data)}")
     return data
 
 
@@ -246,44 +243,14 @@ def _vector(data: Any, place: str, length: int | None) -> Vector:
 
 
 def _number(data: Any, place: str) -> Fraction:
-    if type(data) is int:
-        return Fraction(data)
-    if isinstance(data, float):
-        raise _BadPlace(f'{place}: {data!r} is a JSON float; write it as a string, "{data!r}"')
-    if not isinstance(data, str):
-        raise _BadPlace(f"{place} must be an integer or a string such as '1/3', not {_kind(data)}")
-    text = data.strip()
-    if not _NUMBER.match(text) or len(text) > _LONGEST_NUMBER:
-        raise _BadPlace(
-            f"{place}: {data[:40]!r} is not a rational number; write '3', '1/3' or '0.5'"
-        )
     try:
-        return Fraction(text)
-    except ZeroDivisionError:
-        raise _BadPlace(f"{place}: {data!r} divides by zero") from None
-
-
-def _kind(data: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
-    return names.get(type(data), "null" if data is None else f"the number {data!r}")
-
-
-def _number_out(x: Fraction) -> int | str:
-    return int(x) if x.denominator == 1 else str(x)
+        return rationals.from_json(data, place)
+    except SofthatError as error:
+        raise _BadPlace(str(error)) from None
 
 
 def _out(row: Vector) -> list[int | str]:
-    return [_number_out(x) for x in row]
-
-
-def _feature_out(feature: Feature) -> Any:
-    match feature:
-        case Named(name):
-            return name
-        case Mod(modulus, remainder):
-            return {"mod": [modulus, remainder]}
-        case Table(entries):
-            return {"table": _out(entries)}
+    return [rationals.to_json(x) for x in row]
 
 
 def _layer_out(layer: Layer) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.features import Feature, longest
 from softhat.errors import SofthatError
+from softhat.positions import Feature, longest
 
 if TYPE_CHECKING:
     from softhat.runtime.trace import Trace

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.torch import import_torch, torch_dtype, transformer_of
 from softhat.model import Model
-from softhat.positions import features
+from softhat.positions import floats, needs_end
 from softhat.transformer.weights import Layer, Transformer, scale
 
 Array = NDArray[np.float64]
@@ -77,8 +77,7 @@ def _check(t: Transformer, context: int) -> None:
     if t.attention == "hard":
         raise SofthatError("TransformerLens computes softmax: compile for 'unbounded' attention")
     masks = {mask for layer in t.layers for mask in layer.masks}
-    needs_end = {"r", "r/P", "last"} & set(t.positions)
-    if t.has_eos or needs_end or not masks <= {"<="}:
+    if t.has_eos or any(map(needs_end, t.positions)) or not masks <= {"<="}:
         raise SofthatError(
             "TransformerLens has causal heads only, so the formula must run as a decoder (no "
             "future operators, n, last or #*): softhat.to_torch gives a module with hooks"
@@ -105,7 +104,7 @@ def _parameter(parameters: dict[str, Any], name: str) -> Any:
 def _weights(t: Transformer, context: int, heads: int, d_head: int, d_mlp: int) -> dict[str, Array]:
     d_model = t.d_model + 1
     position_scale = scale(t.attention, context - 1)
-    table = features(t.positions, context - 1, position_scale, eos=False)
+    table = floats(t.positions, context - 1, scale=position_scale)
     positions = np.ones((context, d_model))
     positions[:, :-1] = table @ t.position_embedding.dense().T
     arrays = {

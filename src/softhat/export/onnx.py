@@ -23,6 +23,7 @@ from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.export.writing import as_json, write_file
 from softhat.model import Model
+from softhat.positions import Feature, Mod, Named, Table, nearest_float
 from softhat.proof.kernels import kernel_certificate
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import Layer, Sparse, Transformer
@@ -148,41 +149,59 @@ def _scale(g: Graph, t: Transformer, length: str) -> str:
 
 def _positions(g: Graph, t: Transformer, ordinary: str, valid: str, length: str, scale: str) -> str:
     """Position features (batch, rows, features) times the position embedding."""
-    index = g.op("Sub", g.op("CumSum", valid, g.ints(1)), g.ints([1]))
-    own = g.op("Cast", ordinary, to=g.BOOL)
-
-    def feature(name: str) -> str:
-        base, divided = name.removesuffix("/P"), name.endswith("/P")
-        match base:
-            case "1":
-                column = g.float(g.op("Add", g.op("Mul", index, g.ints([0])), g.ints([1])))
-            case "ordinary":
-                column = g.float(ordinary)
-            case "i":
-                column = g.float(g.op("Mul", ordinary, index))
-            case "r":
-                distance = g.op("Sub", g.op("Add", length, g.ints([1])), index)
-                column = g.float(g.op("Mul", ordinary, distance))
-            case "(-1)^i":
-                odd = g.op("Mod", index, g.ints([2]))
-                column = g.float(g.op("Sub", g.ints([1]), g.op("Mul", odd, g.ints([2]))))
-            case "first":
-                column = g.float(g.op("And", own, g.op("Equal", index, g.ints([1]))))
-            case "last":
-                column = g.float(g.op("And", own, g.op("Equal", index, length)))
-            case _:
-                modulus, remainder = (
-                    min(int(text), 2**62) for text in base[len("mod(") : -1].split(", ")
-                )
-                found = g.op("Mod", index, g.ints([modulus]))
-                column = g.float(g.op("And", own, g.op("Equal", found, g.ints([remainder]))))
-        column = g.op("Div", column, scale) if divided else column
-        return g.op("Unsqueeze", column, g.ints([2]))
-
     if not t.positions:
         return g.numbers(np.zeros((1, 1, t.d_model)))
-    table = g.op("Concat", *[feature(name) for name in t.positions], axis=2)
+    index = g.op("Sub", g.op("CumSum", valid, g.ints(1)), g.ints([1]))
+    columns = []
+    for feature in t.positions:
+        column = _feature(g, feature, ordinary, index, length)
+        if isinstance(feature, Named) and feature.scaled:
+            column = g.op("Div", column, scale)
+        columns.append(g.op("Unsqueeze", column, g.ints([2])))
+    table = g.op("Concat", *columns, axis=2)
     return g.op("MatMul", table, g.numbers(t.position_embedding.dense().T))
+
+
+def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str) -> str:
+    """One feature, (batch, rows), before it is divided by P."""
+    own = g.op("Cast", ordinary, to=g.BOOL)
+    one = g.op("Add", g.op("Mul", index, g.ints([0])), g.ints([1]))
+    i = g.op("Mul", ordinary, index)
+    match feature:
+        case Mod(modulus, remainder, sinks):
+            found = g.op("Mod", index, g.ints([min(modulus, 2**62)]))
+            found = g.op("Equal", found, g.ints([min(remainder, 2**62)]))
+            return g.float(found if sinks else g.op("And", own, found))
+        case Table(entries):
+            values = g.numbers(np.array([nearest_float(x) for x in entries] + [0.0]))
+            held = g.op("Or", own, g.op("Equal", index, g.ints([0])))  # `<bos>` has an entry too
+            return g.op("Gather", values, g.op("Where", held, index, g.ints([len(entries)])))
+        case Named("1"):
+            return g.float(one)
+        case Named("ordinary"):
+            return g.float(ordinary)
+        case Named("i"):
+            return g.float(i)
+        case Named("r"):
+            distance = g.op("Sub", g.op("Add", length, g.ints([1])), index)
+            return g.float(g.op("Mul", ordinary, distance))
+        case Named("n"):
+            return g.float(g.op("Mul", one, length))
+        case Named("i/n"):
+            return g.op("Div", g.float(i), g.float(length))
+        case Named("1/i"):
+            return g.op("Div", g.float(ordinary), g.float(g.op("Max", i, one)))
+        case Named("i^2"):
+            return g.float(g.op("Mul", i, i))
+        case Named("(-1)^i"):
+            odd = g.op("Mod", index, g.ints([2]))
+            return g.float(g.op("Sub", g.ints([1]), g.op("Mul", odd, g.ints([2]))))
+        case Named("first"):
+            return g.float(g.op("And", own, g.op("Equal", index, g.ints([1]))))
+        case Named("last"):
+            return g.float(g.op("And", own, g.op("Equal", index, length)))
+        case Named(name):
+            raise SofthatError(f"unknown position feature {name!r}")
 
 
 class Masks:

@@ -13,6 +13,7 @@ from softhat.export.writing import as_json
 from softhat.folders import write_folder
 from softhat.formats import FORMATS
 from softhat.model import Model
+from softhat.positions import to_json
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
@@ -113,7 +114,7 @@ def architecture(t: Transformer) -> dict[str, Any]:
         "tokens": len(t.tokens),
         "bos": t.tokens.index(BOS),
         "eos": t.tokens.index(EOS) if t.has_eos else None,
-        "positions": list(t.positions),
+        "positions": [to_json(feature) for feature in t.positions],
         "d_model": t.d_model,
         "outputs": len(t.outputs),
         "propositional": t.propositional,

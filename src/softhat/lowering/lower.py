@@ -10,6 +10,7 @@ import numpy as np
 
 from softhat.lowering import heads as kinds
 from softhat.lowering.heads import ORDINARY, Key, Row, SignTerms, Units
+from softhat.positions import Feature, Mod, Named, text
 from softhat.program.registers import Allocation, Register, read, stored_layers
 from softhat.program.schedule import AT_THE_END, Cover, HeadGroup, Schedule, Term
 from softhat.program.signals import (
@@ -42,7 +43,15 @@ LOW, HIGH = 1 / 4, 3 / 8
 below and 1/4 above an integer >= 1 both units lie in one binade, so that rounding moves them
 alike and their difference is exactly 1/8: stored bits are exactly 0 or 1 in every format."""
 
-FIXED = ("1", "ordinary", "i", "r", "i/P", "r/P", "ordinary/P", "(-1)^i", "(-1)^i/P")
+FIXED = {
+    text(feature): feature
+    for feature in (
+        *(Named(name) for name in ("1", "ordinary", "i", "r")),
+        *(Named(name, scaled=True) for name in ("i", "r", "ordinary")),
+        Named("(-1)^i"),
+        Named("(-1)^i", scaled=True),
+    )
+}
 
 
 def lower(
@@ -270,25 +279,26 @@ class _Lowering:
         rows = len(rank) + (2 if self._needs_eos() else 1)
         return Sparse.of((rows, d_model), entries)
 
-    def _positions(self, fixed: list[str], d_model: int) -> tuple[tuple[str, ...], Sparse]:
-        names = list(fixed)
+    def _positions(self, fixed: list[str], d_model: int) -> tuple[tuple[Feature, ...], Sparse]:
+        features: list[Feature] = [FIXED[name] for name in fixed]
         entries = [((at, at), 1.0) for at in range(len(fixed))]
         for at, signal in enumerate(self.program.signals):
             register = Register(at, False)
             if register not in self.place:
                 continue
+            feature: Feature
             match signal:
                 case FirstPosition():
-                    name = "first"
+                    feature = Named("first")
                 case LastPosition():
-                    name = "last"
+                    feature = Named("last")
                 case PositionMod(modulus, remainder):
-                    name = f"mod({modulus}, {remainder})"
+                    feature = Mod(modulus, remainder, sinks=False)
                 case _:
                     continue
-            entries.append(((self.place[register], len(names)), 1.0))
-            names.append(name)
-        return tuple(names), Sparse.of((d_model, len(names)), entries)
+            entries.append(((self.place[register], len(features)), 1.0))
+            features.append(feature)
+        return tuple(features), Sparse.of((d_model, len(features)), entries)
 
     def _coordinates(self, fixed: list[str], d_model: int) -> tuple[Coordinate, ...]:
         holds: list[list[tuple[int, str]]] = [[(0, name)] for name in fixed]

@@ -1,19 +1,18 @@
-"""Number formats as the proof sees them: bits, limits, and how weights are stored."""
+"""Number formats as the proof sees them: what follows from the facts of `softhat.formats`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 from math import frexp, ldexp, log
-from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from softhat import formats
+from softhat.formats import NARROW, WIDE_DIGITS
 
 CAP = 2**53
 """Certified lengths end here: beyond, not even float64 holds every position."""
-NARROW = 3
-"""Scores of more products than this are summed in float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +72,10 @@ def _spacing(size: float, digits: int) -> float:
 @lru_cache(maxsize=1 << 16)
 def _stored(name: str, weight: float) -> float:
     with np.errstate(over="ignore", under="ignore"):
-        return float(np.asarray(weight, np.float64).astype(_STORAGE[name]))
+        return float(np.asarray(weight, np.float64).astype(formats.FORMATS[name].storage))
 
 
-_STORAGE: dict[str, Any] = {
-    "float16": np.float16,
-    "bfloat16": ml_dtypes.bfloat16,
-    "float32": np.float32,
-    "float64": np.float64,
-}
 FORMATS = {
-    "float16": Format("float16", 11, 24, 53, 65504.0, 2.0**-24, 2.0**-14),
-    "bfloat16": Format("bfloat16", 8, 24, 53, (2 - 2.0**-7) * 2.0**127, 2.0**-133, 2.0**-126),
-    "float32": Format("float32", 24, 24, 53, (2 - 2.0**-23) * 2.0**127, 2.0**-149, 2.0**-126),
-    "float64": Format("float64", 53, 53, 53, (2 - 2.0**-52) * 2.0**1023, 5e-324, 2.0**-1022),
+    f.name: Format(f.name, f.digits, f.sum_digits, WIDE_DIGITS, f.largest, f.smallest, f.normal)
+    for f in formats.FORMATS.values()
 }

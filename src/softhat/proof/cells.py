@@ -7,12 +7,12 @@ the proof with a reason.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from softhat.positions import Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
 from softhat.transformer.weights import Sparse, Transformer
 
@@ -62,9 +62,8 @@ Cell = Zero | Feature | Bit | Raw | Mean
 Form = dict[int, float]
 """A row of a matrix: coordinate -> weight."""
 
-_SCALED = {"i/P": "i", "r/P": "r", "ordinary/P": "ordinary", "(-1)^i/P": "(-1)^i"}
-_PLAIN = ("1", "ordinary", "i", "r", "(-1)^i")
-_MOD = re.compile(r"mod\((\d+), (\d+)\)")
+_SCALED = ("i", "r", "ordinary", "(-1)^i")
+_PLAIN = ("1", *_SCALED)
 
 
 def embedded(t: Transformer, atoms: Atoms) -> list[Cell]:
@@ -92,21 +91,20 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
     if len(row) != 1 or next(iter(row.values())) != 1.0:
         raise VoidError(f"{where} is not one position feature with weight 1")
     feature = t.positions[next(iter(row))]
-    if feature in _PLAIN:
-        return Feature(feature, 0)
-    if feature in _SCALED:
-        return Feature(_SCALED[feature], -1)
-    if feature in ("first", "last"):
-        return Bit(atoms.space.atom((feature,), 1 << 19))
-    found = _MOD.fullmatch(feature)
-    if found is None:
-        raise VoidError(f"{where} is the unknown position feature {feature!r}")
-    modulus, remainder = map(int, found.groups())
-    if not 0 <= remainder < modulus:
-        raise VoidError(f"{where} is the impossible position feature {feature!r}")
-    if modulus == 1:
-        return Bit(atoms.space.true)
-    return Bit(atoms.space.atom(("mod", modulus, remainder), 1 << 19))
+    match feature:
+        case Named(base, False) if base in _PLAIN:
+            return Feature(base, 0)
+        case Named(base, True) if base in _SCALED:
+            return Feature(base, -1)
+        case Named("first" | "last" as predicate, False):
+            return Bit(atoms.space.atom((predicate,), 1 << 19))
+        case Mod(modulus, remainder, False) if not 0 <= remainder < modulus:
+            raise VoidError(f"{where} is the impossible position feature {text(feature)}")
+        case Mod(1, _, False):
+            return Bit(atoms.space.true)
+        case Mod(modulus, remainder, False):
+            return Bit(atoms.space.atom(("mod", modulus, remainder), 1 << 19))
+    raise VoidError(f"{where} is {text(feature)}, a position feature unknown to the proof")
 
 
 def _tokens(t: Transformer, column: Form, where: str, atoms: Atoms) -> Cell:

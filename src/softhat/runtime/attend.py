@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.formats import Format
+from softhat.formats import NARROW, Format
 from softhat.runtime.products import product
 from softhat.transformer.weights import Mask
 
@@ -33,10 +33,6 @@ CACHE = 1 << 16
 """Scores computed at a time across words: a few such arrays fit a core's cache."""
 BLOCK, TILE = 1 << 18, 128
 """Scores computed at a time within a word, in blocks of at most TILE queries (measured)."""
-NARROW = 3
-"""Scores of more products than this are summed in float64."""
-LOST = {np.float32: 104.0, np.float64: 746.0}
-"""Below the maximum by this much, exp underflows to 0."""
 
 
 class Attention:
@@ -45,7 +41,7 @@ class Attention:
     def __init__(self, form: Format, hard: bool) -> None:
         self.form = form
         self.hard = hard
-        self.lost = LOST[form.accumulate]
+        self.lost = form.lost
 
     def __call__(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
         """(values, rows, words) for queries and keys (scores' rows, rows, words)."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.formats import Format
-from softhat.positions import features
+from softhat.positions import floats
 from softhat.runtime.attend import Attention
 from softhat.runtime.products import Linear, product
 from softhat.transformer.weights import Layer, Mask, Sparse, Transformer, scale
@@ -91,7 +91,7 @@ class Ready:
         t, form = self.transformer, self.form
         batch, n = tokens.shape[:2]
         k = len(t.symbols)
-        table = features(t.positions, n, scale(t.attention, n), t.has_eos)
+        table = floats(t.positions, n, eos=t.has_eos, scale=scale(t.attention, n))
         x = np.zeros((t.d_model, n + 1 + t.has_eos, batch), form.accumulate)
         x[:, 0] = self.embedding[:, k, None]
         if t.has_eos:

@@ -15,6 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.positions import Feature
+
 Attention = Literal["hard", "unbounded", "temperature"]
 Mask = Literal["none", "<=", ">="]
 BOS, EOS = "<bos>", "<eos>"
@@ -94,14 +96,14 @@ class Size:
 
 @dataclass(frozen=True)
 class Transformer:
-    """All weights. `positions` names the features that `position_embedding` multiplies."""
+    """All weights. `positions` are the features that `position_embedding` multiplies."""
 
     attention: Attention
     symbols: tuple[str, ...]
     propositional: bool
     sinks: tuple[str, ...]
     """`<bos>` first, and `<eos>` last where something looks to the right."""
-    positions: tuple[str, ...]
+    positions: tuple[Feature, ...]
     embedding: Sparse  # (symbols + sinks, d_model)
     position_embedding: Sparse  # (d_model, features)
     layers: tuple[Layer, ...]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.formats import format_of
 from softhat.model import Model
+from softhat.positions import text
 from softhat.runtime.dense import Ready, ReadyLayer
 from softhat.transformer.weights import Layer, Sparse, Transformer
 from softhat.verification.items import Job
@@ -143,7 +144,7 @@ class _Search:
         own = self.t.position_embedding.dense()[c]
         moved = np.flatnonzero(own != self.reference.position_embedding.dense()[c])
         if len(moved):
-            name = self.t.positions[int(moved[0])]
+            name = text(self.t.positions[int(moved[0])])
             return self._place("position", None, None, name, x, good, c)
         return self._place("embedding", None, None, self._label(c, 0), x, good, c)
 

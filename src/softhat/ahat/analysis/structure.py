@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softhat.ahat.features import Mod, Named, Table
 from softhat.ahat.model import AHAT, Head, Vector
+from softhat.positions import Mod, Named, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,8 @@ def _same_everywhere(model: AHAT, c: int) -> bool:
         match feature:
             case Named(name):
                 same = name in ("1", "n")
-            case Mod(modulus, _):
-                same = modulus == 1
+            case Mod(modulus, _, sinks):
+                same = modulus == 1 and (sinks or not model.bos)
             case Table(entries):
                 same = len(set(entries)) <= 1
         if weight and not same:

@@ -328,7 +328,7 @@ def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
     if isinstance(feature, dict):
         if "mod" in feature:
             m, r = feature["mod"]
-            return Fraction(int(i % m == r))
+            return Fraction(int(i % m == r and (i > 0 or feature.get("sinks", True))))
         return Fraction(feature["table"][i if bos else i - 1])
     table = {
         "1": Fraction(1),
@@ -338,5 +338,9 @@ def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
         "1/i": Fraction(1, i) if i else Fraction(0),
         "(-1)^i": Fraction((-1) ** i),
         "i^2": Fraction(i**2),
+        "r": Fraction(n + 1 - i if i else 0),
+        "ordinary": Fraction(int(i > 0)),
+        "first": Fraction(int(i == 1)),
+        "last": Fraction(int(i == n)),
     }
     return table[feature]

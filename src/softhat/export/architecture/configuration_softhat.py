@@ -21,7 +21,7 @@ class SofthatConfig(PretrainedConfig):  # type: ignore[misc]
     def __init__(
         self,
         attention: str = "unbounded",
-        positions: list[str] | None = None,
+        positions: list[Any] | None = None,
         layers: list[dict[str, Any]] | None = None,
         hidden_size: int = 1,
         vocab_size: int = 1,

@@ -12,8 +12,8 @@ This file needs only torch and safetensors: it is copied into exported folders.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +34,8 @@ class Architecture:
     """Rows of the embedding: symbols (or propositions), then `<bos>`, then `<eos>` if used."""
     bos: int
     eos: int | None
-    positions: list[str]
-    """The position features, by name."""
+    positions: list[Any]
+    """The position features: a name, {"name", "over": "P"}, {"mod"} or {"table"}."""
     d_model: int
     outputs: int
     propositional: bool = False
@@ -66,12 +66,18 @@ class Linear(nn.Module):  # type: ignore[misc]
 
 
 class Positions(nn.Module):  # type: ignore[misc]
-    """Position features, exact integers (divided by P), through the position embedding."""
+    """Position features, quotients of integers (divided by P), through the position embedding."""
 
-    def __init__(self, names: list[str], d_model: int) -> None:
+    def __init__(self, entries: list[Any], d_model: int, bos: bool = True) -> None:
         super().__init__()
-        self.names = tuple(names)
-        self.weight = nn.Parameter(torch.zeros(d_model, len(names)))
+        self.entries = tuple(entries)
+        self.bos = bos
+        self.weight = nn.Parameter(torch.zeros(d_model, len(entries)))
+        tables = [[float(Fraction(x)) for x in e["table"]] for e in entries if "table" in e]
+        if tables:
+            longest = max(map(len, tables))
+            padded = [table + [torch.nan] * (longest - len(table)) for table in tables]
+            self.register_buffer("tables", torch.tensor(padded, dtype=torch.float64))
 
     def forward(self, ordinary: Tensor, index: Tensor, scale: Tensor) -> Tensor:
         dtype = self.weight.dtype
@@ -82,36 +88,29 @@ class Positions(nn.Module):  # type: ignore[misc]
     def features(self, ordinary: Tensor, index: Tensor, scale: Tensor) -> Tensor:
         """(batch, rows, features) for index 0 at `<bos>`, 1..n, n+1 at `<eos>`."""
         wide = widened(self.weight.dtype)
-        n = ordinary.sum(dim=1, keepdim=True)
-        zero = torch.zeros_like(index)
-        sign = (1 - 2 * (index & 1)).to(wide)
-        columns = []
-        for name in self.names:
-            match name:
-                case "1":
-                    column = torch.ones_like(sign)
-                case "ordinary":
-                    column = ordinary.to(wide)
-                case "ordinary/P":
-                    column = ordinary.to(wide) / scale
-                case "i" | "i/P":
-                    column = torch.where(ordinary, index, zero).to(wide) / scale
-                case "r" | "r/P":
-                    column = torch.where(ordinary, n + 1 - index, zero).to(wide) / scale
-                case "(-1)^i":
-                    column = sign
-                case "(-1)^i/P":
-                    column = sign / scale
-                case "first":
-                    column = (ordinary & (index == 1)).to(wide)
-                case "last":
-                    column = (ordinary & (index == n)).to(wide)
-                case _:
-                    column = (ordinary & _mod(name, index)).to(wide)
-            columns.append(column)
+        columns: list[Tensor] = []
+        tables = 0
+        for entry in self.entries:
+            if "table" in entry:
+                columns.append(self._lookup(self.tables[tables].to(wide), ordinary, index))
+                tables += 1
+                continue
+            scaled, above, below = _quotient(entry, ordinary, index)
+            column = above.to(wide) / below.to(wide)
+            columns.append(column / scale if scaled else column)
         if not columns:
-            return sign.new_zeros((*sign.shape, 0))
+            return index.new_zeros((*index.shape, 0), dtype=wide)
         return torch.stack(columns, dim=-1)
+
+    def _lookup(self, table: Tensor, ordinary: Tensor, index: Tensor) -> Tensor:
+        """The entries of a table; 0 at `<eos>`."""
+        places = (index if self.bos else index - 1).clamp(0, len(table) - 1)
+        if not torch.compiler.is_compiling():
+            longest = int((index * ordinary).max()) + int(self.bos)
+            if longest > int((~table.isnan()).sum()):
+                raise ValueError(f"the position table ends before position {longest}")
+        held = ordinary | (index == 0) if self.bos else ordinary
+        return torch.where(held, table[places], torch.zeros_like(table[:1]))
 
 
 class Attention(nn.Module):  # type: ignore[misc]
@@ -396,9 +395,37 @@ def _check(tokens: Tensor, attention_mask: Tensor | None, a: Architecture) -> No
         )
 
 
-def _mod(name: str, index: Tensor) -> Tensor:
-    found = re.fullmatch(r"mod\((\d+), (\d+)\)", name)
-    if found is None:
-        raise ValueError(f"unknown position feature {name!r}: this model needs a newer softhat")
-    modulus, remainder = (min(int(text), _LARGEST) for text in found.groups())
-    return index % modulus == remainder
+def _quotient(entry: Any, ordinary: Tensor, index: Tensor) -> tuple[bool, Tensor, Tensor]:
+    """Whether a feature is divided by P, its numerators and its denominators."""
+    own = torch.where(ordinary, index, torch.zeros_like(index))
+    one = torch.ones_like(index)
+    n = ordinary.sum(dim=1, keepdim=True)
+    if isinstance(entry, dict) and "mod" in entry:
+        modulus, remainder = (min(number, _LARGEST) for number in entry["mod"])
+        found = index % modulus == remainder
+        return False, found if entry.get("sinks", True) else found & ordinary, one
+    scaled = isinstance(entry, dict)
+    match entry["name"] if scaled else entry:
+        case "1":
+            return scaled, one, one
+        case "ordinary":
+            return scaled, ordinary, one
+        case "i":
+            return scaled, own, one
+        case "r":
+            return scaled, torch.where(ordinary, n + 1 - index, 0 * index), one
+        case "n":
+            return scaled, n * one, one
+        case "i/n":
+            return scaled, own, n * one
+        case "1/i":
+            return scaled, ordinary, torch.where(ordinary, index, one)
+        case "i^2":
+            return scaled, own * own, one
+        case "(-1)^i":
+            return scaled, 1 - 2 * (index & 1), one
+        case "first":
+            return scaled, ordinary & (index == 1), one
+        case "last":
+            return scaled, ordinary & (index == n), one
+    raise ValueError(f"unknown position feature {entry!r}: this model needs a newer softhat")

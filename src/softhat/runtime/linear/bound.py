@@ -29,6 +29,7 @@ from math import copysign, exp, gcd, inf
 import numpy as np
 
 from softhat.formats import Format, format_of
+from softhat.positions import Named
 from softhat.runtime.linear.columns import IntegerRow
 from softhat.runtime.linear.forms import (
     HeadForm,
@@ -215,7 +216,7 @@ class _Checker:
         by_symbol = np.zeros(max(1, len(t.symbols)))
         high = low = 0.0
         for c, w in row:
-            if self.fixed.get(c) == "ordinary":
+            if self.fixed.get(c) == Named("ordinary"):
                 everywhere += w
             elif c in written or c in self.positional or t.propositional:
                 high, low = high + max(w, 0.0), low + min(w, 0.0)

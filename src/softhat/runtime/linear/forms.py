@@ -23,7 +23,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.formats import Format
-from softhat.positions import known
+from softhat.positions import Feature, Named
 from softhat.transformer.weights import Mask, Sparse, Transformer
 
 Row = tuple[tuple[int, float], ...]
@@ -105,7 +105,7 @@ class Reader:
         self.form = form
 
     @cached_property
-    def fixed(self) -> dict[int, str]:
+    def fixed(self) -> dict[int, Feature]:
         """The coordinates that hold one position feature and nothing else, at every layer."""
         t = self.transformer
         written = set(t.embedding.where[1].tolist())
@@ -156,9 +156,10 @@ class Reader:
 
     def _factor(self, c: int) -> tuple[Factor, int]:
         """What a coordinate is, and whether it is divided by P."""
-        name = self.fixed.get(c, "")
-        base = name.removesuffix("/P")
-        return (base, int(base != name)) if base in FEATURES else (c, 0)
+        match self.fixed.get(c):
+            case Named(name, scaled) if name in FEATURES:
+                return name, int(scaled)
+        return c, 0
 
     def _terms(self, query: dict[int, Row], key: dict[int, Row], sharpness: float) -> Terms:
         """The bilinear form of the logits, without the terms that are the same for every key."""
@@ -184,7 +185,7 @@ class Reader:
             return Uniform()
         if mask == "none":
             raise UnknownShapeError("scores without a mask that are not uniform")
-        ordinary = {c for c, name in self.fixed.items() if name == "ordinary"}
+        ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
         if all(c in ordinary for row in values for c, _ in row):
             return self._ramp(terms, mask)
         return self._local(terms, mask)
@@ -227,7 +228,8 @@ class Reader:
         weight = max(abs(w) for w in row.values())
         if weight < 2 * slope:
             raise UnknownShapeError("a penalty below twice the slope")
-        ordinary = next((c for c, name in self.fixed.items() if name == "ordinary"), -1)
+        held = self.fixed.items()
+        ordinary = next((c for c, feature in held if feature == Named("ordinary")), -1)
         coordinates = tuple(
             (c if isinstance(c, int) else ordinary, -w / weight) for c, w in row.items()
         )
@@ -261,10 +263,3 @@ class Reader:
 def _triple(parts: Any) -> tuple[float, float, float]:
     constant, per_i, per_r = (float(x) for x in parts)
     return constant, per_i, per_r
-
-
-def check_positions(transformer: Transformer) -> None:
-    """Every position feature must be one this version knows."""
-    for name in transformer.positions:
-        if not known(name):
-            raise UnknownShapeError(f"an unknown position feature {name!r}")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.formats import Format
-from softhat.positions import features
+from softhat.positions import Feature, Named, floats
 from softhat.runtime.dense import distinct_rows
 from softhat.runtime.linear.columns import Array, Column
 from softhat.runtime.linear.forms import HeadForm, Local, Ramp, Reader, Row
@@ -30,7 +30,7 @@ class Embedding:
         places = transformer.position_embedding
         weights = form.load(places.values).tolist()
         self.tokens: dict[int, Array] = {}
-        self.positions: dict[int, list[tuple[str, float]]] = {}
+        self.positions: dict[int, list[tuple[Feature, float]]] = {}
         for c in sorted(needed):
             if dense[:, c].any():
                 self.tokens[c] = np.ascontiguousarray(dense[:, c])
@@ -45,11 +45,11 @@ class Embedding:
         for c, table in self.tokens.items():
             columns[c] = self._mixed(codes, table) if self.propositional else table.take(codes)
         for c, parts in self.positions.items():
-            for name, weight in parts:
-                feature = self.feature(name, start, start + len(codes), word)
-                if feature is None:
+            for feature, weight in parts:
+                column = self.feature(feature, start, start + len(codes), word)
+                if column is None:
                     continue
-                part = feature if weight == 1 else feature * self.form.accumulate(weight)
+                part = column if weight == 1 else column * self.form.accumulate(weight)
                 before = columns[c]
                 columns[c] = part if before is None else self.form.round(before + part)
         return columns
@@ -61,15 +61,21 @@ class Embedding:
             total += codes[:, p] * table[p]
         return total
 
-    def feature(self, name: str, start: int, stop: int, word: Word) -> Column:
+    def feature(self, feature: Feature, start: int, stop: int, word: Word) -> Column:
         """One position feature; None where it is 0 throughout."""
         n = UNKNOWN_LENGTH if word.length is None else word.length
         inside = start >= 1 and stop <= n + 1
-        if name == "1" or (name == "ordinary" and inside):
-            return np.ones(stop - start, self.form.accumulate)
-        if (name == "first" and start > 1) or (name == "last" and stop <= n):
-            return None
-        table = features((name,), n, int(word.scale), self.eos, start, stop)
+        match feature:
+            case Named("1", False):
+                return np.ones(stop - start, self.form.accumulate)
+            case Named("ordinary", False) if inside:
+                return np.ones(stop - start, self.form.accumulate)
+            case Named("first") if start > 1:
+                return None
+            case Named("last") if stop <= n:
+                return None
+        scale = int(word.scale)
+        table = floats((feature,), n, eos=self.eos, scale=scale, start=start, stop=stop)
         return self.form.load(table[:, 0])
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from softhat.formats import Format
-from softhat.positions import features
+from softhat.positions import Named, floats, needs_end
 from softhat.runtime.linear.columns import Array, Column, View
-from softhat.runtime.linear.forms import HeadForm, Reader, Row, Uniform, check_positions
+from softhat.runtime.linear.forms import HeadForm, Reader, Row, Uniform
 from softhat.runtime.linear.kernels import UniformKernel, Word
 from softhat.runtime.linear.layers import Embedding, LinearLayer, ReadOut
 from softhat.transformer.weights import Transformer, scale
@@ -39,7 +39,6 @@ class LinearModel:
     """
 
     def __init__(self, transformer: Transformer, form: Format) -> None:
-        check_positions(transformer)
         reader = Reader(transformer, form)
         self.transformer = transformer
         self.form = form
@@ -59,8 +58,7 @@ class LinearModel:
     @property
     def streamable(self) -> bool:
         """Causal, and no feature depends on where the word ends."""
-        ends = {"r", "r/P", "last"}
-        return self.causal and not ends.intersection(self.transformer.positions)
+        return self.causal and not any(map(needs_end, self.transformer.positions))
 
     def margins(self, tokens: Array) -> Array:
         """(n, outputs) for one encoded word."""
@@ -255,7 +253,8 @@ class LinearModel:
             return np.zeros(stop - start) if column is None else column[start:stop].astype(float)
         assert word.length is not None
         eos = self.transformer.has_eos
-        return features((factor,), word.length, 1, eos, start, stop)[:, 0]
+        feature = Named(factor)
+        return floats((feature,), word.length, eos=eos, start=start, stop=stop)[:, 0]
 
 
 def _row64(row: Row, columns: list[Column], size: int) -> Array:

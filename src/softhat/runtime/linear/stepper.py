@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from softhat.positions import features
+from softhat.positions import Feature, Mod, Named, floats
 from softhat.runtime.linear.columns import Array
 from softhat.runtime.linear.kernels import Word
 from softhat.runtime.linear.layers import UNKNOWN_LENGTH
@@ -31,11 +31,11 @@ class Stepper:
         self.varying: list[tuple[int, float, Callable[[int], float]]] = []
         constant = [0.0] * embedding.d_model
         for c, parts in embedding.positions.items():
-            for name, weight in parts:
-                if name in ("1", "ordinary"):  # 1 on every position after <bos>
+            for feature, weight in parts:
+                if feature in (Named("1"), Named("ordinary")):  # 1 on every position after <bos>
                     constant[c] += weight
                 else:
-                    self.varying.append((c, weight, _feature(name)))
+                    self.varying.append((c, weight, _feature(feature)))
         self.constant = constant
         self.symbols = [list(constant) for _ in model.transformer.tokens]
         for c, table in embedding.tokens.items():
@@ -104,20 +104,18 @@ def _rounder(model: LinearModel) -> Callable[[float], float]:
     return lambda value: float(storage(accumulate(value)))
 
 
-def _feature(name: str) -> Callable[[int], float]:
+def _feature(feature: Feature) -> Callable[[int], float]:
     """A position feature as a function of a single position."""
-    if name == "first":
-        return lambda time: 1.0 if time == 1 else 0.0
 
     def at(start: int, stop: int) -> list[float]:
-        column: list[float] = features((name,), UNKNOWN_LENGTH, 1, False, start, stop)[
-            :, 0
-        ].tolist()
-        return column
+        column = floats((feature,), UNKNOWN_LENGTH, start=start, stop=stop)[:, 0]
+        found: list[float] = column.tolist()
+        return found
 
-    if name.startswith("mod("):
-        modulus = int(name[4:].split(",")[0])
-        if modulus <= LONGEST_PERIOD:
+    match feature:
+        case Named("first"):
+            return lambda time: 1.0 if time == 1 else 0.0
+        case Mod(modulus) if modulus <= LONGEST_PERIOD:
             period = at(modulus, 2 * modulus)
             return lambda time: period[time % modulus]
     return lambda time: at(time, time + 1)[0]
