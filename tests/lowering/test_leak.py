@@ -10,8 +10,8 @@ import pytest
 from softhat.compiler import compile
 from softhat.program.build import build
 from softhat.program.evaluate import evaluate
+from softhat.program.heads import Average, Latest, Previous
 from softhat.program.schedule import schedule
-from softhat.program.signals import Average, Latest, Previous
 from tests.lowering.suite import formulas, long_words
 
 SUITE = formulas()

@@ -13,7 +13,8 @@ from softhat.logic.syntax.parse import parse
 from softhat.program.build import build
 from softhat.program.draw import to_dot, to_text
 from softhat.program.evaluate import outputs
-from softhat.program.signals import FALSE, TRUE, Latest, Previous, Sign
+from softhat.program.heads import Latest, Previous, Sign
+from softhat.program.literals import FALSE, TRUE
 from tests.logic.oracle import truth as by_definition
 from tests.logic.strategies import formulas as any_formula
 

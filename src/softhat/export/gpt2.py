@@ -26,8 +26,8 @@ from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
 from softhat.model import Model
 from softhat.program.build import build
+from softhat.program.literals import Literal as ProgramLiteral
 from softhat.program.registers import Register
-from softhat.program.signals import Literal as ProgramLiteral
 from softhat.proof.gpt2.certificate import certify
 from softhat.transformer.weights import BOS, EOS
 

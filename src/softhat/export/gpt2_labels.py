@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from softhat.export.labels import CoordinateLabel, HeadLabel, Labels, NeuronLabel, Node, circuit
 from softhat.lowering.gpt2.layout import Head, Key, Layout, mean_of
 from softhat.lowering.gpt2.weights import GateTerm, Trunk
+from softhat.program.heads import Latest, Previous
+from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
-from softhat.program.signals import Latest, Literal, Previous
 
 
 def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:

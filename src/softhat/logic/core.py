@@ -8,12 +8,13 @@ the form `Σ a·count >= c`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from softhat.logic.linear import LinearForm, difference, linear, to_comparison
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node, Not
-from softhat.logic.syntax.walk import fold, rebuild
+from softhat.logic.syntax.walk import distinct, fold, rebuild
 
 __all__ = ["LinearForm", "linear", "simplify", "to_core"]
 
@@ -23,6 +24,36 @@ def to_core(formula: Formula) -> Formula:
     result = fold(formula, _core)
     assert isinstance(result, Formula)
     return result
+
+
+def to_named_core(
+    *formulas: Formula, name: Callable[[Formula], str]
+) -> tuple[list[Formula], dict[Node, str]]:
+    """The core forms, and for core formulas the name of what they stand for as it was written.
+
+    Equal core formulas are one object, so that looking one up costs nothing.
+    """
+    rows, roots = distinct(*formulas)
+    interned: dict[Node, Node] = {}
+    names: dict[Node, str] = {}
+    made: list[Node] = []
+    for node, places in rows:
+        core = _core(node, tuple(made[place] for place in places))
+        core = interned.setdefault(core, core)
+        made.append(core)
+        match node, core:
+            case (Not() | nodes.Term(), _):
+                pass  # a negation is no head and no gate of its own
+            case Comparison(_, "=" | "!=", _), (nodes.And(low, high) | Not(nodes.And(low, high))):
+                text = name(node)
+                names.setdefault(low, f"{text}: at least")
+                names.setdefault(high, f"!({text}: more)")
+                names.setdefault(core, text)
+            case nodes.Formula(), Not(operand):
+                names.setdefault(operand, f"!({name(node)})")
+            case nodes.Formula(), _:
+                names.setdefault(core, name(node))
+    return [made[root] for root in roots], names  # type: ignore[misc]  # formulas give formulas
 
 
 def _core(node: Node, below: tuple[Node, ...]) -> Node:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softhat.program.heads import Direction
 from softhat.program.registers import Register
-from softhat.program.signals import Direction
 
 Key = str | Register
 Row = dict[Key, float]

@@ -11,20 +11,12 @@ import numpy as np
 from softhat.lowering import heads as kinds
 from softhat.lowering.heads import ORDINARY, Key, Row, SignTerms, Units
 from softhat.positions import Feature, Mod, Named, text
+from softhat.program.heads import Average, Latest, Previous, Sign
+from softhat.program.inputs import FirstPosition, LastPosition, PositionMod, TokenIn
+from softhat.program.literals import Literal
 from softhat.program.registers import Allocation, Register, read, stored_layers
 from softhat.program.schedule import AT_THE_END, Cover, HeadGroup, Schedule, Term
-from softhat.program.signals import (
-    Average,
-    FirstPosition,
-    LastPosition,
-    Latest,
-    Literal,
-    PositionMod,
-    Previous,
-    Program,
-    Sign,
-    TokenIn,
-)
+from softhat.program.signals import Program
 from softhat.transformer.weights import (
     BOS,
     EOS,

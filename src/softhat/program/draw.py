@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from softhat.program.signals import (
-    And,
+from softhat.program.gates import And, AtLeast, Xor
+from softhat.program.heads import (
+    At,
     Average,
+    Head,
+    Latest,
+    Match,
+    MatchMean,
+    Previous,
+    Selector,
+    Shift,
+    Sign,
+    StrictLatest,
+    Width,
+)
+from softhat.program.inputs import (
     FirstPosition,
     LastPosition,
-    Latest,
-    Literal,
+    PositionAtLeast,
+    PositionBit,
     PositionMod,
-    Previous,
-    Program,
-    Sign,
-    Signal,
     TokenIn,
-    Xor,
-    inputs,
 )
+from softhat.program.literals import Literal
+from softhat.program.signals import Number, Program, Signal, reads
 
 
 def to_text(program: Program) -> str:
@@ -28,6 +37,7 @@ def to_text(program: Program) -> str:
         for at, signal in enumerate(program.signals)
     ]
     lines += [f"{name} = {_literal(literal)}" for name, literal in program.outputs]
+    lines += [f"{name} = {_number(number)}" for name, number in program.numbers]
     return "\n".join(lines)
 
 
@@ -35,11 +45,11 @@ def to_dot(program: Program) -> str:
     """Graphviz: heads are boxes, gates are ellipses, negated edges are dashed."""
     lines = ["digraph program {", "  rankdir=BT;"]
     for at, signal in enumerate(program.signals):
-        shape = "box" if isinstance(signal, Latest | Previous | Average | Sign) else "ellipse"
+        shape = "box" if isinstance(signal, Head) else "ellipse"
         label = f"{type(signal).__name__}\\n{_escape(program.labels[at])}"
         lines.append(f'  s{at} [shape={shape}, label="{label}"];')
         negated = {x.signal for x in _literals(signal) if not x.positive}
-        for read in inputs(signal):
+        for read in reads(signal):
             style = " [style=dashed]" if read in negated else ""
             lines.append(f"  s{read} -> s{at}{style};")
     for name, literal in program.outputs:
@@ -47,6 +57,9 @@ def to_dot(program: Program) -> str:
         if literal.signal >= 0:
             style = "" if literal.positive else " [style=dashed]"
             lines.append(f'  s{literal.signal} -> "{_escape(name)}"{style};')
+    for name, number in program.numbers:
+        lines.append(f'  "{_escape(name)}" [shape=doublecircle];')
+        lines += [f'  s{read} -> "{_escape(name)}";' for read in number.reads]
     return "\n".join([*lines, "}"])
 
 
@@ -61,22 +74,57 @@ def describe(signal: Signal) -> str:
             return "last"
         case PositionMod(modulus, remainder):
             return f"i mod {modulus} = {remainder}"
+        case PositionAtLeast(coefficient, threshold):
+            return f"{coefficient}*i >= {threshold}"
+        case PositionBit(bit, position, length, constant):
+            return f"bit {bit} of {position}*i + {length}*n + {constant}"
         case And(literals):
             return " & ".join(map(_literal, literals))
         case Xor(left, right):
             return f"s{left} xor s{right}"
+        case AtLeast(width, count):
+            return f"s{width} decoded >= {count}"
         case Latest(bad, value, direction):
             name = "Latest" if direction == "past" else "Earliest"
             return f"{name}(bad={_literal(bad)}, value={_literal(value)})"
+        case StrictLatest(bad, value, direction):
+            name = "StrictLatest" if direction == "past" else "StrictEarliest"
+            return f"{name}(bad={_literal(bad)}, value={_literal(value)})"
+        case Shift(value, distance, direction):
+            return f"Shift({_literal(value)}, {'-' if direction == 'past' else '+'}{distance})"
         case Previous(value, direction):
             return f"{'Previous' if direction == 'past' else 'Next'}({_literal(value)})"
         case Average(terms, over):
-            added = " + ".join(f"{a}*{_literal(Literal(read, True))}" for a, read in terms)
-            return f"Average({added}, {over})"
+            return f"Average({_terms(terms)}, {over})"
         case Sign(past, future, total, position, length, threshold):
             parts = [f"s{a}" for a in (past, future, total) if a is not None]
             parts += [f"{k}*{x}" for k, x in ((position, "i"), (length, "n")) if k]
             return f"Sign({' + '.join(parts)} >= {threshold})"
+        case Match(selector, value):
+            return f"Match({_selector(selector)}, value={_literal(value)})"
+        case MatchMean(selector, terms):
+            return f"MatchMean({_selector(selector)}, {_terms(terms)})"
+        case Width(selector):
+            return f"Width({_selector(selector)})"
+        case At(queries, keys, value, mask, _):
+            asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
+            return f"At(query={asked}, key={given}, value={_literal(value)}, mask {mask})"
+
+
+def _number(number: Number) -> str:
+    return " + ".join([*(f"{a}*s{read}" for a, read in number.terms), str(number.constant)])
+
+
+def _selector(selector: Selector) -> str:
+    pairs = [
+        f"{_literal(selector.queries[q])}~{_literal(selector.keys[k])}" for q, k in selector.table
+    ]
+    more = f" … ({len(pairs)} pairs)" if len(pairs) > 8 else ""
+    return f"{' '.join(pairs[:8])}{more}, mask {selector.mask}"
+
+
+def _terms(terms: tuple[tuple[int, int], ...]) -> str:
+    return " + ".join(f"{a}*{_literal(Literal(read, True))}" for a, read in terms)
 
 
 def _literal(literal: Literal) -> str:
@@ -89,10 +137,12 @@ def _literals(signal: Signal) -> tuple[Literal, ...]:
     match signal:
         case And(literals):
             return literals
-        case Latest(bad, value, _):
+        case Latest(bad, value, _) | StrictLatest(bad, value, _):
             return (bad, value)
-        case Previous(value, _):
+        case Previous(value, _) | Shift(value, _, _) | Match(_, value):
             return (value,)
+        case At(queries, keys, value, _, _):
+            return (*queries, *keys, value)
         case _:
             return ()
 

@@ -1,36 +1,54 @@
 """Exact evaluation of an attention program: what its heads compute with hard attention.
 
-Bits are Boolean arrays and averages are kept as the integer sums that they are the means of, so
-nothing is rounded. This is the reference that soft heads are compared with, signal by signal.
+Bits are Boolean arrays and numeric heads are kept as integers or fractions, so nothing is
+rounded. This is the reference that soft heads are compared with, signal by signal.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.program.signals import (
-    And,
+from softhat.errors import SofthatError
+from softhat.program.gates import And, AtLeast, Xor
+from softhat.program.heads import (
+    At,
     Average,
+    Latest,
+    Mask,
+    Match,
+    MatchMean,
+    Previous,
+    Selector,
+    Shift,
+    Sign,
+    StrictLatest,
+    Width,
+)
+from softhat.program.inputs import (
     FirstPosition,
     LastPosition,
-    Latest,
-    Literal,
+    PositionAtLeast,
+    PositionBit,
     PositionMod,
-    Previous,
-    Program,
-    Sign,
     TokenIn,
-    Xor,
 )
+from softhat.program.literals import Literal
+from softhat.program.signals import Program, Signal
 
 Bits = NDArray[np.bool_]
 
 
 def evaluate(program: Program, encoded: NDArray[Any]) -> list[NDArray[Any]]:
-    """The value of every signal at every position: bits, and for averages the integer sums."""
+    """The value of every signal at every position.
+
+    Bits; for `Average` the integer sum that it is the mean of, for `Width` the number of selected
+    positions, for `MatchMean` the mean as a fraction.
+    """
     return _Evaluation(program, encoded).run()
 
 
@@ -39,6 +57,21 @@ def outputs(program: Program, encoded: NDArray[Any]) -> dict[str, Bits]:
     evaluation = _Evaluation(program, encoded)
     evaluation.run()
     return {name: evaluation.literal(literal) for name, literal in program.outputs}
+
+
+def numbers(program: Program, encoded: NDArray[Any]) -> dict[str, list[Fraction]]:
+    """The value of each numeric output at every position."""
+    evaluation = _Evaluation(program, encoded)
+    evaluation.run()
+    result = {}
+    for name, number in program.numbers:
+        rows = [evaluation.fractions(read) for read in number.reads]
+        factors = [a for a, _ in number.terms]
+        result[name] = [
+            number.constant + sum(map(mul, factors, values), Fraction(0))
+            for values in zip(*rows, strict=True)
+        ] or [number.constant] * len(encoded)
+    return result
 
 
 class _Evaluation:
@@ -50,8 +83,8 @@ class _Evaluation:
         self.values: list[NDArray[Any]] = []
 
     def run(self) -> list[NDArray[Any]]:
-        for signal in self.program.signals:
-            self.values.append(self._signal(signal))
+        for at, signal in enumerate(self.program.signals):
+            self.values.append(self._signal(at, signal))
         return self.values
 
     def literal(self, literal: Literal) -> Bits:
@@ -60,7 +93,22 @@ class _Evaluation:
         value: Bits = self.values[literal.signal]
         return value if literal.positive else ~value
 
-    def _signal(self, signal: Any) -> NDArray[Any]:
+    def fractions(self, at: int) -> list[Fraction]:
+        """What a signal returns, as numbers."""
+        signal, values = self.program.signals[at], self.values[at].tolist()
+        match signal:
+            case Average(range="past"):
+                return [Fraction(value, i + 1) for i, value in enumerate(values, start=1)]
+            case Average(range="future"):
+                return [Fraction(value, self.n + 1 - i) for i, value in enumerate(values)]
+            case Average():
+                return [Fraction(value, self.n + 2) for value in values]
+            case Width():
+                return [Fraction(1, 1 + value) for value in values]
+            case _:
+                return [Fraction(value) for value in values]
+
+    def _signal(self, at: int, signal: Signal) -> NDArray[Any]:
         match signal:
             case TokenIn(symbols):
                 places = [self.program.symbols.index(symbol) for symbol in symbols]
@@ -74,26 +122,28 @@ class _Evaluation:
             case PositionMod(modulus, remainder):
                 # No word has 2^62 positions, and 64 bits hold no larger numbers.
                 return self.position % min(modulus, 1 << 62) == min(remainder, 1 << 62)
+            case PositionAtLeast(coefficient, threshold):
+                return np.array([coefficient * i >= threshold for i in self._indices])
+            case PositionBit(bit, position, length, constant):
+                number = [max(0, position * i + length * self.n + constant) for i in self._indices]
+                return np.array([bool(value >> bit & 1) for value in number])
             case And(literals):
                 return np.logical_and.reduce([self.literal(x) for x in literals])
             case Xor(left, right):
                 return self.values[left] ^ self.values[right]
-            case Latest(bad, value, "past"):
-                return _latest(self.literal(bad), self.literal(value))
-            case Latest(bad, value, _):
-                return _latest(self.literal(bad)[::-1], self.literal(value)[::-1])[::-1]
+            case AtLeast(width, count):
+                return np.asarray(self.values[width] >= count, dtype=np.bool_)
+            case Latest(bad, value, direction):
+                return _latest(self.literal(bad), self.literal(value), direction)
+            case StrictLatest(bad, value, direction):
+                found = _latest(self.literal(bad), self.literal(value), direction)
+                return _shifted(found, 1, direction)
             case Previous(value, direction):
-                moved = np.zeros(self.n, dtype=np.bool_)
-                if direction == "past":
-                    moved[1:] = self.literal(value)[:-1]
-                else:
-                    moved[:-1] = self.literal(value)[1:]
-                return moved
+                return _shifted(self.literal(value), 1, direction)
+            case Shift(value, distance, direction):
+                return _shifted(self.literal(value), distance, direction)
             case Average(terms, over):
-                summed = np.zeros(self.n, dtype=object)
-                for a, read in terms:
-                    bits = self.literal(Literal(read, True))
-                    summed += a * bits.astype(object)
+                summed = self._sum(terms)
                 match over:
                     case "past":
                         return np.cumsum(summed)
@@ -105,11 +155,76 @@ class _Evaluation:
                 for average in signal.averages:
                     total = total + self.values[average]
                 return np.asarray(total >= signal.threshold, dtype=np.bool_)
+            case Match(selector, value):
+                return self._agreed(self._selected(selector), self.literal(value), at)
+            case MatchMean(selector, terms):
+                return self._means(self._selected(selector), self._sum(terms))
+            case Width(selector):
+                return self._selected(selector).sum(axis=1)
+            case At(queries, keys, value, mask, _):
+                same = _visible(mask, self.n)
+                for query, key in zip(queries, keys, strict=True):
+                    same &= self.literal(query)[:, None] == self.literal(key)[None, :]
+                return self._agreed(same, self.literal(value), at)
         raise TypeError(f"not a signal: {signal!r}")
 
+    @property
+    def _indices(self) -> range:
+        return range(1, self.n + 1)
 
-def _latest(bad: Bits, value: Bits) -> Bits:
-    """`value` at the last position without `bad`, or False."""
+    def _sum(self, terms: tuple[tuple[int, int], ...]) -> NDArray[Any]:
+        summed = np.zeros(self.n, dtype=object)
+        for a, read in terms:
+            summed += a * self.literal(Literal(read, True)).astype(object)
+        return summed
+
+    def _selected(self, selector: Selector) -> Bits:
+        """(query, key): whether i selects j."""
+        selected = np.zeros((self.n, self.n), dtype=np.bool_)
+        for q, k in selector.table:
+            query, key = self.literal(selector.queries[q]), self.literal(selector.keys[k])
+            selected |= query[:, None] & key[None, :]
+        return selected & _visible(selector.mask, self.n)
+
+    def _agreed(self, selected: Bits, value: Bits, at: int) -> Bits:
+        """The value at the selected positions, False where none is."""
+        yes: Bits = np.any(selected & value, axis=1)
+        no: Bits = np.any(selected & ~value, axis=1)
+        if (yes & no).any():
+            raise SofthatError(
+                f"{self.program.labels[at]}: the selected positions do not agree at position "
+                f"{int(np.argmax(yes & no)) + 1}"
+            )
+        return yes
+
+    def _means(self, selected: Bits, summed: NDArray[Any]) -> NDArray[Any]:
+        means = np.zeros(self.n, dtype=object)
+        for i, row in enumerate(selected):
+            chosen = summed[row]
+            means[i] = Fraction(int(chosen.sum()), len(chosen)) if len(chosen) else Fraction(0)
+        return means
+
+
+def _visible(mask: Mask, n: int) -> Bits:
+    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    seen: dict[Mask, Bits] = {"<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i}
+    return seen.get(mask, np.ones((n, n), dtype=np.bool_))
+
+
+def _latest(bad: Bits, value: Bits, direction: str) -> Bits:
+    """`value` at the last position without `bad` (the first to the right), or False."""
+    if direction == "future":
+        return _latest(bad[::-1], value[::-1], "past")[::-1]
     last = np.maximum.accumulate(np.where(bad, -1, np.arange(len(bad))))
     found: Bits = (last >= 0) & value[np.maximum(last, 0)]
     return found
+
+
+def _shifted(value: Bits, distance: int, direction: str) -> Bits:
+    moved = np.zeros(len(value), dtype=np.bool_)
+    if distance < len(value):
+        if direction == "past":
+            moved[distance:] = value[:-distance]
+        else:
+            moved[:-distance] = value[distance:]
+    return moved

@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from softhat.program.heads import Head
+from softhat.program.inputs import Input, TokenIn
 from softhat.program.schedule import AT_THE_END, Schedule, Term
-from softhat.program.signals import Average, Program, TokenIn, inputs
+from softhat.program.signals import Program, reads
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,9 +88,8 @@ def stored_layers(program: Program, schedule: Schedule) -> dict[int, int]:
         for number, layer in enumerate(schedule.layers, start=1)
         for gate in layer.gates
     }
-    heads = {at for layer in schedule.layers for group in layer.heads for at in group.signals}
     for at, signal in enumerate(program.signals):
-        if at not in stored and at not in heads and not inputs(signal):
+        if at not in stored and isinstance(signal, Input):
             stored[at] = 0
     return stored
 
@@ -112,9 +113,10 @@ def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> 
         for group in layer.heads:
             for at in group.signals:
                 use(Register(at, True), number)
-                for source in inputs(program.signals[at]):
-                    average = isinstance(program.signals[source], Average)
-                    use(Register(source, average), number)
+                for source in reads(program.signals[at]):
+                    read_from = program.signals[source]
+                    numeric = isinstance(read_from, Head) and read_from.numeric
+                    use(Register(source, numeric), number)
         for gate in layer.gates:
             use(Register(gate.signal, False), number)
             for term in gate.cover.terms:

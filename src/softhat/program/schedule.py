@@ -18,18 +18,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from softhat.program.signals import (
-    And,
-    Average,
-    Latest,
-    Literal,
-    Previous,
-    Program,
-    Sign,
-    Signal,
-    Xor,
-    inputs,
-)
+from softhat.program.gates import And, Xor
+from softhat.program.heads import Head
+from softhat.program.literals import Literal
+from softhat.program.signals import Program
 
 Term = tuple[Literal, ...]
 Terms = list[Term] | None
@@ -124,17 +116,8 @@ class _Scheduler:
                     self.booleans[at] = self._conjunction(list(literals))
                 case Xor(left, right):
                     self.booleans[at] = self._xor(left, right)
-                case Latest(bad, value, _):
-                    self.head_layer[at] = 1 + max(
-                        self._store(bad.signal), self._store(value.signal)
-                    )
-                case Previous(value, _):
-                    self.head_layer[at] = 1 + self._store(value.signal)
-                case Average():
-                    self.head_layer[at] = 1 + max(self._store(read) for read in inputs(signal))
-                case Sign():
-                    layers_read = [self.head_layer[average] for average in signal.averages]
-                    self.head_layer[at] = 1 + max(layers_read, default=0)
+                case _ if isinstance(signal, Head):
+                    self.head_layer[at] = 1 + max(map(self._available, signal.reads), default=0)
                 case _:
                     self.stored[at] = 0
         outputs = tuple((name, self._output(lit)) for name, lit in self.program.outputs)
@@ -145,6 +128,13 @@ class _Scheduler:
             for k in range(1, depth + 1)
         )
         return Schedule(layers, outputs)
+
+    def _available(self, signal: int) -> int:
+        """The layer after which a head can read `signal`: numeric heads as they are, else bits."""
+        source = self.program.signals[signal]
+        if isinstance(source, Head) and source.numeric:
+            return self.head_layer[signal]
+        return self._store(signal)
 
     # Gates
 
@@ -283,25 +273,14 @@ class _Scheduler:
         """Heads of one layer with equal scores become one head with several values."""
         together: dict[tuple[int, Hashable], list[int]] = {}
         for at, layer in self.head_layer.items():
-            together.setdefault((layer, _scores(at, self.program.signals[at])), []).append(at)
+            signal = self.program.signals[at]
+            assert isinstance(signal, Head)
+            together.setdefault((layer, signal.scores), []).append(at)
         groups: dict[int, list[HeadGroup]] = {}
         for (layer, _), signals in together.items():
             wide = any(at in self.wide for at in signals)
             groups.setdefault(layer, []).append(HeadGroup(tuple(signals), wide))
         return groups
-
-
-def _scores(at: int, signal: Signal) -> Hashable:
-    """What the scores of a head depend on."""
-    match signal:
-        case Latest(bad, _, direction):
-            return ("latest", bad, direction)
-        case Previous(_, direction):
-            return ("previous", direction)
-        case Average(_, over):
-            return ("average", over)
-        case _:
-            return ("sign", at)
 
 
 def _consistent(literals: Term) -> Term | None:

@@ -22,9 +22,10 @@ from softhat.lowering.gpt2.layout import (
     mean_of,
     previous_bit,
 )
+from softhat.program.heads import Latest, Previous
+from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term
-from softhat.program.signals import Latest, Literal, Previous
 
 SHARPNESS = 32.0
 """C: neighbours' scores differ by C. A leak of e^-32 is far below the roundoff of float32, so a

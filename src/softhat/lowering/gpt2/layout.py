@@ -19,20 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal as Choice
-from typing import cast
 
+from softhat.program.heads import Average, Latest, Previous, Sign
+from softhat.program.inputs import PositionAtLeast, TokenIn
+from softhat.program.literals import Literal
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import HeadGroup, Schedule, schedule
-from softhat.program.signals import (
-    Average,
-    Latest,
-    Literal,
-    Previous,
-    Program,
-    Sign,
-    Signal,
-    TokenIn,
-)
+from softhat.program.signals import Program, Signal
 
 ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
 AMPLITUDE = 2.0**-4
@@ -41,14 +34,6 @@ LARGEST_MEAN = 2.0**-6
 
 Key = str | Register
 Kind = Choice["Latest", "Previous", "Average", "Sign"]
-
-
-@dataclass(frozen=True, slots=True)
-class PositionAtLeast:
-    """coefficient·i >= threshold: with learned positions this is an input."""
-
-    coefficient: int
-    threshold: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +183,7 @@ def _with_position_inputs(program: Program) -> Program:
     def changed(signal: Signal) -> Signal:
         match signal:
             case Sign(None, None, None, coefficient, 0, threshold):
-                return cast(Signal, PositionAtLeast(coefficient, threshold))
+                return PositionAtLeast(coefficient, threshold)
             case _:
                 return signal
 

@@ -21,13 +21,12 @@ from softhat.lowering.gpt2.layout import (
     ORDINARY,
     Key,
     Layout,
-    PositionAtLeast,
     bit,
     previous_bit,
 )
+from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionMod, TokenIn
 from softhat.program.registers import Register
 from softhat.program.schedule import Term
-from softhat.program.signals import FirstPosition, PositionMod, TokenIn
 
 Array = NDArray[np.float32]
 
@@ -140,8 +139,7 @@ def _position_embedding(layout: Layout) -> Array:
         put_bool(bit(b), (index >> b & 1) == 1)
         if previous_bit(b) in layout.pair:
             put_bool(previous_bit(b), ((index - 1) >> b & 1) == 1)
-    signals: tuple[object, ...] = layout.program.signals  # with position inputs of our own
-    for at, signal in enumerate(signals):
+    for at, signal in enumerate(layout.program.signals):
         key = Register(at, False)
         match signal:
             case FirstPosition():
@@ -160,8 +158,8 @@ def _position_embedding(layout: Layout) -> Array:
     for block in layout.heads:
         for head in block:
             if head.kind != "Average":
-                for signal in head.signals:
-                    put(layout.pair[head.target(signal)], -AMPLITUDE)
+                for target in map(head.target, head.signals):
+                    put(layout.pair[target], -AMPLITUDE)
     for at in layout.pads:
         put(at, 2.0)
     for at in layout.trims:

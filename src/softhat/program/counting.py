@@ -1,0 +1,185 @@
+"""Comparisons of counts as one `Average` a range of positions and a `Sign`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+from typing import NamedTuple
+
+from softhat.errors import SofthatError
+from softhat.program.draft import LABEL_LIMIT, Draft
+from softhat.program.heads import Average, Range, Sign
+from softhat.program.literals import FALSE, TRUE, Literal
+
+LARGEST_COEFFICIENT = 2**40
+LARGEST_THRESHOLD = 2**51
+"""Thresholds are weights c - 1/2, exact in float64 up to here."""
+LARGEST_LENGTH = 2**40
+"""No word is longer: a larger threshold that only longer words reach is cut to the largest."""
+
+Counts = dict[tuple[Range, int], int]
+"""(range, signal) -> coefficient; signal -1 is the constant true."""
+
+
+@dataclass(slots=True)
+class Linear:
+    """A counting term: Σ a·#(signal) for each range + position·i + length·n + constant."""
+
+    counts: Counts = field(default_factory=dict)
+    position: int = 0
+    length: int = 0
+    constant: int = 0
+
+    def plus(self, other: Linear, factor: int) -> Linear:
+        counts = dict(self.counts)
+        for key, coefficient in other.counts.items():
+            counts[key] = counts.get(key, 0) + factor * coefficient
+        return Linear(
+            {key: a for key, a in counts.items() if a},
+            self.position + factor * other.position,
+            self.length + factor * other.length,
+            self.constant + factor * other.constant,
+        )
+
+
+_SIZES: dict[Range, Linear] = {
+    "past": Linear(position=1),
+    "future": Linear(position=-1, length=1, constant=1),
+    "total": Linear(length=1),
+}
+
+
+def counted(literal: Literal, over: Range) -> Linear:
+    """`#(literal)` with positive literals only: #(¬x) = (size of the range) - #(x)."""
+    size = _SIZES[over]
+    if literal.signal < 0:
+        return size if literal.positive else Linear()
+    plain = Linear({(over, literal.signal): 1})
+    return plain if literal.positive else size.plus(plain, -1)
+
+
+def at_least_zero(draft: Draft, t: Linear, label: str) -> Literal:
+    """`t >= 0`, normalised: coprime coefficients, and of t and -t the better one."""
+    divisor = gcd(*t.counts.values(), t.position, t.length)
+    if divisor == 0:
+        return TRUE if t.constant >= 0 else FALSE
+    counts = {key: a // divisor for key, a in sorted(t.counts.items()) if a}
+    compared = _Compared(
+        counts, t.position // divisor, t.length // divisor, -(t.constant // divisor)
+    )
+    if _turn(compared):  # -t >= c is not (t >= 1 - c)
+        return ~_sign(draft, compared.turned(), _negated(label))
+    return _sign(draft, compared, label)
+
+
+class _Compared(NamedTuple):
+    """Σ a·count + position·i + length·n >= threshold."""
+
+    counts: Counts
+    position: int
+    length: int
+    threshold: int
+
+    @property
+    def coefficients(self) -> list[int]:
+        return [*self.counts.values(), self.position, self.length]
+
+    def turned(self) -> _Compared:
+        """The comparison that holds exactly where this one does not."""
+        counts = {key: -a for key, a in self.counts.items()}
+        return _Compared(counts, -self.position, -self.length, 1 - self.threshold)
+
+
+def _sign(draft: Draft, compared: _Compared, label: str) -> Literal:
+    coefficients = compared.coefficients
+    threshold = compared.threshold
+    # Every count is between 0 and n, and i and n are at least 1.
+    ends = compared.position + compared.length
+    if min(coefficients) >= 0 and threshold <= ends:
+        return TRUE
+    if max(coefficients) <= 0 and threshold > ends:
+        return FALSE
+    if max(map(abs, coefficients)) > LARGEST_COEFFICIENT:
+        raise SofthatError(f"a coefficient of {label} is beyond 2^40 and cannot be an exact weight")
+    if abs(threshold) > LARGEST_THRESHOLD:
+        if sum(map(abs, coefficients)) * LARGEST_LENGTH >= LARGEST_THRESHOLD:
+            raise SofthatError(
+                f"the constant of {label} is beyond 2^51 and cannot be an exact weight"
+            )
+        cut = LARGEST_THRESHOLD if threshold > 0 else -LARGEST_THRESHOLD
+        compared = compared._replace(threshold=cut)
+    compared = _sizes_averaged(compared)
+    averages: dict[Range, int] = {}
+    ranges: tuple[Range, ...] = ("past", "future", "total")
+    for over in ranges:
+        terms = tuple(
+            (a, signal) for (r, signal), a in sorted(compared.counts.items()) if r == over
+        )
+        if terms:
+            average = draft.add(Average(terms, over), _average_label(draft, terms, over))
+            averages[over] = average.signal
+    past, future, total = (averages.get(over) for over in ranges)
+    sign = Sign(past, future, total, compared.position, compared.length, compared.threshold)
+    return draft.add(sign, label)
+
+
+def _turn(compared: _Compared) -> bool:
+    """Whether -t is the better of t and -t: the same for both, so that they share a Sign.
+
+    The scores of Sign must fall with the distance from i. Past counts that are subtracted and
+    future ones that are added work against that (future ones subtracted, if they are alone) and
+    cost precision. Else the first coefficient is positive.
+    """
+    counts = compared.counts
+    alone = {over for over, _ in counts} == {"future"}
+    falls = {"past": -1, "future": -1 if alone else 1, "total": 0}
+    sides = [max(0, falls[over] * a) for (over, _), a in counts.items()]
+    others = [max(0, -falls[over] * a) for (over, _), a in counts.items()]
+    if sum(sides) != sum(others):
+        return sum(sides) > sum(others)
+    return next(a for a in compared.coefficients if a) < 0
+
+
+def _sizes_averaged(compared: _Compared) -> _Compared:
+    """Move p·i + q·n into the averages that are there, as counts of `true`.
+
+    Then the average is near threshold/(i+1) wherever the answer hangs in the balance, and its
+    rounding error, which is relative, is small there: 2*#(a) - i is certified as far as #(a) -
+    #(b). What no average can take (n beside past counts only) stays a position feature.
+    """
+    counts, p, q, threshold = dict(compared.counts), *compared[1:]
+    present = {over for over, _ in counts}
+
+    def count_true(over: Range, a: int) -> None:
+        counts[over, -1] = counts.get((over, -1), 0) + a
+        if not counts[over, -1]:
+            del counts[over, -1]
+
+    if "total" in present:
+        count_true("total", q)
+        q = 0
+    elif "past" in present and "future" in present:  # n = i + r - 1
+        count_true("future", q)
+        p, q, threshold = p + q, 0, threshold + q
+    if "past" in present:
+        count_true("past", p)
+        p = 0
+    elif "future" in present:  # i = n + 1 - r
+        count_true("future", -p)
+        p, q, threshold = 0, q + p, threshold - p
+    return _Compared(counts, p, q, threshold)
+
+
+def _average_label(draft: Draft, terms: tuple[tuple[int, int], ...], over: Range) -> str:
+    mark = {"past": "#", "future": "#>", "total": "#*"}[over]
+    text = " + ".join(
+        f"{'' if a == 1 else f'{a}*'}{mark}({'true' if signal < 0 else draft.labels[signal]})"
+        for a, signal in terms
+    )
+    size = {"past": "i+1", "future": "n+2-i", "total": "n+2"}[over]
+    return f"({text if len(text) <= LABEL_LIMIT else text[: LABEL_LIMIT - 1] + '…'})/({size})"
+
+
+def _negated(label: str) -> str:
+    """Of a comparison, whose own text does not begin with a negation."""
+    return label[2:-1] if label.startswith("!(") else f"!({label})"

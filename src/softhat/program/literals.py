@@ -1,0 +1,31 @@
+"""Literals: a signal of an attention program or its negation, and the two constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+Places = Mapping[int, int]
+"""Where each signal stands in another program; -1, the constant, stays -1."""
+
+
+class Literal(NamedTuple):
+    """A signal, or its negation. `signal` -1 is the constant true."""
+
+    signal: int
+    positive: bool
+
+    def __invert__(self) -> Literal:
+        return Literal(self.signal, not self.positive)
+
+    def moved(self, places: Places) -> Literal:
+        return Literal(places[self.signal], self.positive)
+
+
+TRUE = Literal(-1, True)
+FALSE = Literal(-1, False)
+
+
+def signals_of(*literals: Literal) -> tuple[int, ...]:
+    """The signals behind literals, constants left out."""
+    return tuple(literal.signal for literal in literals if literal.signal >= 0)
