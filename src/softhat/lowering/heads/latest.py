@@ -1,0 +1,27 @@
+"""Latest: the last position that is not ruled out."""
+
+from __future__ import annotations
+
+from softhat.lowering.rows import ONE, Pair, Row, Scores
+from softhat.lowering.wiring import Wiring
+from softhat.program.heads import Latest
+
+
+def latest_scores(head: Latest, sharpness: float, wiring: Wiring) -> Scores:
+    """Theorem. Softmax of C(-2i·bad_j + j - i) over j <= i puts at least 1 - e^-C on the last j
+    without bad, for every n (mirrored: r for i, over j >= i). The next candidate is one position
+    away, so gaps are >= C, 2C, …: the leak is at most Σ e^-kC/(1 + Σ e^-kC) = e^-C. If every
+    position is bad the winner is `<bos>` or i itself, where the value is 0. With temperature
+    scaling the penalty of bad is 2CP instead of 2Ci."""
+    units = wiring.units
+    here = units.toward(head.direction)
+    c = units.weight(sharpness, sharpness)
+    penalty: Row = {ONE: -2.0} if units.scaled else {here: -2 * c}
+    pairs = [
+        Pair(penalty, wiring.bit(head.bad)),
+        Pair({ONE: c}, {here: 1.0}),
+        Pair({here: -c}, {ONE: 1.0}),
+    ]
+    if head.direction == "past":
+        return Scores("Latest", "<=", pairs)
+    return Scores("Earliest", ">=", pairs)

@@ -1,0 +1,73 @@
+"""How weights read what a program's signals hold: bits, and means with their ranges."""
+
+from __future__ import annotations
+
+from softhat.lowering.rows import ORDINARY, Key, Row, Units
+from softhat.program.heads import Average
+from softhat.program.inputs import TokenIn
+from softhat.program.literals import Literal
+from softhat.program.registers import Register
+from softhat.program.signals import Program
+
+Terms = tuple[tuple[int, int], ...]
+"""(coefficient, signal) of a weighted sum of bits; signal -1 is the constant true."""
+
+
+class Wiring:
+    """A program's signals as rows over residual coordinates, for one target."""
+
+    def __init__(self, program: Program, units: Units) -> None:
+        self.program = program
+        self.units = units
+
+    def bit(self, literal: Literal) -> Row:
+        """A stored bit or its negation, 0 at the sinks."""
+        if literal.signal < 0:
+            return {ORDINARY: 1.0} if literal.positive else {}
+        register = Register(literal.signal, False)
+        return {register: 1.0} if literal.positive else {register: -1.0, ORDINARY: 1.0}
+
+    def weighted(self, terms: Terms) -> Row:
+        """Σ a·bit divided by its scale, so that it lies in [-1, 1]."""
+        scale = self.scale(terms)
+        return {_source(read): a / scale for a, read in terms}
+
+    def average(self, at: int) -> Row:
+        """The mean that an `Average` head has written, in its own units."""
+        return {Register(at, True): self.scale(self.terms(at))}
+
+    def terms(self, at: int) -> Terms:
+        signal = self.program.signals[at]
+        assert isinstance(signal, Average)
+        return signal.terms
+
+    def scale(self, terms: Terms) -> float:
+        """The power of two >= max |Σ a·bit|."""
+        scale = 1.0
+        low, high = self.range(terms)
+        while scale < max(high, -low):
+            scale *= 2
+        return scale
+
+    def range(self, terms: Terms) -> tuple[float, float]:
+        """Bounds of Σ a·signal at a position: exact for token bits, safe for the others."""
+        by_symbol = dict.fromkeys(self.program.symbols, 0)
+        high = low = constant = 0
+        for a, source in terms:
+            origin = self.program.signals[source] if source >= 0 else None
+            if origin is None:
+                constant = a
+            elif isinstance(origin, TokenIn) and not self.program.propositional:
+                for symbol in origin.symbols:
+                    by_symbol[symbol] += a
+            else:
+                high += max(a, 0)
+                low += min(a, 0)
+        high += constant + max(by_symbol.values(), default=0)
+        low += constant + min(by_symbol.values(), default=0)
+        return float(low), float(high)
+
+
+def _source(signal: int) -> Key:
+    """The coordinate of a stored bit; the constant true is 1 on ordinary positions."""
+    return ORDINARY if signal < 0 else Register(signal, False)
