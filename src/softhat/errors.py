@@ -40,3 +40,29 @@ class CertificateError(SofthatError):
 
 class CertificateWarning(UserWarning):
     """The word is longer than the model is certified for in this number format."""
+
+
+class NotStarFreeError(SofthatError):
+    """A regular language that no formula without counting defines, with the counter that shows it.
+
+    For every k, one of the words prefix·loop^(k·period)·suffix and
+    prefix·loop^(k·period + 1)·suffix is in the language and the other is not. Words are text where
+    every symbol is one character, else tuples of symbols.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        prefix: str | tuple[str, ...],
+        loop: str | tuple[str, ...],
+        suffix: str | tuple[str, ...],
+        period: int,
+    ) -> None:
+        super().__init__(message)
+        self.prefix = prefix
+        self.loop = loop
+        self.suffix = suffix
+        self.period = period
+
+    def __reduce__(self) -> tuple[type[NotStarFreeError], tuple[object, ...]]:
+        return type(self), (str(self), self.prefix, self.loop, self.suffix, self.period)

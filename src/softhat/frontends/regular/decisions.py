@@ -1,0 +1,165 @@
+"""A table of (labels of the levels, letter) → value as formulas, one for each value.
+
+The table becomes a decision diagram that asks for the lowest level first: the bits of that level
+come last, so everything else can be ready before them and each level costs one layer. Branches
+that do not contradict each other are merged: what the table leaves open is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from softhat.frontends.regular.holonomy import Path
+from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
+
+Value = int | str
+Rows = dict[Path, dict[int, Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The value for each letter."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Which labels of a level lead where; the first set of labels takes all that are not named."""
+
+    level: int
+    cases: tuple[tuple[frozenset[int], Leaf | Branch], ...]
+
+
+Decision = Leaf | Branch
+
+
+def decide(rows: Mapping[Path, Mapping[int, Value]], labels: Sequence[int], letters: int) -> Decision:
+    """The diagram of a table whose paths all have the same number of levels."""
+    table: Rows = {path: dict(values) for path, values in rows.items()}
+    level = max((len(path) for path in table), default=0) - 1
+    if level < 0:
+        known = table.get((), {})
+        usual = _most_common(known.values())
+        return Leaf(tuple(known.get(letter, usual) for letter in range(letters)))
+    groups: list[tuple[set[int], Rows]] = []
+    for label in range(labels[level]):
+        part: Rows = {}
+        for path, values in table.items():
+            if path[level] in (label, None):
+                part.setdefault(path[:level], {}).update(values)
+        home = next((g for g in groups if _agree(g[1], part)), None)
+        if home is None:
+            groups.append(({label}, part))
+        else:
+            home[0].add(label)
+            for path, values in part.items():
+                home[1].setdefault(path, {}).update(values)
+    cases: dict[Decision, frozenset[int]] = {}
+    for chosen, part in groups:
+        below = decide(part, labels, letters)
+        cases[below] = cases.get(below, frozenset()) | chosen
+    if len(cases) == 1:
+        return next(iter(cases))
+    return Branch(level, tuple((chosen, below) for below, chosen in cases.items()))
+
+
+def _agree(left: Rows, right: Rows) -> bool:
+    for path, values in right.items():
+        known = left.get(path, {})
+        if any(known.get(letter, value) != value for letter, value in values.items()):
+            return False
+    return True
+
+
+def _most_common(values: Iterable[Value]) -> Value:
+    found = list(values)
+    return max(dict.fromkeys(found), key=found.count) if found else -1
+
+
+def values_of(decision: Decision) -> set[Value]:
+    """The values that some letter and labels lead to."""
+    found: set[Value] = set()
+    stack, seen = [decision], {id(decision)}
+    while stack:
+        match stack.pop():
+            case Leaf(values):
+                found.update(values)
+            case Branch(_, cases):
+                for _, below in cases:
+                    if id(below) not in seen:
+                        seen.add(id(below))
+                        stack.append(below)
+    return found
+
+
+def holds(
+    decision: Decision,
+    value: Value,
+    has_label: Callable[[int, int], Formula],
+    is_letter: Callable[[frozenset[int]], Formula],
+) -> Formula:
+    """The formula that the table gives `value`. `has_label(level, label)`, label > 0, holds if the
+    level has it before this position; label 0 is that none of the others holds."""
+    made: dict[Decision, Formula] = {}
+
+    def formula(node: Decision) -> Formula:
+        if node not in made:
+            match node:
+                case Leaf(values):
+                    made[node] = is_letter(
+                        frozenset(letter for letter, v in enumerate(values) if v == value)
+                    )
+                case Branch(level, cases):
+                    made[node] = any_of(
+                        all_of([_among(level, chosen, cases, has_label), formula(below)])
+                        for chosen, below in cases
+                    )
+        return made[node]
+
+    return formula(decision)
+
+
+def _among(
+    level: int,
+    chosen: frozenset[int],
+    cases: tuple[tuple[frozenset[int], Decision], ...],
+    has_label: Callable[[int, int], Formula],
+) -> Formula:
+    """The level's label is one of the chosen ones."""
+    if 0 not in chosen:
+        return any_of(has_label(level, label) for label in sorted(chosen))
+    others = sorted(label for group, _ in cases for label in group if group != chosen)
+    return all_of(negated(has_label(level, label)) for label in others)
+
+
+def any_of(parts: Iterable[Formula]) -> Formula:
+    """The disjunction, without constants and repetitions."""
+    kept = list(dict.fromkeys(part for part in parts if part != FALSE))
+    if TRUE in kept or not kept:
+        return TRUE if kept else FALSE
+    joined = kept[0]
+    for part in kept[1:]:
+        joined = Or(joined, part)
+    return joined
+
+
+def all_of(parts: Iterable[Formula]) -> Formula:
+    """The conjunction, without constants and repetitions."""
+    kept = list(dict.fromkeys(part for part in parts if part != TRUE))
+    if FALSE in kept or not kept:
+        return FALSE if kept else TRUE
+    joined = kept[0]
+    for part in kept[1:]:
+        joined = And(joined, part)
+    return joined
+
+
+def negated(formula: Formula) -> Formula:
+    match formula:
+        case Not(operand):
+            return operand
+        case _ if formula in (TRUE, FALSE):
+            return FALSE if formula == TRUE else TRUE
+    return Not(formula)

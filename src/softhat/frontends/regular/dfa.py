@@ -1,0 +1,204 @@
+"""Deterministic automata: the value every regular language passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softhat.errors import SofthatError
+
+MOST_STATES = 5_000
+"""Larger automata are refused: no formula of theirs could be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class DFA:
+    """A complete automaton: `step[state][k]` is where the k-th symbol leads."""
+
+    alphabet: tuple[str, ...]
+    start: int
+    accepting: frozenset[int]
+    step: tuple[tuple[int, ...], ...]
+
+    def accepts(self, word: Iterable[str]) -> bool:
+        """Is the word in the language? The empty word is one too."""
+        place = {symbol: k for k, symbol in enumerate(self.alphabet)}
+        state = self.start
+        for symbol in word:
+            if symbol not in place:
+                raise SofthatError(f"the symbol {symbol!r} is not in the automaton's alphabet")
+            state = self.step[state][place[symbol]]
+        return state in self.accepting
+
+
+def minimal(dfa: DFA) -> DFA:
+    """The least automaton of the same language, its states numbered as a search meets them.
+
+    Moore's refinement: states stay together while they agree on acceptance and on the classes
+    that every symbol leads to.
+    """
+    order = _reached(dfa.start, dfa.step)
+    place = {state: k for k, state in enumerate(order)}
+    step = np.array([[place[to] for to in dfa.step[state]] for state in order], dtype=np.int64)
+    classes = np.array([state in dfa.accepting for state in order], dtype=np.int64)
+    known = 0
+    while (found := int(classes.max()) + 1) != known:
+        known = found
+        signature = np.column_stack([classes, *(classes[column] for column in step.T)])
+        classes = np.unique(signature, axis=0, return_inverse=True)[1].reshape(-1)
+    leader = [int(np.flatnonzero(classes == c)[0]) for c in range(known)]
+    merged = [tuple(int(classes[to]) for to in step[at]) for at in leader]
+    return renumbered(
+        DFA(
+            dfa.alphabet,
+            int(classes[0]),
+            frozenset(c for c in range(known) if order[leader[c]] in dfa.accepting),
+            tuple(merged),
+        )
+    )
+
+
+def renumbered(dfa: DFA) -> DFA:
+    """The reachable part, states in the order of a breadth-first search."""
+    order = _reached(dfa.start, dfa.step)
+    place = {state: k for k, state in enumerate(order)}
+    return DFA(
+        dfa.alphabet,
+        0,
+        frozenset(place[state] for state in order if state in dfa.accepting),
+        tuple(tuple(place[to] for to in dfa.step[state]) for state in order),
+    )
+
+
+def complement(dfa: DFA) -> DFA:
+    rest = frozenset(range(len(dfa.step))) - dfa.accepting
+    return DFA(dfa.alphabet, dfa.start, rest, dfa.step)
+
+
+def intersection(left: DFA, right: DFA) -> DFA:
+    """The product automaton, minimal."""
+    pairs = {(left.start, right.start): 0}
+    queue = [(left.start, right.start)]
+    step = []
+    for p, q in queue:
+        row = []
+        for to in zip(left.step[p], right.step[q], strict=True):
+            if to not in pairs:
+                check_states(len(pairs) + 1)
+                pairs[to] = len(pairs)
+                queue.append(to)
+            row.append(pairs[to])
+        step.append(tuple(row))
+    accepting = frozenset(
+        k for (p, q), k in pairs.items() if p in left.accepting and q in right.accepting
+    )
+    return minimal(DFA(left.alphabet, 0, accepting, tuple(step)))
+
+
+def check_states(count: int) -> None:
+    if count > MOST_STATES:
+        raise SofthatError(
+            f"the automaton has more than {MOST_STATES:,} states: use a smaller language"
+        )
+
+
+def read_dfa(given: DFA | Mapping[str, Any]) -> DFA:
+    """An automaton as people write it, completed: a missing edge leads to rejection.
+
+    `{"alphabet", "states", "start", "accept", "transitions": {state: {symbol: state}}}`, as in a
+    JSON file; `alphabet` and `states` may be left out if the transitions name them all.
+    """
+    if isinstance(given, DFA):
+        return given
+    if not isinstance(given, Mapping):
+        raise SofthatError(
+            "an automaton is a mapping with alphabet, states, start, accept and transitions, "
+            f"not {type(given).__name__}"
+        )
+    if unknown := sorted(map(str, set(given) - _KEYS)):
+        raise SofthatError(
+            f"an automaton has no entry {unknown[0]!r}: expected {', '.join(sorted(_KEYS))}"
+        )
+    for key in ("start", "accept", "transitions"):
+        if key not in given:
+            raise SofthatError(f"the automaton has no {key!r}")
+    transitions = given["transitions"]
+    if not isinstance(transitions, Mapping) or not all(
+        isinstance(edges, Mapping) for edges in transitions.values()
+    ):
+        raise SofthatError("transitions must be {state: {symbol: state}}")
+    edges = {str(state): dict(row) for state, row in transitions.items()}
+    alphabet = _alphabet(given.get("alphabet"), edges)
+    states = _states(given, edges)
+    check_states(len(states) + 1)
+    place = {state: k for k, state in enumerate(states)}
+    hole = len(states)
+    step = []
+    for state in states:
+        row = edges.get(state, {})
+        for symbol, to in row.items():
+            if symbol not in alphabet:
+                raise SofthatError(f"state {state!r} reads {symbol!r}, which is not in the alphabet")
+            if str(to) not in place:
+                raise SofthatError(f"state {state!r} leads to the unknown state {to!r}")
+        step.append(tuple(place[str(row[s])] if s in row else hole for s in alphabet))
+    step.append((hole,) * len(alphabet))
+    accepting = frozenset(place[str(state)] for state in given["accept"])
+    return renumbered(DFA(alphabet, place[str(given["start"])], accepting, tuple(step)))
+
+
+_KEYS = {"alphabet", "states", "start", "accept", "transitions"}
+
+
+def _alphabet(given: object, edges: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    if given is None:
+        given = sorted({str(symbol) for row in edges.values() for symbol in row})
+    if not isinstance(given, Iterable):
+        raise SofthatError(f"the alphabet must be text or a list of strings, not {given!r}")
+    return check_alphabet(tuple(given))
+
+
+def check_alphabet(alphabet: Sequence[object]) -> tuple[str, ...]:
+    """Distinct non-empty strings, at least one."""
+    if not alphabet:
+        raise SofthatError("the alphabet is empty: give at least one symbol")
+    for symbol in alphabet:
+        if not isinstance(symbol, str) or not symbol:
+            raise SofthatError(f"the alphabet must be non-empty strings, not {symbol!r}")
+        if alphabet.count(symbol) > 1:
+            raise SofthatError(f"duplicate in the alphabet: {symbol!r}")
+    return tuple(str(symbol) for symbol in alphabet)
+
+
+def _states(given: Mapping[str, Any], edges: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    if not isinstance(given["accept"], Iterable) or isinstance(given["accept"], str):
+        raise SofthatError(f"accept must be a list of states, not {given['accept']!r}")
+    named = [given["start"], *given["accept"]]
+    if given.get("states") is None:
+        found = [*edges, *(to for row in edges.values() for to in row.values())]
+        return list(dict.fromkeys(str(state) for state in [*named, *found]))
+    listed = given["states"]
+    if not isinstance(listed, Iterable) or isinstance(listed, str):
+        raise SofthatError(f"states must be a list, not {listed!r}")
+    states = list(map(str, listed))
+    for state in states:
+        if states.count(state) > 1:
+            raise SofthatError(f"the state {state!r} is listed twice")
+    for state in map(str, [*named, *edges]):
+        if state not in states:
+            raise SofthatError(f"the state {state!r} is not among the states")
+    return states
+
+
+def _reached(start: int, step: Sequence[Sequence[int]]) -> list[int]:
+    order = {start: None}
+    queue = [start]
+    for state in queue:
+        for to in step[state]:
+            if to not in order:
+                order[to] = None
+                queue.append(to)
+    return queue

@@ -1,0 +1,253 @@
+"""Regular expressions with intersection and complement: from text to the minimal automaton.
+
+`grammar.lark` is the grammar. Every reduction of the LALR parser joins pieces of one automaton
+with empty moves (Thompson); `&` and `~` make their operands deterministic first. No recursion,
+so expressions may be nested as deeply as memory allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
+
+from softhat.errors import FormulaError, SofthatError
+from softhat.frontends.regular.dfa import (
+    DFA,
+    check_alphabet,
+    check_states,
+    complement,
+    intersection,
+    minimal,
+)
+from softhat.logic.syntax.tokens import unquote
+
+MOST_PIECES = 20_000
+"""States of the automaton with empty moves; longer expressions are refused."""
+
+
+def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
+    """The minimal automaton of an expression, over `alphabet` or the symbols that occur."""
+    if not isinstance(text, str):
+        raise SofthatError(f"a regular expression is text, not {type(text).__name__}")
+    known = None if alphabet is None else check_alphabet(tuple(alphabet))
+    found = _symbols(text, known)
+    symbols = known or tuple(sorted(found))
+    if not symbols and text.strip():
+        raise SofthatError(
+            "the expression names no symbol: give the alphabet, such as alphabet='ab'"
+        )
+    build = _Build(symbols or ("a",), text)
+    try:
+        piece = build.transform_while_parsing(text)
+    except UnexpectedInput as error:
+        fault = _explain(text, error)
+    else:
+        return build.determined(piece)
+    raise fault  # without lark's error as its context, which holds the whole parser
+
+
+def _symbols(text: str, known: tuple[str, ...] | None) -> set[str]:
+    found = set()
+    try:
+        for token in _parser().lex(text):
+            if token.type == "SYMBOL":
+                name = _name(token, text)
+                if known is not None and name not in known:
+                    raise FormulaError(
+                        f"{name} is not in the alphabet: expected one of {' '.join(known[:20])}",
+                        token.start_pos or 0,
+                        text,
+                    )
+                found.add(name)
+    except UnexpectedCharacters as error:
+        fault = _explain(text, error)
+    else:
+        return found
+    raise fault
+
+
+def _name(token: Token, text: str) -> str:
+    if token[0] == "\\":
+        return token[1]
+    return unquote(token, token.start_pos or 0, text) if token[0] in "'\"" else str(token)
+
+
+def _explain(text: str, error: UnexpectedInput) -> FormulaError:
+    at = error.pos_in_stream or 0
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        if not text.strip():
+            return FormulaError("the expression is empty: () is the empty word", 0, text)
+        open_ = text.count("(") - text.count("\\(") > text.count(")") - text.count("\\)")
+        rest = "a parenthesis is not closed" if open_ else "something must follow"
+        return FormulaError(f"the expression ends too early: {rest}", len(text), text)
+    char = text[at]
+    before = text[:at].rstrip()
+    if char in "'\"":
+        said = f"the quote {char} is not closed: write \\{char} for the symbol {char}"
+    elif char == "\\":
+        said = "a backslash at the end: write \\\\ for the symbol \\"
+    elif char in "*+?" and len(before) > 1 and "~" in before[-4:]:
+        said = f"~ with {char} can be read in two ways: write ~(x{char}) or (~x){char}"
+    elif char in "*+?":
+        said = f"{char} stands after what it repeats; a symbol is written \\{char}"
+    elif char in "|&":
+        said = f"{char} joins two expressions; () is the empty word, and a symbol is written \\{char}"
+    elif char == ")":
+        said = "this parenthesis closes nothing, or too early: () is the empty word"
+    else:
+        said = f"{char} cannot stand here"
+    return FormulaError(said, at, text)
+
+
+class _Piece(NamedTuple):
+    """A part of the automaton, entered at `start` and left at `end`."""
+
+    start: int
+    end: int
+
+
+@cache
+def _parser() -> Lark:
+    return _lark(None)
+
+
+def _lark(transformer: Any) -> Lark:
+    grammar = resources.files("softhat.frontends.regular").joinpath("grammar.lark").read_text()
+    return Lark(grammar, start="expression", parser="lalr", lexer="basic", transformer=transformer)
+
+
+@v_args(inline=True)
+class _Build(Transformer):  # type: ignore[type-arg, misc]
+    """One reduction each; states are numbers, with empty moves and moves by a symbol."""
+
+    def __init__(self, alphabet: tuple[str, ...], text: str) -> None:
+        super().__init__()
+        self.alphabet = alphabet
+        self.place = {symbol: k for k, symbol in enumerate(alphabet)}
+        self.text = text
+        self.empty_moves: list[list[int]] = []
+        self.moves: list[dict[int, list[int]]] = []
+
+    def transform_while_parsing(self, text: str) -> _Piece:
+        piece: _Piece = _lark(self).parse(text)
+        return piece
+
+    def new(self) -> int:
+        if len(self.moves) >= MOST_PIECES:
+            raise SofthatError(
+                f"the expression is too long: its automaton has over {MOST_PIECES:,} states"
+            )
+        self.empty_moves.append([])
+        self.moves.append({})
+        return len(self.moves) - 1
+
+    def piece(self) -> _Piece:
+        return _Piece(self.new(), self.new())
+
+    def symbol(self, token: Token) -> _Piece:
+        return self.one_of([self.place[_name(token, self.text)]])
+
+    def any(self) -> _Piece:
+        return self.one_of(range(len(self.alphabet)))
+
+    def one_of(self, symbols: Iterable[int]) -> _Piece:
+        made = self.piece()
+        self.moves[made.start] = {k: [made.end] for k in symbols}
+        return made
+
+    def empty(self) -> _Piece:
+        made = self.piece()
+        self.empty_moves[made.start].append(made.end)
+        return made
+
+    def union(self, left: _Piece, right: _Piece) -> _Piece:
+        made = self.piece()
+        self.empty_moves[made.start] += [left.start, right.start]
+        self.empty_moves[left.end].append(made.end)
+        self.empty_moves[right.end].append(made.end)
+        return made
+
+    def concatenation(self, left: _Piece, right: _Piece) -> _Piece:
+        self.empty_moves[left.end].append(right.start)
+        return _Piece(left.start, right.end)
+
+    def plus(self, inner: _Piece) -> _Piece:
+        made = self.piece()
+        self.empty_moves[made.start].append(inner.start)
+        self.empty_moves[inner.end] += [inner.start, made.end]
+        return made
+
+    def option(self, inner: _Piece) -> _Piece:
+        made = self.piece()
+        self.empty_moves[made.start] += [inner.start, made.end]
+        self.empty_moves[inner.end].append(made.end)
+        return made
+
+    def star(self, inner: _Piece) -> _Piece:
+        return self.option(self.plus(inner))
+
+    def complement(self, inner: _Piece) -> _Piece:
+        return self.embedded(complement(self.determined(inner)))
+
+    def intersection(self, left: _Piece, right: _Piece) -> _Piece:
+        return self.embedded(intersection(self.determined(left), self.determined(right)))
+
+    def embedded(self, dfa: DFA) -> _Piece:
+        made = self.piece()
+        states = [self.new() for _ in dfa.step]
+        self.empty_moves[made.start].append(states[dfa.start])
+        for state, row in zip(states, dfa.step, strict=True):
+            self.moves[state] = {k: [states[to]] for k, to in enumerate(row)}
+        for state in dfa.accepting:
+            self.empty_moves[states[state]].append(made.end)
+        return made
+
+    def determined(self, piece: _Piece) -> DFA:
+        """The subset construction; a set of states is the bits of an integer."""
+        closures: dict[int, int] = {}
+
+        def closure(state: int) -> int:
+            if state not in closures:
+                seen, stack = 1 << state, [state]
+                while stack:
+                    for to in self.empty_moves[stack.pop()]:
+                        if not seen >> to & 1:
+                            seen |= 1 << to
+                            stack.append(to)
+                closures[state] = seen
+            return closures[state]
+
+        reads = sum(1 << state for state, moves in enumerate(self.moves) if moves)
+        sets = {closure(piece.start) & (reads | 1 << piece.end): 0}
+        queue = list(sets)
+        step = []
+        for now in queue:
+            targets = [0] * len(self.alphabet)
+            for state in _bits(now):
+                for k, to in self.moves[state].items():
+                    for end in to:
+                        targets[k] |= closure(end)
+            row = []
+            for target in targets:
+                kept = target & (reads | 1 << piece.end)  # the others only pass on
+                if kept not in sets:
+                    check_states(len(sets) + 1)
+                    sets[kept] = len(sets)
+                    queue.append(kept)
+                row.append(sets[kept])
+            step.append(tuple(row))
+        accepting = frozenset(k for now, k in sets.items() if now >> piece.end & 1)
+        return minimal(DFA(self.alphabet, 0, accepting, tuple(step)))
+
+
+def _bits(number: int) -> list[int]:
+    found = []
+    while number:
+        low = number & -number
+        found.append(low.bit_length() - 1)
+        number ^= low
+    return found
