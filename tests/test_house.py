@@ -17,6 +17,7 @@ ORDER = (
     "laws",
     "logic",
     "program",
+    "frontends",  # after `program`: RASP computes values, so it compiles to programs, not formulas
     "transformer",
     "lowering",
     "runtime",

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from softhat.errors import CertificateWarning as CertificateWarning
     from softhat.errors import FormulaError as FormulaError
     from softhat.errors import MissingExtraError as MissingExtraError
+    from softhat.errors import NotStarFreeError as NotStarFreeError
     from softhat.errors import SofthatError as SofthatError
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.onnx import to_onnx as to_onnx
     from softhat.export.torch import to_torch as to_torch
     from softhat.folders import load as load
+    from softhat.frontends.regular.translate import from_dfa as from_dfa
+    from softhat.frontends.regular.translate import from_regex as from_regex
     from softhat.logic.equivalence import equivalent as equivalent
     from softhat.logic.syntax.nodes import Formula as Formula
     from softhat.logic.syntax.nodes import Term as Term
@@ -45,6 +48,7 @@ _HOME = {
     "CertificateWarning": "softhat.errors",
     "FormulaError": "softhat.errors",
     "MissingExtraError": "softhat.errors",
+    "NotStarFreeError": "softhat.errors",
     "SofthatError": "softhat.errors",
     "Model": "softhat.model",
     "compile": "softhat.compiler",
@@ -55,6 +59,8 @@ _HOME = {
     "count_all": "softhat.logic.syntax.nodes",
     "count_future": "softhat.logic.syntax.nodes",
     "equivalent": "softhat.logic.equivalence",
+    "from_dfa": "softhat.frontends.regular.translate",
+    "from_regex": "softhat.frontends.regular.translate",
     "length": "softhat.logic.syntax.nodes",
     "parse": "softhat.logic.syntax.parse",
     "position": "softhat.logic.syntax.nodes",

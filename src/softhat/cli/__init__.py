@@ -8,12 +8,15 @@ function, `command`, whose signature typer turns into options and whose docstrin
 from __future__ import annotations
 
 import importlib
+import inspect
 import io
 import os
 import sys
 import unicodedata
+from collections.abc import Callable
 
 import typer
+from typer.core import TyperCommand
 
 from softhat.errors import FormulaError, SofthatError
 
@@ -91,10 +94,20 @@ def _app(wanted: str | None) -> typer.Typer:
     for name, summary in SUMMARIES.items():
         if name == wanted:
             command = importlib.import_module(f"softhat.cli.{name}").command
-            app.command(name=name, short_help=summary)(command)
+            kind = _kind(command)
+            app.command(name=name, short_help=summary, cls=kind)(command)
         else:
             app.command(name=name, help=summary)(_not_loaded)
     return app
+
+
+def _kind(command: Callable[..., None]) -> type[TyperCommand]:
+    """A command that takes a formula takes a regular expression and so on in its place."""
+    from softhat.cli.front_ends import FormulaCommand
+
+    first = next(iter(inspect.signature(command).parameters.values()), None)
+    takes = first is not None and first.annotation in ("FormulaArgument", "ModelArgument")
+    return FormulaCommand if takes else TyperCommand
 
 
 def _not_loaded() -> None:

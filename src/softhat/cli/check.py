@@ -7,10 +7,11 @@ from dataclasses import asdict
 from softhat.cli.inputs import (
     AlphabetOption,
     FormulaArgument,
+    Given,
     JsonOption,
     PropsOption,
     read_alphabet,
-    read_formula,
+    read_given,
 )
 from softhat.cli.output import print_facts, print_json
 from softhat.logic.core import simplify, to_core
@@ -31,7 +32,8 @@ def command(
 
     Example: softhat check '!c S a'
     """
-    parsed = read_formula(formula, read_alphabet(alphabet, props=props), props)
+    given = read_given(formula, read_alphabet(alphabet, props=props), props)
+    parsed = given.formula
     description = describe(parsed)
     forms: dict[str, Node] = {"simplified": simplify(parsed), "core": to_core(parsed)}
     if as_json:
@@ -41,6 +43,7 @@ def command(
                 "pretty": to_unicode(parsed),
                 **{name: to_text(form) for name, form in forms.items()},
                 **asdict(description),
+                **_language(given),
             }
         )
         return
@@ -50,8 +53,23 @@ def command(
             ("pretty", _short(to_unicode(parsed))),
             *((name, _short(to_text(form))) for name, form in forms.items()),
             *_facts(description),
+            *_language_facts(given),
         ]
     )
+
+
+def _language(given: Given) -> dict[str, bool | int | None]:
+    """Of a regular language: the empty word has no position, so no formula tells."""
+    if given.states is None:
+        return {}
+    return {"empty_word": given.has_empty_word, "states": given.states}
+
+
+def _language_facts(given: Given) -> list[tuple[str, str]]:
+    if given.states is None:
+        return []
+    belongs = "belongs to the language" if given.has_empty_word else "does not belong"
+    return [("automaton", f"{given.states} states"), ("empty word", belongs)]
 
 
 def _facts(known: Description) -> list[tuple[str, str]]:

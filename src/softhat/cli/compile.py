@@ -15,6 +15,7 @@ from softhat.cli.inputs import (
     SymbolsOption,
     read_alphabet,
     read_formula,
+    read_given,
 )
 from softhat.cli.output import print_facts, print_json
 from softhat.compiler import OUTPUT
@@ -52,7 +53,9 @@ def command(
     Example: softhat compile '!c S a' --alphabet abc --attention temperature -o model
     """
     known = read_alphabet(alphabet, symbols, props)
-    formulas = {name: read_formula(formula, known, props)}
+    given = read_given(formula, known, props)
+    known = known if given.alphabet is None else list(given.alphabet)
+    formulas = {name: given.formula}
     for entry in also or []:
         key, equals, text = entry.partition("=")
         if not equals or key in formulas:

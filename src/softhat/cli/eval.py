@@ -15,16 +15,16 @@ from softhat.cli.inputs import (
     SymbolsOption,
     WordArguments,
     are_tokens,
+    check_standard_input,
     check_words,
     plain_word,
     read_alphabet,
-    read_formula,
+    read_given,
     read_words,
     show_item,
     show_word,
 )
 from softhat.cli.output import print_json, print_table
-from softhat.errors import SofthatError
 from softhat.logic.fragments import acceptance_position, symbols_of
 from softhat.logic.semantics.truth import resolve_at, truths
 from softhat.logic.semantics.words import Bools, Word
@@ -54,10 +54,9 @@ def command(
 
     Example: softhat eval '!c S a' abca
     """
-    if formula == "-" and "-" in words:
-        raise SofthatError("standard input holds the formula or the words, not both: use @file")
-    known = read_alphabet(alphabet, symbols, props)
-    parsed = read_formula(formula, known, props)
+    check_standard_input(formula, words)
+    given = read_given(formula, read_alphabet(alphabet, symbols, props), props)
+    parsed, known = given.formula, given.alphabet
     symbols = are_tokens(symbols, props, known)
     read = read_words(words, symbols, props)
     check_words(read, known, props)

@@ -7,14 +7,17 @@ files; a word is its characters, with `--symbols` its white-space separated toke
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
+from softhat.cli.front_ends import MARKS, MODULAR
 from softhat.errors import SofthatError
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
@@ -48,14 +51,64 @@ JsonOption = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A formula as the command line gave it, with the alphabet if that is known."""
+
+    formula: Formula
+    alphabet: tuple[str, ...] | None
+    has_empty_word: bool | None = None
+    """Of a regular language: the empty word has no position, so no formula tells."""
+    states: int | None = None
+    """Of a regular language: states of its minimal automaton."""
+
+
 def read_formula(
     argument: str, alphabet: Collection[str] | None = None, props: bool = False
 ) -> Formula:
     """The formula that an argument gives, its symbols checked against the alphabet."""
-    text = read_text(argument)
+    return read_given(argument, alphabet, props).formula
+
+
+def read_given(
+    argument: str, alphabet: Collection[str] | None = None, props: bool = False
+) -> Given:
+    """A formula as text, or what `--regex` and the like put in its place."""
+    plain = argument.removeprefix(MODULAR)
+    mark = next((mark for mark, _, _ in MARKS.values() if plain.startswith(mark)), None)
+    if mark is None:
+        text = read_text(argument)
+        known = None if alphabet is None else tuple(alphabet)
+        formula = parse(text, propositions=alphabet) if props else parse(text, alphabet=alphabet)
+        return Given(formula, known)
     if props:
-        return parse(text, propositions=alphabet)
-    return parse(text, alphabet=alphabet)
+        raise SofthatError(f"--{mark[:-1]} speaks of words of symbols: leave --props out")
+    return _read_marked(mark, plain.removeprefix(mark), alphabet, plain != argument)
+
+
+def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:
+    from softhat.frontends.regular.dfa import read_dfa
+    from softhat.frontends.regular.regex import read_regex
+    from softhat.frontends.regular.translate import language_of
+
+    if mark == "regex:":
+        dfa = read_regex(read_text(source), alphabet)
+    else:
+        dfa = read_dfa(_read_json(source))
+        if alphabet is not None and set(alphabet) != set(dfa.alphabet):
+            raise SofthatError("an automaton has its alphabet: leave --alphabet out")
+    language = language_of(dfa, modular)
+    return Given(
+        language.formula, language.alphabet, language.has_empty_word, len(language.dfa.step)
+    )
+
+
+def _read_json(source: str) -> Any:
+    text = read_text(source if source == "-" or source.startswith("@") else f"@{source}")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SofthatError(f"{source} is not JSON: {error}") from None
 
 
 def read_alphabet(text: str | None, symbols: bool = False, props: bool = False) -> list[str] | None:
@@ -70,6 +123,12 @@ def read_alphabet(text: str | None, symbols: bool = False, props: bool = False) 
         if name in names[:k]:
             raise SofthatError(f"the alphabet has {name!r} twice: name each symbol once")
     return names
+
+
+def check_standard_input(argument: str, arguments: Sequence[str]) -> None:
+    """Refuse to read the formula and the words both from standard input."""
+    if (argument == "-" or argument.endswith(":-")) and "-" in arguments:
+        raise SofthatError("standard input holds the formula or the words, not both: use @file")
 
 
 def read_words(arguments: Sequence[str], symbols: bool = False, props: bool = False) -> list[Word]:

@@ -7,7 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.cli.inputs import are_tokens, read_alphabet, read_formula, read_words
+from softhat.cli.inputs import (
+    are_tokens,
+    check_standard_input,
+    read_alphabet,
+    read_given,
+    read_words,
+)
 from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
 from softhat.folders import load
@@ -50,17 +56,11 @@ def read_model(
             raise SofthatError("a model folder has its alphabet: leave --alphabet out")
         return load(argument)
     known = read_alphabet(alphabet, symbols, props)
-    formula = read_formula(argument, known, props)
+    given = read_given(argument, known, props)
     if not props:
-        return compile_formula(formula, alphabet=known, attention=attention)
-    names = known if known is not None else sorted(symbols_of(formula))
-    return compile_formula(formula, propositions=names, attention=attention)
-
-
-def check_standard_input(argument: str, arguments: list[str]) -> None:
-    """Refuse to read the model and the words both from standard input."""
-    if argument == "-" and "-" in arguments:
-        raise SofthatError("standard input holds the formula or the words, not both: use @file")
+        return compile_formula(given.formula, alphabet=given.alphabet, attention=attention)
+    names = known if known is not None else sorted(symbols_of(given.formula))
+    return compile_formula(given.formula, propositions=names, attention=attention)
 
 
 def read_model_and_words(
@@ -84,10 +84,12 @@ def read_model_and_words(
             props = known.propositional
             symbols = not props and are_tokens(symbols, props, known.symbols)
         return model, read_words(arguments, symbols, props)
-    symbols = are_tokens(symbols, props, read_alphabet(alphabet, symbols, props))
-    words = read_words(arguments, symbols, props)
-    if alphabet is not None or props:
-        return read_model(argument, alphabet, attention, symbols, props), words
-    formula = read_formula(argument)
-    found = {str(symbol) for word in words for symbol in word} | set(symbols_of(formula))
-    return compile_formula(formula, alphabet=sorted(found), attention=attention), words
+    given = read_given(argument, read_alphabet(alphabet, symbols, props), props)
+    words = read_words(arguments, are_tokens(symbols, props, given.alphabet), props)
+    names = given.alphabet
+    if names is None:
+        found = set(symbols_of(given.formula))
+        names = tuple(sorted(found if props else found | {str(s) for w in words for s in w}))
+    if props:
+        return compile_formula(given.formula, propositions=names, attention=attention), words
+    return compile_formula(given.formula, alphabet=names, attention=attention), words

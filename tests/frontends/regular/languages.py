@@ -13,9 +13,7 @@ Tree = tuple[Any, ...]
 
 def words(alphabet: str, longest: int, shortest: int = 1) -> list[str]:
     return [
-        "".join(word)
-        for n in range(shortest, longest + 1)
-        for word in product(alphabet, repeat=n)
+        "".join(word) for n in range(shortest, longest + 1) for word in product(alphabet, repeat=n)
     ]
 
 
@@ -81,8 +79,7 @@ def matches(tree: Tree, word: str) -> bool:
                 )
             case ("plus", inner):
                 return inside(inner, word) or any(
-                    inside(inner, word[:k]) and inside(tree, word[k:])
-                    for k in range(1, len(word))
+                    inside(inner, word[:k]) and inside(tree, word[k:]) for k in range(1, len(word))
                 )
             case ("union", left, right):
                 return inside(left, word) or inside(right, word)
@@ -90,8 +87,7 @@ def matches(tree: Tree, word: str) -> bool:
                 return inside(left, word) and inside(right, word)
             case (_, left, right):
                 return any(
-                    inside(left, word[:k]) and inside(right, word[k:])
-                    for k in range(len(word) + 1)
+                    inside(left, word[:k]) and inside(right, word[k:]) for k in range(len(word) + 1)
                 )
         raise AssertionError(tree)
 
@@ -144,9 +140,7 @@ def _cascade(dice: random.Random, states: int) -> list[int]:
             rule = rules.setdefault(bits[:k], dice.choice([0, 1, None, None]))
             after.append(bit if rule is None else rule)
         moved[bits] = after
-    return [
-        int("".join(map(str, moved[bits])), 2) for bits in product((0, 1), repeat=count)
-    ]
+    return [int("".join(map(str, moved[bits])), 2) for bits in product((0, 1), repeat=count)]
 
 
 def run(automaton: dict[str, Any], word: str) -> bool:

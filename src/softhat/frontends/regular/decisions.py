@@ -35,7 +35,9 @@ class Branch:
 Decision = Leaf | Branch
 
 
-def decide(rows: Mapping[Path, Mapping[int, Value]], labels: Sequence[int], letters: int) -> Decision:
+def decide(
+    rows: Mapping[Path, Mapping[int, Value]], labels: Sequence[int], letters: int
+) -> Decision:
     """The diagram of a table whose paths all have the same number of levels."""
     table: Rows = {path: dict(values) for path, values in rows.items()}
     level = max((len(path) for path in table), default=0) - 1

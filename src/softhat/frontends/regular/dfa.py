@@ -141,7 +141,9 @@ def read_dfa(given: DFA | Mapping[str, Any]) -> DFA:
         row = edges.get(state, {})
         for symbol, to in row.items():
             if symbol not in alphabet:
-                raise SofthatError(f"state {state!r} reads {symbol!r}, which is not in the alphabet")
+                raise SofthatError(
+                    f"state {state!r} reads {symbol!r}, which is not in the alphabet"
+                )
             if str(to) not in place:
                 raise SofthatError(f"state {state!r} leads to the unknown state {to!r}")
         step.append(tuple(place[str(row[s])] if s in row else hole for s in alphabet))

@@ -107,7 +107,9 @@ def _joined(machine: Machine, leader: list[int], p: int, q: int) -> list[int] | 
             answers = {machine.answer[x][k] for x in (*members[a], *members[b])} - {None}
             if len(answers) > 1:
                 return None
-            ends = {to for x in (*members[a], *members[b]) if (to := machine.step[x][k]) is not None}
+            ends = {
+                to for x in (*members[a], *members[b]) if (to := machine.step[x][k]) is not None
+            }
             first, *others = ends or {0}
             pending += [(first, other) for other in others]
         members[a] += members.pop(b)

@@ -135,9 +135,7 @@ def _settles(action: bytes, rest: bytes, steps: int) -> bool:
     return power.translate(action + rest) == power
 
 
-def _counter(
-    dfa: DFA, live: list[int], loop: tuple[int, ...], action: list[int | None]
-) -> Counter:
+def _counter(dfa: DFA, live: list[int], loop: tuple[int, ...], action: list[int | None]) -> Counter:
     """The counter of a loop: of the states on its cycles the one with the shortest words."""
     prefixes = _words_from(dfa, dfa.start)
     best: Counter | None = None
@@ -234,7 +232,9 @@ def _components(dfa: DFA, live: list[int]) -> list[set[int]]:
     parts: list[set[int]] = []
     for state in live:
         if not any(state in part for part in parts):
-            parts.append({other for other in live if other in reach[state] and state in reach[other]})
+            parts.append(
+                {other for other in live if other in reach[state] and state in reach[other]}
+            )
     return parts
 
 

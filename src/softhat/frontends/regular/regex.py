@@ -12,7 +12,15 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
+from lark import (
+    Lark,
+    Token,
+    Transformer,
+    UnexpectedCharacters,
+    UnexpectedInput,
+    UnexpectedToken,
+    v_args,
+)
 
 from softhat.errors import FormulaError, SofthatError
 from softhat.frontends.regular.dfa import (
@@ -40,13 +48,13 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
         raise SofthatError(
             "the expression names no symbol: give the alphabet, such as alphabet='ab'"
         )
-    build = _Build(symbols or ("a",), text)
+    pieces = _Pieces(symbols or ("a",), text)
     try:
-        piece = build.transform_while_parsing(text)
+        piece = _lark(_Build(pieces)).parse(text)
     except UnexpectedInput as error:
         fault = _explain(text, error)
     else:
-        return build.determined(piece)
+        return pieces.determined(piece)
     raise fault  # without lark's error as its context, which holds the whole parser
 
 
@@ -95,7 +103,9 @@ def _explain(text: str, error: UnexpectedInput) -> FormulaError:
     elif char in "*+?":
         said = f"{char} stands after what it repeats; a symbol is written \\{char}"
     elif char in "|&":
-        said = f"{char} joins two expressions; () is the empty word, and a symbol is written \\{char}"
+        said = (
+            f"{char} joins two expressions; () is the empty word, and a symbol is written \\{char}"
+        )
     elif char == ")":
         said = "this parenthesis closes nothing, or too early: () is the empty word"
     else:
@@ -120,21 +130,15 @@ def _lark(transformer: Any) -> Lark:
     return Lark(grammar, start="expression", parser="lalr", lexer="basic", transformer=transformer)
 
 
-@v_args(inline=True)
-class _Build(Transformer):  # type: ignore[type-arg, misc]
-    """One reduction each; states are numbers, with empty moves and moves by a symbol."""
+class _Pieces:
+    """The automaton being joined: states are numbers, with empty moves and moves by a symbol."""
 
     def __init__(self, alphabet: tuple[str, ...], text: str) -> None:
-        super().__init__()
         self.alphabet = alphabet
         self.place = {symbol: k for k, symbol in enumerate(alphabet)}
         self.text = text
         self.empty_moves: list[list[int]] = []
         self.moves: list[dict[int, list[int]]] = []
-
-    def transform_while_parsing(self, text: str) -> _Piece:
-        piece: _Piece = _lark(self).parse(text)
-        return piece
 
     def new(self) -> int:
         if len(self.moves) >= MOST_PIECES:
@@ -150,9 +154,6 @@ class _Build(Transformer):  # type: ignore[type-arg, misc]
 
     def symbol(self, token: Token) -> _Piece:
         return self.one_of([self.place[_name(token, self.text)]])
-
-    def any(self) -> _Piece:
-        return self.one_of(range(len(self.alphabet)))
 
     def one_of(self, symbols: Iterable[int]) -> _Piece:
         made = self.piece()
@@ -186,9 +187,6 @@ class _Build(Transformer):  # type: ignore[type-arg, misc]
         self.empty_moves[made.start] += [inner.start, made.end]
         self.empty_moves[inner.end].append(made.end)
         return made
-
-    def star(self, inner: _Piece) -> _Piece:
-        return self.option(self.plus(inner))
 
     def complement(self, inner: _Piece) -> _Piece:
         return self.embedded(complement(self.determined(inner)))
@@ -251,3 +249,42 @@ def _bits(number: int) -> list[int]:
         found.append(low.bit_length() - 1)
         number ^= low
     return found
+
+
+@v_args(inline=True)
+class _Build(Transformer):  # type: ignore[misc]  # lark is untyped here
+    """One step for each alias of the grammar."""
+
+    def __init__(self, pieces: _Pieces) -> None:
+        super().__init__()
+        self.pieces = pieces
+
+    def symbol(self, token: Token) -> _Piece:
+        return self.pieces.symbol(token)
+
+    def any(self) -> _Piece:
+        return self.pieces.one_of(range(len(self.pieces.alphabet)))
+
+    def empty(self) -> _Piece:
+        return self.pieces.empty()
+
+    def union(self, left: _Piece, right: _Piece) -> _Piece:
+        return self.pieces.union(left, right)
+
+    def concatenation(self, left: _Piece, right: _Piece) -> _Piece:
+        return self.pieces.concatenation(left, right)
+
+    def plus(self, inner: _Piece) -> _Piece:
+        return self.pieces.plus(inner)
+
+    def option(self, inner: _Piece) -> _Piece:
+        return self.pieces.option(inner)
+
+    def star(self, inner: _Piece) -> _Piece:
+        return self.pieces.option(self.pieces.plus(inner))
+
+    def complement(self, inner: _Piece) -> _Piece:
+        return self.pieces.complement(inner)
+
+    def intersection(self, left: _Piece, right: _Piece) -> _Piece:
+        return self.pieces.intersection(left, right)

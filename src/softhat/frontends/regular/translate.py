@@ -16,7 +16,14 @@ from typing import Any
 from softhat.errors import NotStarFreeError, SofthatError
 from softhat.frontends.regular.decisions import all_of, any_of, decide, holds, negated, values_of
 from softhat.frontends.regular.dfa import DFA, minimal, read_dfa
-from softhat.frontends.regular.holonomy import STAYS, Cascade, TooLargeError, cascade, skeleton
+from softhat.frontends.regular.holonomy import (
+    STAYS,
+    Cascade,
+    Skeleton,
+    TooLargeError,
+    cascade,
+    skeleton,
+)
 from softhat.frontends.regular.machine import Machine, completions, reduced, to_machine
 from softhat.frontends.regular.monoid import Counter, counts, find_counter, modulus_of
 from softhat.frontends.regular.regex import read_regex
@@ -161,9 +168,9 @@ def _formula(dfa: DFA, modulus: int) -> Formula:
     return best[1]
 
 
-def _frames(machine: Machine, tries: int) -> list[Any]:
+def _frames(machine: Machine, tries: int) -> list[Skeleton]:
     """The shallowest decompositions among the ways to fill the machine."""
-    found = []
+    found: list[tuple[int, int, int, Skeleton]] = []
     trouble = TooLargeError("")
     for total in completions(machine, tries):
         try:
@@ -217,7 +224,9 @@ def _accepts(dfa: DFA, machine: Machine, levels: Cascade) -> Formula:
 
     # Where a word is lost or won, what `yes` says is free: it counts only while neither is.
     final = {
-        path: {letter: reply if reply in ("lost", "won") else "open" for letter, reply in row.items()}
+        path: {
+            letter: reply if reply in ("lost", "won") else "open" for letter, reply in row.items()
+        }
         for path, row in levels.answers.items()
     }
     open_ = {

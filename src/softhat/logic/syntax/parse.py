@@ -21,6 +21,7 @@ from softhat.errors import FormulaError, SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
+from softhat.logic.syntax.definitions import has_definitions, read_definitions
 from softhat.logic.syntax.nodes import Formula, Node, Term
 from softhat.logic.syntax.tokens import tokenize
 
@@ -64,6 +65,16 @@ def parse(
     """
     if alphabet is not None and propositions is not None:
         raise SofthatError("a formula has an alphabet or propositions, not both")
+    if has_definitions(text):
+
+        def piece(text: str, names: Collection[str]) -> Formula:
+            return parse(
+                text,
+                None if alphabet is None else [*alphabet, *names],
+                None if propositions is None else [*propositions, *names],
+            )
+
+        return read_definitions(text, piece)
     formula: Formula = read(Formula, text)
     known, kind = (alphabet, "alphabet") if alphabet is not None else (propositions, "propositions")
     if known is not None:

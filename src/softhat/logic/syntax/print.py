@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from softhat.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.decimals import to_digits
+from softhat.logic.syntax.definitions import shared
 from softhat.logic.syntax.nodes import Comparison, Counting, Node, Unary
 from softhat.logic.syntax.tokens import quote
-from softhat.logic.syntax.walk import fold
+from softhat.logic.syntax.walk import distinct, fold
 
 # Precedence, loose to tight, as in the grammar.
 _IFF, _IMPLIES, _OR, _AND, _TEMPORAL, _UNARY, _ATOM = range(7)
@@ -77,18 +78,37 @@ _PRETTY = {
     "true": "⊤",
     "false": "⊥",
 }
+_PLAIN = 20_000  # nodes; longer texts name what they share
 _MANY = 1 << 20  # pieces after which it is worth counting how many there will be
 _LONGEST = 1 << 28  # operators; only formulas that share subformulas in memory get there
 
 
 def to_text(node: Node) -> str:
-    """The formula or term as it is written, with minimal parentheses."""
-    return "".join(_whole(node, {}))
+    """The formula or term as it is written, with minimal parentheses; with definitions if it
+    would be long only because it shares subformulas."""
+    return _text(node, {})
 
 
 def to_unicode(node: Node) -> str:
     """The same with the logician's signs: `¬a ∧ ⊖b`."""
-    return "".join(_whole(node, _PRETTY))
+    return _text(node, _PRETTY)
+
+
+def _text(node: Node, spelling: dict[str, str]) -> str:
+    if isinstance(node, nodes.Formula) and _shares(node):
+        definitions, rest = shared(node)
+        lines = [f"{name} := {''.join(_whole(body, spelling))}" for name, body in definitions]
+        return "; ".join([*lines, "".join(_whole(rest, spelling))])
+    return "".join(_whole(node, spelling))
+
+
+def _shares(node: Node) -> bool:
+    """Is the text long, and much longer than the distinct subformulas need?"""
+    rows, _ = distinct(node)
+    sizes: list[int] = []
+    for _, places in rows:
+        sizes.append(min(1 + sum(sizes[place] for place in places), _LONGEST))
+    return sizes[-1] > _PLAIN and sizes[-1] > 4 * len(rows)
 
 
 def to_short(node: Node, limit: int = 60) -> str:

@@ -1,0 +1,76 @@
+"""Other ways to give a formula: `--regex`, `--dfa`, `--program` stand in for the argument.
+
+An option becomes the first argument, marked with where it came from (`regex:…`), before typer
+looks at the line, so that no command has to know; `inputs.read_given` reads the mark. The marks
+can be written by hand too, as in `--also NAME=regex:…`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperOption
+
+from softhat.errors import SofthatError
+
+MARKS = {
+    "--regex": ("regex:", "EXPRESSION", "A regular expression instead of the formula."),
+    "--dfa": ("dfa:", "FILE", "An automaton (JSON) instead of the formula."),
+}
+MODULAR = "mod "
+"""Stands before a mark where positions modulo m may be used."""
+
+
+class FormulaCommand(TyperCommand):
+    """A command whose first argument is a formula, or given by one of the options above."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name, (_, metavar, text) in MARKS.items():
+            self.params.append(
+                TyperOption(
+                    param_decls=[name], metavar=metavar, help=text, expose_value=False, type=str
+                )
+            )
+        self.params.append(
+            TyperOption(
+                param_decls=["--mod"],
+                is_flag=True,
+                help="With --regex, --dfa: allow positions modulo m.",
+                expose_value=False,
+            )
+        )
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, moved_first(args))
+
+
+def moved_first(arguments: list[str]) -> list[str]:
+    """The arguments with `--regex E` (or another of `MARKS`) turned into a first `regex:E`."""
+    kept: list[str] = []
+    given: list[str] = []
+    modular = False
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word == "--":
+            kept += arguments[at:]
+            break
+        name, equals, value = word.partition("=")
+        if name in MARKS:
+            if not equals:
+                at += 1
+                if at == len(arguments):
+                    raise SofthatError(f"{name} needs a value: {name} {MARKS[name][1]}")
+                value = arguments[at]
+            given.append(MARKS[name][0] + value)
+        elif word == "--mod":
+            modular = True
+        else:
+            kept.append(word)
+        at += 1
+    if len(given) > 1:
+        raise SofthatError(f"give one of {', '.join(MARKS)}, once")
+    if modular and not given:
+        raise SofthatError("--mod goes with --regex or --dfa")
+    return [(MODULAR if modular else "") + given[0], *kept] if given else kept

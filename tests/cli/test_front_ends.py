@@ -1,0 +1,99 @@
+"""`--regex`, `--dfa`: other ways to give a formula, on every command that takes one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import softhat
+from tests.frontends.regular.languages import bounded_dyck
+
+
+def test_check_says_whether_the_empty_word_belongs() -> None:
+    done = softhat("check", "--regex", "(ab)*")
+    assert done.code == 0
+    assert "empty word  belongs to the language" in done.out
+    assert "automaton   3 states" in done.out
+    assert "does not belong" in softhat("check", "--regex", "(ab)+").out
+    document = json.loads(softhat("check", "--regex=(ab)+", "--json").out)
+    assert document["empty_word"] is False
+    assert "empty_word" not in json.loads(softhat("check", "a", "--json").out)
+
+
+def test_wherever_a_formula_is_taken(tmp_path: Path) -> None:
+    regex = ("--regex", "(ab)*")
+    assert "accepted" in softhat("eval", *regex, "abab").out
+    assert json.loads(softhat("run", "abab", "ab", *regex, "--json").out)[0]["accepted"] is True
+    assert softhat("compile", *regex, "-o", str(tmp_path / "m")).code == 0
+    assert json.loads(softhat("run", str(tmp_path / "m"), "aba", "--json").out)[0]["truth"] == [
+        False,
+        True,
+        False,
+    ]
+    assert softhat("certify", *regex).code == 0
+    assert softhat("trace", *regex, "ab").code == 0
+    small = ("--exhaustive", "4", "--random", "5", "--adversarial", "5", "-j", "1")
+    assert softhat("verify", *regex, *small).code == 0
+
+
+def test_the_alphabet_of_an_expression_is_the_models() -> None:
+    document = json.loads(softhat("compile", "--regex", "(a|b)*a", "--json").out)
+    assert document["alphabet"] == ["a", "b"]
+    document = json.loads(softhat("compile", "--regex", ".*a", "--alphabet", "abc", "--json").out)
+    assert document["alphabet"] == ["a", "b", "c"]
+
+
+def test_an_automaton_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "dyck.json"
+    path.write_text(json.dumps(bounded_dyck(2)))
+    done = softhat("eval", "--dfa", str(path), "--json", "(())", "((()))")
+    assert [row["accepted"] for row in json.loads(done.out)] == [True, False]
+    stdin = softhat("eval", "--dfa", "-", "()", stdin=path.read_text())
+    assert "accepted" in stdin.out
+
+
+def test_long_symbols_make_words_of_tokens() -> None:
+    done = softhat("run", "--regex", "('open' 'close')*", "open close", "--json")
+    assert json.loads(done.out)[0]["accepted"] is True
+
+
+def test_positions_modulo_m_when_asked() -> None:
+    refused = softhat("check", "--regex", "(aa)*")
+    assert refused.code == 2
+    assert "--mod" in refused.err
+    assert "mod(2, 0)" in softhat("check", "--regex", "(aa)*", "--mod").out
+
+
+def test_also_takes_marks() -> None:
+    done = softhat("compile", "a", "--alphabet", "ab", "--also", "even=regex:(ab)*", "--json")
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "--regex", "(a"], "ends too early"),
+        (["check", "--regex"], "needs a value"),
+        (["check", "--regex", "a", "--dfa", "x"], "give one of"),
+        (["check", "a", "--mod"], "--mod goes with"),
+        (["check", "--dfa", "/nonexistent"], "cannot read"),
+        (["check", "--regex", "a", "--props"], "leave --props out"),
+        (["eval", "--regex", "-", "-"], "not both"),
+        (["check", "--regex", "(aa)*b|(b*ab*a)*b*"], "not star-free"),
+    ],
+)
+def test_refusals(arguments: list[str], said: str) -> None:
+    done = softhat(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_file_that_is_no_automaton(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text("{")
+    assert "is not JSON" in softhat("check", "--dfa", str(path)).err
+    path.write_text("[]")
+    assert "an automaton is a mapping" in softhat("check", "--dfa", str(path)).err
