@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
+from softhat.laws import Law, from_json
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.positions import from_name, text
@@ -29,6 +30,7 @@ from softhat.transformer.weights import (
     Mask,
     Sparse,
     Transformer,
+    law_of_sharpness,
 )
 
 if TYPE_CHECKING:
@@ -156,9 +158,9 @@ def _config(t: Transformer) -> dict[str, Any]:
         "layers": [
             {
                 "heads": [
-                    {"label": label, "kind": kind, "mask": mask, "sharpness": sharpness}
-                    for label, kind, mask, sharpness in zip(
-                        layer.labels, layer.kinds, layer.masks, layer.sharpness, strict=True
+                    {"label": label, "kind": kind, "mask": mask, "law": law.to_json()}
+                    for label, kind, mask, law in zip(
+                        layer.labels, layer.kinds, layer.masks, layer.laws, strict=True
                     )
                 ]
             }
@@ -253,7 +255,7 @@ def _transformer(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tr
                 labels=tuple(str(head["label"]) for head in heads),
                 kinds=tuple(str(head["kind"]) for head in heads),
                 masks=tuple(head["mask"] for head in heads),
-                sharpness=tuple(float(head["sharpness"]) for head in heads),
+                laws=tuple(_law(head, config["attention"]) for head in heads),
                 query=Sparse.from_dense(query),
                 key=Sparse.from_dense(take(at + "key", count, query.shape[1], d_model)),
                 value=Sparse.from_dense(value),
@@ -286,6 +288,16 @@ def _transformer(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tr
             f"model.safetensors has unknown tensors: {', '.join(sorted(remaining))}"
         )
     return transformer
+
+
+def _law(head: dict[str, Any], attention: Attention) -> Law:
+    """Version 1 has C of compiled heads instead of their law."""
+    if "law" in head:
+        return from_json(head["law"])
+    sharpness = float(head["sharpness"])
+    if not 0 < sharpness < float("inf"):
+        raise _DamagedError(f"config.json: sharpness must be positive, not {sharpness}")
+    return law_of_sharpness(sharpness, attention)
 
 
 def _strings(config: dict[str, Any], name: str) -> tuple[str, ...]:

@@ -221,7 +221,7 @@ def test_without_transformers(tmp_path: Path) -> None:
 
 
 def test_a_fresh_model_can_be_made_from_a_configuration() -> None:
-    layer = {"masks": ["<="], "sharpness": [4.0], "d_k": 2, "d_v": 1, "share": [0, 0, 1]}
+    layer = {"masks": ["<="], "laws": ["4"], "d_k": 2, "d_v": 1, "share": [0, 0, 1]}
     config = SofthatConfig(
         positions=["1", "i"], layers=[layer], hidden_size=5, vocab_size=4, bos_token_id=2,
         eos_token_id=3, pad_token_id=3,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from softhat.compiler import compile
+from softhat.lowering.heads import SHARPNESS
 from softhat.program.build import build
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Average, Latest, Previous
@@ -59,7 +60,7 @@ def test_leak(number: int, attention: str) -> None:
             above_underflow = scores - scores.max(axis=-1, keepdims=True) > -700
             assert (trace.attention[number_][above_underflow] > 0).all()
             for head, group in enumerate(layer.heads):
-                c = model.transformer.layers[number_].sharpness[head]
+                c = SHARPNESS * (2 if group.wide else 1)
                 for column, at in enumerate(group.signals):
                     signal = program.signals[at]
                     out = trace.head_outputs[number_][head, 1:end, column]

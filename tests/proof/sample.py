@@ -17,7 +17,7 @@ from softhat.errors import SofthatError
 from softhat.model import Model
 from softhat.positions import floats
 from softhat.runtime.dense import Ready, ReadyHead, ReadyLayer
-from softhat.transformer.weights import scale
+from softhat.transformer.weights import inverse_temperature, scale
 
 Array = NDArray[Any]
 PIECE = 1 << 20
@@ -74,7 +74,7 @@ def _attend(ready: Ready, head: ReadyHead, x: Array, sampled: Array, rows: Array
     k = k.astype(ready.attention.summing(len(k)), copy=False)  # once, not for each row
     v = _projected(head.value, x, form)
     q = form.round(head.query(sampled))
-    beta = ready._beta(length, head.sharpness)
+    beta = inverse_temperature(head.law, length - len(ready.transformer.sinks))
     out = np.empty((len(head.values), len(rows)), form.accumulate)
     for at, row in enumerate(rows.tolist()):
         low, high = (row if head.mask == ">=" else 0), (row + 1 if head.mask == "<=" else length)

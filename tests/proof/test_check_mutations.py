@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 import softhat
+from softhat.laws import ONE, Law, Length
 from softhat.model import Model
+from softhat.transformer.weights import Attention, Mask, P, law_of_sharpness
 from tests.proof.mutations import Mutation, matters, mutations
 
 MODELS = {
@@ -64,9 +66,9 @@ def test_every_single_weight_mutation(name: str, attention: str) -> None:
 @pytest.mark.parametrize("sharpness", [1.0, 2.0, 3.7, 16.0])
 def test_another_sharpness_is_another_certificate(formula: str, sharpness: float) -> None:
     model = softhat.compile(formula, alphabet="abc", attention="temperature")
+    law = law_of_sharpness(sharpness, "temperature")
     layers = tuple(
-        replace(layer, sharpness=(sharpness,) * len(layer.sharpness))
-        for layer in model.transformer.layers
+        replace(layer, laws=(law,) * len(layer.laws)) for layer in model.transformer.layers
     )
     changed = Model(replace(model.transformer, layers=layers), model.formulas)
     assert claims(changed) != claims(model)
@@ -78,6 +80,24 @@ def test_another_sharpness_is_another_certificate(formula: str, sharpness: float
         assert not matters(changed, "abc", 5)
     if sharpness == 3.7:
         assert certificate.max_length["float32"] > 10_000
+
+
+@pytest.mark.parametrize(
+    ("attention", "law"), [("temperature", ONE), ("temperature", Length()), ("unbounded", P)]
+)
+def test_another_law_of_temperature_voids_it(attention: Attention, law: Law) -> None:
+    model = softhat.compile("!b S a", alphabet="abc", attention=attention)
+    layers = tuple(replace(layer, laws=(law,)) for layer in model.transformer.layers)
+    changed = Model(replace(model.transformer, layers=layers), model.formulas)
+    assert "inverse temperature" in changed.certificate.void[0]
+
+
+@pytest.mark.parametrize("mask", ["<", ">"])
+def test_a_mask_of_no_compiled_head_voids_it(mask: Mask) -> None:
+    model = softhat.compile("!b S a", alphabet="abc")
+    layers = tuple(replace(layer, masks=(mask,)) for layer in model.transformer.layers)
+    changed = Model(replace(model.transformer, layers=layers), model.formulas)
+    assert "mask" in changed.certificate.void[0]
 
 
 def test_weights_that_are_not_numbers_void_it() -> None:

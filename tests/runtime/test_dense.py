@@ -34,7 +34,7 @@ def by_definition(model: Model, tokens: np.ndarray) -> np.ndarray:
         query, key, value = layer.query.dense(), layer.key.dense(), layer.value.dense()
         output = layer.output.dense()
         for h, mask in enumerate(layer.masks):
-            beta = layer.sharpness[h] * places if t.attention == "temperature" else 1.0
+            beta = float(layer.laws[h].at(n))
             scores = beta * (x @ query[h].T) @ (x @ key[h].T).T
             scores[~seen[mask]] = -np.inf
             scores -= scores.max(axis=1, keepdims=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.laws import Constant, product
 from softhat.model import Model
 from softhat.transformer.weights import Layer, Sparse
 from softhat.verification.adversary import Shape, shapes
@@ -132,8 +134,8 @@ def with_sharpness(model: Model, factor: float) -> Model:
     layers = []
     for layer in t.layers:
         if t.attention == "temperature":
-            sharp = tuple(factor * c for c in layer.sharpness)
-            layers.append(replace(layer, sharpness=sharp))
+            by = Constant(Fraction(factor))
+            layers.append(replace(layer, laws=tuple(product(by, law) for law in layer.laws)))
         else:
             layers.append(replace(layer, query=_scaled(layer, factor)))
     return Model(replace(t, layers=tuple(layers)), model.formulas)
@@ -145,16 +147,9 @@ def _scaled(layer: Layer, factor: float) -> Sparse:
 
 
 def sharpness_of(model: Model) -> float:
-    """C: the smallest sharpness among its heads that are not averages."""
-    return min(
-        (
-            c
-            for layer in model.transformer.layers
-            for kind, c in zip(layer.kinds, layer.sharpness, strict=True)
-            if kind != "Average"
-        ),
-        default=4.0,
-    )
+    """C: the smallest sharpness among its heads that are not averages, read off the weights."""
+    found = [head.numbers for head in model.certificate.heads if head.kind != "Average"]
+    return min((x["slope"] if "slope" in x else x["unit"] / 4 for x in found), default=4.0)
 
 
 # Drawing

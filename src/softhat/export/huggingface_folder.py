@@ -56,7 +56,7 @@ def to_huggingface(
         "model.safetensors": to_bytes(built.state_dict(), metadata={"format": "pt"}),
     }
     tokens = vocabulary(t.symbols, t.propositional)
-    contents |= tokenizer_files(tokens, MOST_TOKENS, add_eos=t.has_eos)
+    contents |= tokenizer_files(tokens, MOST_TOKENS, add_bos=t.has_bos, add_eos=t.has_eos)
     here = Path(__file__).parent / "architecture"
     contents |= {source: (here / source).read_bytes() for source in SOURCES}
     contents["formula.txt"] = f"{name}: {model.formulas[name]}\n".encode()
@@ -86,6 +86,7 @@ def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassifica
         layers=shape["layers"],
         hidden_size=t.d_model,
         vocab_size=len(tokens),
+        starts_with_bos=t.has_bos,
         ends_with_eos=t.has_eos,
         bos_token_id=tokens.index(BOS),
         eos_token_id=tokens.index(EOS),

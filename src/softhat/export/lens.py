@@ -13,7 +13,7 @@ separately: there is no certificate for it.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isnan, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,16 @@ from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.torch import import_torch, torch_dtype, transformer_of
+from softhat.laws import Constant
 from softhat.model import Model
 from softhat.positions import floats, needs_end
-from softhat.transformer.weights import Layer, Transformer, scale
+from softhat.transformer.weights import (
+    Layer,
+    Transformer,
+    inverse_temperature,
+    scale,
+    sharpness_of,
+)
 
 Array = NDArray[np.float64]
 
@@ -82,6 +89,11 @@ def _check(t: Transformer, context: int) -> None:
             "TransformerLens has causal heads only, so the formula must run as a decoder (no "
             "future operators, n, last or #*): softhat.to_torch gives a module with hooks"
         )
+    laws = {law for layer in t.layers for law in layer.laws}
+    if any(isnan(sharpness_of(law)) and not isinstance(law, Constant) for law in laws):
+        raise SofthatError(
+            "TransformerLens has one temperature for all lengths: softhat.to_torch gives a module"
+        )
 
 
 def _d_head(t: Transformer) -> int:
@@ -103,8 +115,9 @@ def _parameter(parameters: dict[str, Any], name: str) -> Any:
 
 def _weights(t: Transformer, context: int, heads: int, d_head: int, d_mlp: int) -> dict[str, Array]:
     d_model = t.d_model + 1
-    position_scale = scale(t.attention, context - 1)
-    table = floats(t.positions, context - 1, scale=position_scale)
+    n = context - int(t.has_bos)
+    position_scale = scale(t.attention, n)
+    table = floats(t.positions, n, bos=t.has_bos, scale=position_scale)
     positions = np.ones((context, d_model))
     positions[:, :-1] = table @ t.position_embedding.dense().T
     arrays = {
@@ -116,7 +129,7 @@ def _weights(t: Transformer, context: int, heads: int, d_head: int, d_mlp: int) 
         at = f"layers.{number}."
         beta = np.ones(len(layer.masks))
         if t.attention == "temperature":
-            beta = np.array(layer.sharpness) * position_scale
+            beta = np.array([inverse_temperature(law, n) for law in layer.laws])
         query = layer.query.dense() * (beta * sqrt(d_head))[:, None, None]
         for name, matrix in (
             ("q", query),

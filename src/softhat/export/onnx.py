@@ -1,16 +1,18 @@
-"""A compiled model as an ONNX graph with dynamic batch and length.
+"""A model as an ONNX graph with dynamic batch and length.
 
 The graph takes the steps of softhat's own runtime: attention is exp(score - row maximum), the
 division by the sum of the weights comes last, hidden units with equal incoming weights share one
 sum. Inputs are `tokens` (batch, n), the symbols' indices (for propositional models (batch, n,
 propositions) bits), and `attention_mask` (batch, n), 1 on the word and 0 on padding, which may be
-left out. The output `margins` (batch, n, outputs) is > 0 where the formula holds. The graph adds
-the sinks itself.
+left out. The output `margins` (batch, n, outputs) is > 0 where the formula holds; a simulation's is
+its value. The graph adds the sinks itself. A law of temperature that is neither constant nor C·P(n)
+is stored as a table: words longer than that are an error of the runtime.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,23 @@ from softhat.export.native_labels import native_labels
 from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.export.writing import as_json, write_file
+from softhat.laws import ONE, Constant, Law
 from softhat.model import Model
 from softhat.positions import Feature, Mod, Named, Table, nearest_float
 from softhat.proof.kernels import kernel_certificate
 from softhat.runtime.dense import distinct_rows
-from softhat.transformer.weights import Layer, Sparse, Transformer
+from softhat.transformer.weights import (
+    Layer,
+    Sparse,
+    Transformer,
+    inverse_temperature,
+    sharpness_of,
+)
 
 OPSET = 18
+COMPARE = {"<=": "LessOrEqual", "<": "Less", ">=": "GreaterOrEqual", ">": "Greater"}
+LAW_TABLE = 4096
+"""Lengths to which a law of temperature is stored as a table."""
 MOST = 2**31
 """A protobuf file holds less than 2 GiB."""
 
@@ -110,17 +122,19 @@ def _build(g: Graph, t: Transformer) -> None:
     one = g.op("Expand", g.ints([[1]]), column)
     zero = g.op("Expand", g.ints([[0]]), column)
     tail = t.has_eos
-    ordinary = g.op("Concat", zero, own, *[zero] * tail, axis=1)
-    valid = g.op("Concat", one, own, *[one] * tail, axis=1)
+    head = t.has_bos
+    ordinary = g.op("Concat", *[zero] * head, own, *[zero] * tail, axis=1)
+    valid = g.op("Concat", *[one] * head, own, *[one] * tail, axis=1)
     x = _embedded(g, t, batch)
     length = g.op("ReduceSum", ordinary, g.ints([1]), keepdims=1)  # (batch, 1)
     scale = _scale(g, t, length)
     x = g.op("Add", x, _positions(g, t, ordinary, valid, length, scale))
     masks = Masks(g, valid)
+    betas = Betas(g, length)
     for layer in t.layers:
-        x = _layer(g, t, layer, x, scale, masks)
-    stop = g.op("Add", n, g.ints([1]))
-    words = g.op("Slice", x, g.ints([1]), stop, g.ints([1]))
+        x = _layer(g, t, layer, x, betas, masks)
+    stop = g.op("Add", n, g.ints([int(head)]))
+    words = g.op("Slice", x, g.ints([int(head)]), stop, g.ints([1]))
     y = g.op("MatMul", words, g.numbers(t.readout.dense().T))
     g.op("Add", y, g.numbers(t.readout_bias), name="margins")
 
@@ -134,13 +148,16 @@ def _embedded(g: Graph, t: Transformer, batch: str) -> str:
         word = g.op("Gather", g.numbers(table[:k]), "tokens", axis=0)
     row = g.op("Concat", batch, g.ints([1, t.d_model]), axis=0)
     sinks = [g.op("Expand", g.numbers(table[at][None, None]), row) for at in range(k, len(table))]
-    return g.op("Concat", sinks[0], word, *sinks[1:], axis=1)
+    return g.op("Concat", *sinks[: int(t.has_bos)], word, *sinks[int(t.has_bos) :], axis=1)
 
 
 def _scale(g: Graph, t: Transformer, length: str) -> str:
-    """P (batch, 1): the next power of two >= n+2, 1 without temperature."""
-    if t.attention != "temperature":
-        return g.numbers(np.ones((1, 1)))
+    """P (batch, 1), 1 without temperature."""
+    return _power(g, length) if t.attention == "temperature" else g.numbers(np.ones((1, 1)))
+
+
+def _power(g: Graph, length: str) -> str:
+    """The next power of two >= n+2, (batch, 1)."""
     powers = 1 << np.arange(62, dtype=np.int64)
     reached = g.op("GreaterOrEqual", g.op("Add", length, g.ints([1])), g.ints(powers))
     doubled = g.op("Where", reached, g.ints(2 * powers), g.ints([1]))
@@ -151,10 +168,10 @@ def _positions(g: Graph, t: Transformer, ordinary: str, valid: str, length: str,
     """Position features (batch, rows, features) times the position embedding."""
     if not t.positions:
         return g.numbers(np.zeros((1, 1, t.d_model)))
-    index = g.op("Sub", g.op("CumSum", valid, g.ints(1)), g.ints([1]))
+    index = g.op("Sub", g.op("CumSum", valid, g.ints(1)), g.ints([int(t.has_bos)]))
     columns = []
     for feature in t.positions:
-        column = _feature(g, feature, ordinary, index, length)
+        column = _feature(g, feature, ordinary, index, length, t.has_bos)
         if isinstance(feature, Named) and feature.scaled:
             column = g.op("Div", column, scale)
         columns.append(g.op("Unsqueeze", column, g.ints([2])))
@@ -162,7 +179,7 @@ def _positions(g: Graph, t: Transformer, ordinary: str, valid: str, length: str,
     return g.op("MatMul", table, g.numbers(t.position_embedding.dense().T))
 
 
-def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str) -> str:
+def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str, bos: bool) -> str:
     """One feature, (batch, rows), before it is divided by P."""
     own = g.op("Cast", ordinary, to=g.BOOL)
     one = g.op("Add", g.op("Mul", index, g.ints([0])), g.ints([1]))
@@ -174,8 +191,9 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str)
             return g.float(found if sinks else g.op("And", own, found))
         case Table(entries):
             values = g.numbers(np.array([nearest_float(x) for x in entries] + [0.0]))
-            held = g.op("Or", own, g.op("Equal", index, g.ints([0])))  # `<bos>` has an entry too
-            return g.op("Gather", values, g.op("Where", held, index, g.ints([len(entries)])))
+            held = g.op("Or", own, g.op("Equal", index, g.ints([0]))) if bos else own
+            place = index if bos else g.op("Sub", index, g.ints([1]))
+            return g.op("Gather", values, g.op("Where", held, place, g.ints([len(entries)])))
         case Named("1"):
             return g.float(one)
         case Named("ordinary"):
@@ -204,11 +222,33 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str)
             raise SofthatError(f"unknown position feature {name!r}")
 
 
-class Masks:
-    """Which keys a query sees, (batch, 1, rows, rows), made once for each mask in use.
+class Betas:
+    """β(n) of heads, (batch, 1) each, made once for each law in use."""
 
-    Padding is never seen, except by itself: a row without keys would be NaN.
-    """
+    def __init__(self, g: Graph, length: str) -> None:
+        self.g, self.length = g, length
+        self.made: dict[Law, str] = {}
+
+    def __getitem__(self, law: Law) -> str:
+        if law not in self.made:
+            self.made[law] = self._made(law)
+        return self.made[law]
+
+    def _made(self, law: Law) -> str:
+        g = self.g
+        match law:
+            case Constant(c):
+                column = g.op("Mul", self.length, g.ints([0]))
+                return g.op("Add", g.float(column), g.numbers(np.array([nearest_float(c)])))
+        sharpness = sharpness_of(law)
+        if not math.isnan(sharpness):
+            return g.op("Mul", _power(g, self.length), g.numbers(np.array([sharpness])))
+        table = [inverse_temperature(law, max(n, 1)) for n in range(LAW_TABLE + 1)]
+        return g.op("Gather", g.numbers(np.array(table)), self.length)
+
+
+class Masks:
+    """Which keys a query sees, (batch, 1, rows, rows), made once for each mask in use."""
 
     def __init__(self, g: Graph, valid: str) -> None:
         self.g = g
@@ -216,25 +256,24 @@ class Masks:
         at = g.op("Range", g.ints(0), rows, g.ints(1))
         self.key = g.op("Unsqueeze", at, g.ints([0]))
         self.query = g.op("Unsqueeze", at, g.ints([1]))
-        self.self = g.op("Equal", self.key, self.query)
         self.valid = g.op("Cast", g.op("Unsqueeze", valid, g.ints([1, 2])), to=g.BOOL)
         self.made: dict[str, str] = {}
 
     def __getitem__(self, mask: str) -> str:
         if mask not in self.made:
             g = self.g
-            seen = self.valid
-            if mask != "none":
-                compare = "LessOrEqual" if mask == "<=" else "GreaterOrEqual"
-                seen = g.op("And", seen, g.op(compare, self.key, self.query))
-            self.made[mask] = g.op("Or", seen, self.self)
+            if mask == "none":
+                seen = g.op("GreaterOrEqual", g.op("Add", self.key, self.query), g.ints(0))
+            else:
+                seen = g.op(COMPARE[mask], self.key, self.query)
+            self.made[mask] = g.op("And", self.valid, seen)
         return self.made[mask]
 
 
-def _layer(g: Graph, t: Transformer, layer: Layer, x: str, scale: str, masks: Masks) -> str:
+def _layer(g: Graph, t: Transformer, layer: Layer, x: str, betas: Betas, masks: Masks) -> str:
     """Attention and feed-forward, each added to the residual stream."""
     if layer.masks:
-        x = g.op("Add", x, _attention(g, t, layer, x, scale, masks))
+        x = g.op("Add", x, _attention(g, t, layer, x, betas, masks))
     if layer.into_bias.size:
         rows, share = distinct_rows(layer.into)
         sums = g.op("MatMul", x, g.numbers(rows.dense().T))
@@ -246,23 +285,27 @@ def _layer(g: Graph, t: Transformer, layer: Layer, x: str, scale: str, masks: Ma
     return x
 
 
-def _attention(g: Graph, t: Transformer, layer: Layer, x: str, scale: str, masks: Masks) -> str:
+def _attention(g: Graph, t: Transformer, layer: Layer, x: str, betas: Betas, masks: Masks) -> str:
     heads, d_model, d_v = layer.output.shape
     q, k, v = (_projected(g, tensor, x) for tensor in (layer.query, layer.key, layer.value))
     scores = g.op("MatMul", q, g.op("Transpose", k, perm=[0, 1, 3, 2]))
-    if t.attention == "temperature":
-        beta = g.op("Mul", scale, g.numbers(np.array(layer.sharpness)))  # (batch, heads)
+    if any(law != ONE for law in layer.laws):
+        beta = g.op("Concat", *(betas[law] for law in layer.laws), axis=1)  # (batch, heads)
         scores = g.op("Mul", scores, g.op("Unsqueeze", beta, g.ints([2, 3])))
     distinct = set(layer.masks)
     parts = [masks[mask] for mask in (layer.masks if len(distinct) > 1 else layer.masks[:1])]
     seen = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
     scores = g.op("Where", seen, scores, g.numbers(np.array(-np.inf)))
     top = g.op("ReduceMax", scores, g.ints([-1]), keepdims=1)
+    nothing = g.numbers(np.array(-np.inf))  # a row without keys: all its weights are 0
+    top = g.op("Where", g.op("Equal", top, nothing), g.numbers(np.array(0.0)), top)
     if t.attention == "hard":
         weights = g.float(g.op("Equal", scores, top))
     else:
         weights = g.op("Exp", g.op("Sub", scores, top))
     total = g.op("ReduceSum", weights, g.ints([-1]), keepdims=1)
+    empty = g.op("Equal", total, g.numbers(np.array(0.0)))
+    total = g.op("Where", empty, g.numbers(np.array(1.0)), total)
     o = g.op("Div", g.op("MatMul", weights, v), total)
     o = g.op("Reshape", g.op("Transpose", o, perm=[0, 2, 1, 3]), g.ints([0, 0, heads * d_v]))
     output = layer.output.dense().transpose(0, 2, 1).reshape(heads * d_v, d_model)

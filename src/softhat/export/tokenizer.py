@@ -61,14 +61,17 @@ def encode_sets(
     return [sum(1 << at for at, p in enumerate(propositions) if p in step) for step in word]
 
 
-def tokenizer_files(tokens: Sequence[str], context: int, add_eos: bool = False) -> dict[str, bytes]:
+def tokenizer_files(
+    tokens: Sequence[str], context: int, add_bos: bool = True, add_eos: bool = False
+) -> dict[str, bytes]:
     """The files from which `AutoTokenizer` makes a tokenizer that adds `<bos>` (and `<eos>`).
 
     `<eos>` is also the padding token: then no tool adds a token beyond the embedding.
     """
     ids = {token: at for at, token in enumerate(tokens)}
     special = [BOS, EOS]
-    single = [_special(BOS), {"Sequence": {"id": "A", "type_id": 0}}]
+    first = [_special(BOS)] if add_bos else []
+    single = [*first, {"Sequence": {"id": "A", "type_id": 0}}]
     pair = [*single, {"Sequence": {"id": "B", "type_id": 0}}]
     if add_eos:
         single, pair = [*single, _special(EOS)], [*pair, _special(EOS)]

@@ -13,7 +13,7 @@ from softhat.export.writing import as_json
 from softhat.folders import write_folder
 from softhat.formats import FORMATS
 from softhat.model import Model
-from softhat.positions import to_json
+from softhat.positions import Table, nearest_float, to_json
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
@@ -112,7 +112,7 @@ def architecture(t: Transformer) -> dict[str, Any]:
     return {
         "attention": t.attention,
         "tokens": len(t.tokens),
-        "bos": t.tokens.index(BOS),
+        "bos": t.tokens.index(BOS) if t.has_bos else None,
         "eos": t.tokens.index(EOS) if t.has_eos else None,
         "positions": [to_json(feature) for feature in t.positions],
         "d_model": t.d_model,
@@ -121,7 +121,7 @@ def architecture(t: Transformer) -> dict[str, Any]:
         "layers": [
             {
                 "masks": list(layer.masks),
-                "sharpness": list(layer.sharpness),
+                "laws": [law.to_json() for law in layer.laws],
                 "d_k": layer.query.shape[1],
                 "d_v": layer.value.shape[1],
                 "share": distinct_rows(layer.into)[1].tolist(),
@@ -136,12 +136,21 @@ def state(t: Transformer) -> list[tuple[str, NDArray[Any]]]:
     tensors: list[tuple[str, NDArray[Any]]] = [
         ("embedding.weight", t.embedding.dense()),
         ("positions.weight", t.position_embedding.dense()),
+        *_tables(t),
         ("readout.weight", t.readout.dense()),
         ("readout.bias", t.readout_bias),
     ]
     for number, layer in enumerate(t.layers):
         tensors += [(f"layers.{number}.{name}", array) for name, array in _layer_state(layer)]
     return [(name, np.ascontiguousarray(array)) for name, array in tensors]
+
+
+def _tables(t: Transformer) -> list[tuple[str, NDArray[Any]]]:
+    """The entries of position tables, a row each; shorter tables end with NaN."""
+    tables = [[nearest_float(x) for x in f.entries] for f in t.positions if isinstance(f, Table)]
+    longest = max(map(len, tables), default=0)
+    padded = [table + [np.nan] * (longest - len(table)) for table in tables]
+    return [("positions.tables", np.array(padded))] if tables else []
 
 
 def _layer_state(layer: Layer) -> list[tuple[str, NDArray[Any]]]:
@@ -153,7 +162,6 @@ def _layer_state(layer: Layer) -> list[tuple[str, NDArray[Any]]]:
         ("attention.key.weight", _stacked(layer.key)),
         ("attention.value.weight", _stacked(layer.value)),
         ("attention.output.weight", output),
-        ("attention.sharpness", np.array(layer.sharpness, np.float64)),
         ("feed_forward.into.weight", sums.dense()),
         ("feed_forward.bias", layer.into_bias),
         ("feed_forward.share", share),

@@ -47,7 +47,7 @@ def lower(
         positions=positions,
         embedding=_embedding(program, len(sinks), place, d_model),
         position_embedding=position_embedding,
-        layers=tuple(layer_of(rows, place, d_model) for rows in layers),
+        layers=tuple(layer_of(rows, place, d_model, attention) for rows in layers),
         outputs=tuple(name for name, _ in schedule.outputs),
         readout=matrix([output.row for output in outputs], place, d_model),
         readout_bias=np.array([output.bias for output in outputs]),

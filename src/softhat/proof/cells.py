@@ -172,7 +172,7 @@ def finite(t: Transformer) -> bool:
     for layer in t.layers:
         for name in ("query", "key", "value", "output", "into", "out"):
             tensors.append(getattr(layer, name).values)
-        tensors += [layer.into_bias, layer.out_bias, np.array(layer.sharpness)]
+        tensors += [layer.into_bias, layer.out_bias]
     return all(bool(np.isfinite(tensor).all()) for tensor in tensors)
 
 

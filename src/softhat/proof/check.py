@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isnan
 
+from softhat.laws import ONE
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
@@ -97,6 +99,12 @@ def _attention(
     outputs = _written(layer.output)
     for h, (query, key, value) in enumerate(zip(*tensors, strict=True)):
         where = f"layer {number}, head {h + 1}"
+        if layer.masks[h] not in ("none", "<=", ">="):
+            raise VoidError(f"{where} has the mask {layer.masks[h]}, which no compiled head has")
+        scaled = t.attention == "temperature"
+        if isnan(layer.sharpness[h]) if scaled else layer.laws[h] != ONE:
+            law = layer.laws[h].text
+            raise VoidError(f"{where} has the inverse temperature {law}, not {'C·P' * scaled or 1}")
         places = _targets(value, outputs[h], where)
         weights = HeadWeights(
             t.attention,

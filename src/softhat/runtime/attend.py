@@ -7,10 +7,10 @@ matrix multiplication. No words × rows × rows array is ever kept. The steps ar
 
     s = round(β·q·k), w = round(exp(s - max s)), o = round(Σ w·v / Σ w)
 
-with the division last. A score of many products (a comparison's: large counts that cancel) is
-summed in float64 before it is rounded, so that only the averages it reads are off. Keys whose
-weight underflows to 0 add nothing to either sum, so *within* skips tiles of keys in which that
-is so for every query of a block.
+with the division last. A row without keys (masks `<` and `>`) gives 0. A score of many products
+(a comparison's: large counts that cancel) is summed in float64 before it is rounded, so that only
+the averages it reads are off. Keys whose weight underflows to 0 add nothing to either sum, so
+*within* skips tiles of keys in which that is so for every query of a block.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Attention:
         """Scores (-inf where masked) and attention of one word, (rows, rows) each."""
         scores = self._scores(np.ascontiguousarray(q.T), k, beta)
         _hide(scores, mask)
-        weights = self._weights(scores.copy(), scores.max(axis=1, keepdims=True))
-        return scores, weights / weights.sum(axis=1, keepdims=True)
+        weights = self._weights(scores.copy(), _finite(scores.max(axis=1, keepdims=True)))
+        return scores, weights / _positive(weights.sum(axis=1, keepdims=True))
 
     def _scores(self, q: Array, k: Array, beta: float) -> Array:
         dtype = self.summing(len(k))
@@ -96,7 +96,10 @@ class Attention:
             space, product = np.empty((2, rows, size), dtype)
             weighted = np.empty((rows, size), v.dtype)
             for i in range(rows):
-                low, high = (i if mask == ">=" else 0), (i + 1 if mask == "<=" else rows)
+                low, high = _range(mask, i, rows)
+                if low == high:
+                    out[:, i, part] = 0
+                    continue
                 scores, spare = space[: high - low], product[: high - low]
                 np.multiply(k[0, low:high, part], q[0, i, part], out=scores)
                 for r in range(1, len(q)):
@@ -126,13 +129,13 @@ class Attention:
         block = max(1, min(rows, TILE, BLOCK // padded))
         for start in range(0, rows, block):
             stop = min(start + block, rows)
-            low = start // TILE * TILE if mask == ">=" else 0
-            high = min(-(-stop // TILE) * TILE, padded) if mask == "<=" else padded
+            low = start // TILE * TILE if mask in (">=", ">") else 0
+            high = min(-(-stop // TILE) * TILE, padded) if mask in ("<=", "<") else padded
             scores = self._scores(queries[start:stop], keys[:, low:high], beta)
             scores[:, rows - low :] = -np.inf
             _hide(scores, mask, start, low)
             sums = self._summed(scores, values[low:high])
-            np.divide(sums[:, :-1].T, sums[:, -1], out=out[:, start:stop])
+            np.divide(sums[:, :-1].T, _positive(sums[:, -1]), out=out[:, start:stop])
         return out
 
     def _summed(self, scores: Array, values: Array) -> Array:
@@ -140,7 +143,7 @@ class Attention:
         count = len(scores)
         tiles = scores.reshape(count, -1, TILE)
         tops = tiles.max(axis=2)
-        top = tops.max(axis=1, keepdims=True)
+        top = _finite(tops.max(axis=1, keepdims=True))
         seen = ~(tops < top - self.lost).all(axis=0)
         if 2 * np.count_nonzero(seen) < len(seen):
             scores = tiles[:, seen].reshape(count, -1)
@@ -148,24 +151,45 @@ class Attention:
         return product(self._weights(scores, top), values)
 
 
+def _range(mask: Mask, i: int, rows: int) -> tuple[int, int]:
+    """The keys that query i sees, as a stretch."""
+    low = i if mask == ">=" else i + 1 if mask == ">" else 0
+    high = i + 1 if mask == "<=" else i if mask == "<" else rows
+    return low, high
+
+
+def _finite(top: Array) -> Array:
+    """The maxima of rows; 0 for a row without keys, whose weights are then exp(-inf) = 0."""
+    return np.where(top == -np.inf, top.dtype.type(0), top)
+
+
+def _positive(total: Array) -> Array:
+    """The sums of weights; 1 for a row without keys."""
+    return np.where(total == 0, total.dtype.type(1), total)
+
+
 def _means(v: Array, mask: Mask) -> Array:
     """All scores are 0, so all weights are exp(0) = 1."""
     rows = v.shape[1]
     if mask == "none":
         return np.broadcast_to(v.sum(axis=1, keepdims=True) / v.dtype.type(rows), v.shape)
-    ordered = v if mask == "<=" else v[:, ::-1]
+    past = mask in ("<=", "<")
+    ordered = v if past else v[:, ::-1]
     counts = np.arange(1, rows + 1).astype(v.dtype)[:, None]
     means = np.cumsum(ordered, axis=1) / counts
-    return means if mask == "<=" else means[:, ::-1]
+    if mask in ("<", ">"):  # what the row before sees
+        means = np.concatenate([np.zeros_like(means[:, :1]), means[:, :-1]], axis=1)
+    return means if past else means[:, ::-1]
 
 
 def _hide(scores: Array, mask: Mask, start: int = 0, low: int = 0) -> None:
     """-inf where the mask hides key low + c from query start + r."""
     count, width = scores.shape
-    if mask == "<=":
-        first = start + 1 - low  # the first hidden key of the first query
+    strict = mask in ("<", ">")
+    if mask in ("<=", "<"):
+        first = start + (not strict) - low  # the first hidden key of the first query
         square = scores[:, first:]
         square[np.tri(count, square.shape[1], -1, dtype=bool) == 0] = -np.inf
-    elif mask == ">=":
-        square = scores[:, : min(width, start + count - 1 - low)]
-        square[np.tri(count, square.shape[1], start - low - 1, dtype=bool)] = -np.inf
+    elif mask in (">=", ">"):
+        square = scores[:, : min(width, start + count - (not strict) - low)]
+        square[np.tri(count, square.shape[1], start + strict - low - 1, dtype=bool)] = -np.inf

@@ -1,5 +1,7 @@
 """The forward pass, in NumPy: softmax attention, ReLU feed-forward, nothing else.
 
+It is the same for compiled models and for simulations.
+
 `hard` models attend to the average over the argmax set; the soft targets compute softmax and
 have no other path. The residual stream is (words, rows, d_model), the words of a batch having
 equal length; in memory the words lie side by side, so that all steps are long vector
@@ -19,7 +21,14 @@ from softhat.formats import Format
 from softhat.positions import floats
 from softhat.runtime.attend import Attention
 from softhat.runtime.products import Linear, product
-from softhat.transformer.weights import Layer, Mask, Sparse, Transformer, scale
+from softhat.transformer.weights import (
+    Layer,
+    Mask,
+    Sparse,
+    Transformer,
+    inverse_temperature,
+    scale,
+)
 
 Array = NDArray[Any]
 
@@ -32,7 +41,7 @@ class ReadyHead:
 
     def __init__(self, layer: Layer, h: int, form: Format) -> None:
         self.mask: Mask = layer.masks[h]
-        self.sharpness = layer.sharpness[h]
+        self.law = layer.laws[h]
         scored = np.intersect1d(_used(layer.query, h), _used(layer.key, h))
         self.values = _used(layer.value, h)
         self.query = Linear(_rows(layer.query, h, scored), form)
@@ -91,16 +100,19 @@ class Ready:
         t, form = self.transformer, self.form
         batch, n = tokens.shape[:2]
         k = len(t.symbols)
-        table = floats(t.positions, n, eos=t.has_eos, scale=scale(t.attention, n))
-        x = np.zeros((t.d_model, n + 1 + t.has_eos, batch), form.accumulate)
-        x[:, 0] = self.embedding[:, k, None]
+        places = scale(t.attention, n)
+        table = floats(t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=places)
+        x = np.zeros((t.d_model, n + len(t.sinks), batch), form.accumulate)
+        own = t.own(n)
+        if t.has_bos:
+            x[:, 0] = self.embedding[:, k, None]
         if t.has_eos:
             x[:, -1] = self.embedding[:, k + 1, None]
         if t.propositional:
             bits = tokens.transpose(2, 1, 0).reshape(k, n * batch).astype(form.accumulate)
-            x[:, 1 : n + 1] = product(self.embedding[:, :k], bits).reshape(-1, n, batch)
+            x[:, own] = product(self.embedding[:, :k], bits).reshape(-1, n, batch)
         else:
-            x[:, 1 : n + 1] = self.embedding.take(tokens.T, axis=1)
+            x[:, own] = self.embedding.take(tokens.T, axis=1)
         x += self.position_embedding(form.load(table.T))[:, :, None]
         return form.round(x).transpose(2, 1, 0)
 
@@ -116,7 +128,7 @@ class Ready:
                 form.round(matrix(flat)).reshape(-1, rows, batch)
                 for matrix in (head.query, head.key, head.value)
             )
-            beta = self._beta(rows, head.sharpness)
+            beta = inverse_temperature(head.law, rows - len(self.transformer.sinks))
             o[head.values] = self.attention(q, k, v, head.mask, beta)
             if keep:
                 maps.append(self.attention.maps(q[..., 0], k[..., 0], head.mask, beta))
@@ -153,14 +165,8 @@ class Ready:
         batch, rows, d_model = x.shape
         flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
         margins = self.form.round(self.readout(flat) + self.readout_bias)
-        end = -1 if self.transformer.has_eos else None
-        return margins.reshape(-1, rows, batch)[:, 1:end].transpose(2, 1, 0)
-
-    def _beta(self, rows: int, sharpness: float) -> float:
-        if self.transformer.attention != "temperature":
-            return 1.0
-        n = rows - len(self.transformer.sinks)
-        return sharpness * scale("temperature", n)
+        own = self.transformer.own(rows - len(self.transformer.sinks))
+        return margins.reshape(-1, rows, batch)[:, own].transpose(2, 1, 0)
 
 
 def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ def trace(ready: Ready, encoded: NDArray[Any]) -> Trace:
         maps.append(kept)
     margins = ready.margins(x)[0]
     return Trace(
-        tokens=(t.sinks[0], *_names(encoded, t.symbols), *t.sinks[1:]),
+        tokens=(*t.sinks[:1], *_names(encoded, t.symbols), *t.sinks[1:]),
         attention=tuple(m.attention for m in maps),
         scores=tuple(m.scores for m in maps),
         head_outputs=tuple(m.outputs for m in maps),

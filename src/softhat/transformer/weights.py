@@ -1,25 +1,33 @@
 """A transformer as data: its weights, and names for everything in it.
 
 Token embedding + position embedding; layers of (multi-head attention, residual; ReLU
-feed-forward, residual); a linear read-out with a threshold for each output. Matrices are sparse
-until they are saved or run, because almost every entry of a compiled matrix is 0.
+feed-forward, residual); a linear read-out with a threshold for each output. Each head has its own
+mask and its own law of temperature: scores are multiplied by β(n) before the softmax. Compiled
+models and simulations of hard attention are both this. Matrices are sparse until they are saved
+or run, because almost every entry of a compiled matrix is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.laws import ONE, Constant, Law, PowerOfTwo, Product, product
 from softhat.positions import Feature
 
 Attention = Literal["hard", "unbounded", "temperature"]
-Mask = Literal["none", "<=", ">="]
+Mask = Literal["none", "<=", "<", ">=", ">"]
+"""Which keys j a query i sees; a row without keys gives 0."""
 BOS, EOS = "<bos>", "<eos>"
+P = PowerOfTwo(2)
+"""Positions are divided by it where features are scaled: the next power of two >= n+2, so that
+j/P is exact."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,8 @@ class Layer:
     labels: tuple[str, ...]
     kinds: tuple[str, ...]
     masks: tuple[Mask, ...]
-    sharpness: tuple[float, ...]
-    """C of each head: with temperature scaling its inverse temperature is C·P(n)."""
+    laws: tuple[Law, ...]
+    """β of each head: its scores are multiplied by β(n). 1 unless the temperature is scaled."""
     query: Sparse
     key: Sparse
     value: Sparse
@@ -73,6 +81,11 @@ class Layer:
     out_bias: NDArray[np.float64]
 
     TENSORS = ("query", "key", "value", "output", "into", "into_bias", "out", "out_bias")
+
+    @property
+    def sharpness(self) -> tuple[float, ...]:
+        """C of each head whose law is C·P(n); NaN for any other law."""
+        return tuple(map(sharpness_of, self.laws))
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,7 @@ class Transformer:
     symbols: tuple[str, ...]
     propositional: bool
     sinks: tuple[str, ...]
-    """`<bos>` first, and `<eos>` last where something looks to the right."""
+    """None, `<bos>` before the word, or `<bos>` and `<eos>` after it."""
     positions: tuple[Feature, ...]
     embedding: Sparse  # (symbols + sinks, d_model)
     position_embedding: Sparse  # (d_model, features)
@@ -121,8 +134,16 @@ class Transformer:
         return self.symbols + self.sinks
 
     @property
+    def has_bos(self) -> bool:
+        return BOS in self.sinks
+
+    @property
     def has_eos(self) -> bool:
         return EOS in self.sinks
+
+    def own(self, n: int) -> slice:
+        """The rows of a word of length n, among those of its sinks."""
+        return slice(int(self.has_bos), int(self.has_bos) + n)
 
     @cached_property
     def size(self) -> Size:
@@ -140,5 +161,30 @@ class Transformer:
 
 
 def scale(attention: Attention, n: int) -> int:
-    """P: positions are divided by it. The next power of two >= n+2, so that j/P is exact."""
-    return 1 << (n + 1).bit_length() if attention == "temperature" else 1
+    """P(n), or 1 for a model that does not scale its temperature."""
+    return int(P.at(n)) if attention == "temperature" else 1
+
+
+def inverse_temperature(law: Law, n: int) -> float:
+    """β(n) as a float; infinite beyond the range of floats."""
+    try:
+        return float(law.at(n))
+    except OverflowError:
+        return float("inf")
+
+
+def law_of_sharpness(sharpness: float, attention: Attention) -> Law:
+    """β of a compiled head: C·P(n) with temperature scaling, else 1."""
+    if attention != "temperature":
+        return ONE
+    return product(Constant(Fraction(sharpness)), P)
+
+
+def sharpness_of(law: Law) -> float:
+    """C of the law C·P(n); NaN of any other."""
+    match law:
+        case PowerOfTwo(2):
+            return 1.0
+        case Product((Constant(c), PowerOfTwo(2))):
+            return float(c)
+    return float("nan")

@@ -11,9 +11,10 @@ from transformers import PretrainedConfig
 
 
 class SofthatConfig(PretrainedConfig):  # type: ignore[misc]
-    """Shapes, masks and position features of a compiled model (see `Architecture`).
+    """Shapes, masks, laws and position features of a softhat model (see `Architecture`).
 
-    Words start with `<bos>`; they end with `<eos>` if `ends_with_eos`. Padding is `<eos>` too.
+    Words start with `<bos>` if `starts_with_bos` and end with `<eos>` if `ends_with_eos`. Padding
+    is `<eos>` too.
     """
 
     model_type = "softhat"
@@ -25,6 +26,7 @@ class SofthatConfig(PretrainedConfig):  # type: ignore[misc]
         layers: list[dict[str, Any]] | None = None,
         hidden_size: int = 1,
         vocab_size: int = 1,
+        starts_with_bos: bool = True,
         ends_with_eos: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -33,6 +35,7 @@ class SofthatConfig(PretrainedConfig):  # type: ignore[misc]
         self.layers = list(layers or [])
         self.hidden_size = hidden_size
         self.vocab_size = vocab_size
+        self.starts_with_bos = starts_with_bos
         self.ends_with_eos = ends_with_eos
         self.num_hidden_layers = len(self.layers)
         self.num_attention_heads = max((len(layer["masks"]) for layer in self.layers), default=0)

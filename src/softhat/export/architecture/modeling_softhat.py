@@ -44,7 +44,7 @@ class SofthatModel(SofthatPreTrainedModel):
             Architecture(
                 attention=config.attention,
                 tokens=config.vocab_size,
-                bos=config.bos_token_id,
+                bos=config.bos_token_id if config.starts_with_bos else None,
                 eos=config.eos_token_id if config.ends_with_eos else None,
                 positions=config.positions,
                 d_model=config.hidden_size,
@@ -134,10 +134,10 @@ def _places(
     """The words' own positions, and these with the sinks.
 
     A word starts at `<bos>` and ends at the first `<eos>` after it; what stands outside is
-    padding, whether the mask says so or not.
+    padding, whether the mask says so or not. Without `<bos>` it starts at its first symbol.
     """
     bos, eos = input_ids == config.bos_token_id, input_ids == config.eos_token_id
-    started = bos.cumsum(dim=1) > 0
+    started = (bos if config.starts_with_bos else ~eos).cumsum(dim=1) > 0
     ends = (eos & started).cumsum(dim=1)
     valid = started & (ends <= eos.to(ends.dtype) * int(config.ends_with_eos))
     if attention_mask is not None:
@@ -146,11 +146,13 @@ def _places(
 
 
 def _check_sinks(input_ids: Tensor, valid: Tensor, config: SofthatConfig) -> None:
-    """Every word has one `<bos>` and, where the model needs it, `<eos>`."""
-    sinks = [config.bos_token_id, *([config.eos_token_id] if config.ends_with_eos else [])]
-    for sink in sinks:
+    """Every word has each sink that the model needs once, and no other `<bos>`."""
+    wanted = {config.bos_token_id: config.starts_with_bos}
+    if config.ends_with_eos:
+        wanted[config.eos_token_id] = True
+    for sink, once in wanted.items():
         found = (valid & (input_ids == sink)).sum(dim=1)
-        if bool((found != 1).any()):
+        if bool((found != int(once)).any()):
             raise ValueError(
                 "each word starts with one <bos> token and ends with <eos> if the model needs it: "
                 "let the tokenizer add them (add_special_tokens=True)"

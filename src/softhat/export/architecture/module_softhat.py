@@ -1,10 +1,11 @@
-"""A compiled transformer as a PyTorch module: softmax attention, ReLU feed-forward, a read-out.
+"""A softhat transformer as a PyTorch module: softmax attention, ReLU feed-forward, a read-out.
 
 It takes the steps of softhat's own runtime in the same order: sums in float32 (float64 for
 float64), rounded to the parameters' dtype after each projection, head output, hidden unit and
-residual. So certificates carry over. Two things are unusual: each head has its own mask (j <= i,
-j >= i or none), and hidden units with equal incoming weights (the two of a clip) share one sum,
-so that both round alike whatever order the machine adds in.
+residual. So certificates carry over. Three things are unusual: each head has its own mask (j <= i,
+j < i, j >= i, j > i or none), scores are multiplied by an inverse temperature β(n) that may depend
+on the length, and hidden units with equal incoming weights (the two of a clip) share one sum, so
+that both round alike whatever order the machine adds in.
 
 This file needs only torch and safetensors: it is copied into exported folders.
 """
@@ -12,6 +13,7 @@ This file needs only torch and safetensors: it is copied into exported folders.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -29,10 +31,10 @@ class Architecture:
     """Everything about a module but its numbers. Plain values only, so that it is JSON."""
 
     attention: str
-    """`unbounded`, `temperature` (β = sharpness·P) or `hard` (the average over the argmax)."""
+    """`unbounded`, `temperature` (β(n) is not 1) or `hard` (the average over the argmax)."""
     tokens: int
-    """Rows of the embedding: symbols (or propositions), then `<bos>`, then `<eos>` if used."""
-    bos: int
+    """Rows of the embedding: symbols (or propositions), then `<bos>` and `<eos>` if used."""
+    bos: int | None
     eos: int | None
     positions: list[Any]
     """The position features: a name, {"name", "over": "P"}, {"mod"} or {"table"}."""
@@ -40,8 +42,12 @@ class Architecture:
     outputs: int
     propositional: bool = False
     layers: list[dict[str, Any]] = field(default_factory=list)
-    """Per layer: masks and sharpness (a value a head), d_k, d_v, and for each hidden unit which
-    of the distinct incoming sums it reads (share)."""
+    """Per layer: masks and laws of β (one a head), d_k, d_v, and for each hidden unit which of the
+    distinct incoming sums it reads (share)."""
+
+    @property
+    def symbols(self) -> int:
+        return self.tokens - (self.bos is not None) - (self.eos is not None)
 
 
 class Run(NamedTuple):
@@ -117,11 +123,11 @@ class Attention(nn.Module):  # type: ignore[misc]
     """The heads of a layer. Returns what they add to the residual stream, not yet rounded."""
 
     def __init__(
-        self, d_model: int, masks: list[str], sharpness: list[float], d_k: int, d_v: int, kind: str
+        self, d_model: int, masks: list[str], laws: list[Any], d_k: int, d_v: int, hard: bool
     ) -> None:
         super().__init__()
-        self.heads, self.d_k, self.d_v, self.kind = len(masks), d_k, d_v, kind
-        self.masks = tuple(masks)
+        self.heads, self.d_k, self.d_v, self.hard = len(masks), d_k, d_v, hard
+        self.masks, self.laws = tuple(masks), tuple(laws)
         self.query = Linear(d_model, self.heads * d_k)
         self.key = Linear(d_model, self.heads * d_k)
         self.value = Linear(d_model, self.heads * d_v)
@@ -129,10 +135,9 @@ class Attention(nn.Module):  # type: ignore[misc]
         # Identities, called only where maps are made: places to hang hooks on.
         self.scores = nn.Identity()
         self.pattern = nn.Identity()
-        self.register_buffer("sharpness", torch.tensor(sharpness, dtype=torch.float32))
 
     def forward(
-        self, x: Tensor, scale: Tensor, valid: Tensor | None, eager: bool
+        self, x: Tensor, lengths: Tensor, valid: Tensor | None, eager: bool
     ) -> tuple[Tensor, Tensor | None]:
         batch, rows, _ = x.shape
         dtype = x.dtype
@@ -141,10 +146,10 @@ class Attention(nn.Module):  # type: ignore[misc]
         q = self._split(self.query(x).to(dtype), self.d_k).to(wide)
         k = self._split(self.key(x).to(dtype), self.d_k).to(wide)
         v = self._split(self.value(x).to(dtype), self.d_v).to(wide)
-        if self.kind == "temperature":  # β = C·P, a power of two: exact
-            beta = self.sharpness.to(wide)[None, :] * scale
-            q = q * beta[:, :, None, None]
-        if eager or self.kind == "hard":
+        if any(law != "1" for law in self.laws):
+            betas = [inverse_temperature(law, lengths, wide) for law in self.laws]
+            q = q * torch.cat(betas, dim=1)[:, :, None, None]
+        if eager or self.hard:
             o, pattern = self._explicit(q, k, v, valid)
         else:
             o, pattern = self._fused(q, k, v, valid), None
@@ -180,8 +185,10 @@ class Attention(nn.Module):  # type: ignore[misc]
         scores = scores.masked_fill(torch.cat(hidden, dim=1), -torch.inf)
         scores = self.scores(scores)
         top = scores.amax(dim=-1, keepdim=True)
-        weights = (scores == top).to(q.dtype) if self.kind == "hard" else (scores - top).exp()
+        top = top.masked_fill(top == -torch.inf, 0)  # a row without keys: all weights are 0
+        weights = (scores == top).to(q.dtype) if self.hard else (scores - top).exp()
         total = weights.sum(dim=-1, keepdim=True)
+        total = total.masked_fill(total == 0, 1)
         pattern = weights / total
         hooked = self.pattern(pattern)
         if hooked is not pattern:  # a hook has put another pattern in place
@@ -212,16 +219,16 @@ class Layer(nn.Module):  # type: ignore[misc]
 
     def __init__(self, kind: str, d_model: int, shape: dict[str, Any]) -> None:
         super().__init__()
-        masks, sharpness = shape["masks"], shape["sharpness"]
-        self.attention = Attention(d_model, masks, sharpness, shape["d_k"], shape["d_v"], kind)
+        masks, laws, hard = shape["masks"], shape["laws"], kind == "hard"
+        self.attention = Attention(d_model, masks, laws, shape["d_k"], shape["d_v"], hard)
         self.feed_forward = FeedForward(d_model, shape["share"])
 
     def forward(
-        self, x: Tensor, scale: Tensor, valid: Tensor | None, eager: bool
+        self, x: Tensor, lengths: Tensor, valid: Tensor | None, eager: bool
     ) -> tuple[Tensor, Tensor | None]:
         pattern = x.new_zeros((x.shape[0], 0, x.shape[1], x.shape[1])) if eager else None
         if self.attention.heads:
-            update, pattern = self.attention(x, scale, valid, eager)
+            update, pattern = self.attention(x, lengths, valid, eager)
             x = (x + update).to(x.dtype)
         if self.feed_forward.units:
             x = (x + self.feed_forward(x)).to(x.dtype)
@@ -254,7 +261,7 @@ class Body(nn.Module):  # type: ignore[misc]
         a = architecture
         self.architecture = a
         self.embedding = Embedding(a.tokens, a.d_model)
-        self.positions = Positions(a.positions, a.d_model)
+        self.positions = Positions(a.positions, a.d_model, a.bos is not None)
         self.layers = nn.ModuleList(Layer(a.attention, a.d_model, shape) for shape in a.layers)
 
     def encode(
@@ -266,33 +273,30 @@ class Body(nn.Module):  # type: ignore[misc]
         these and the sinks (None where there is no padding). Only `eager` attention has maps.
         """
         counted = torch.ones_like(ordinary) if valid is None else valid
-        index = counted.cumsum(dim=1) - 1
-        scale = self._scale(ordinary).to(widened(embedded.dtype))
+        index = counted.cumsum(dim=1) - int(self.positions.bos)
+        lengths = ordinary.sum(dim=1, keepdim=True)
+        scale = torch.ones_like(lengths)
+        if self.architecture.attention == "temperature":
+            scale = next_power_of_two(lengths + 2)
+        scale = scale.to(widened(embedded.dtype))
         x = (embedded + self.positions(ordinary, index, scale)).to(embedded.dtype)
         residuals, maps = [x], []
         for layer in self.layers:
-            x, pattern = layer(x, scale, valid, eager)
+            x, pattern = layer(x, lengths, valid, eager)
             residuals.append(x)
             maps.append(pattern)
         return residuals, tuple(maps) if eager else ()
-
-    def _scale(self, ordinary: Tensor) -> Tensor:
-        """P (batch, 1): the next power of two >= n+2 of each word, 1 without temperature."""
-        n = ordinary.sum(dim=1, keepdim=True)
-        if self.architecture.attention != "temperature":
-            return torch.ones_like(n)
-        powers = 1 << torch.arange(62, device=n.device)
-        return 1 << (n + 1 >= powers).sum(dim=1, keepdim=True)
 
 
 class SofthatTransformer(Body):
     """(batch, n) symbols to (batch, n, outputs) margins: > 0 iff the formula holds there.
 
-    The module adds the sinks `<bos>` and `<eos>` itself. `attention_mask` (batch, n) is 1 on the
-    word's own positions and 0 on padding, which may stand anywhere; positions and the length n
-    are those of the word without its padding. Propositional models take (batch, n, propositions)
-    bits. With `return_attention=True` the result is a `Run` whose maps include the sinks.
-    `kernel` is "sdpa" (torch's fused attention) or "eager" (always the explicit softmax).
+    A simulation has one output, its value. The module adds the sinks `<bos>` and `<eos>` itself.
+    `attention_mask` (batch, n) is 1 on the word's own positions and 0 on padding, which may stand
+    anywhere; positions and the length n are those of the word without its padding. Propositional
+    models take (batch, n, propositions) bits. With `return_attention=True` the result is a `Run`
+    whose maps include the sinks. `kernel` is "sdpa" (torch's fused attention) or "eager" (always
+    the explicit softmax).
     """
 
     def __init__(self, architecture: Architecture, kernel: str = "sdpa") -> None:
@@ -321,8 +325,9 @@ class SofthatTransformer(Body):
         if not torch.compiler.is_compiling():
             _check(tokens, attention_mask, a)
         batch, n = tokens.shape[:2]
-        word = self.embedding.bits(tokens, a.bos) if a.propositional else self.embedding(tokens)
-        parts = [self.embedding.row(a.bos, batch), word]
+        bits = a.propositional
+        word = self.embedding.bits(tokens, a.symbols) if bits else self.embedding(tokens)
+        parts = [word] if a.bos is None else [self.embedding.row(a.bos, batch), word]
         if a.eos is not None:
             parts.append(self.embedding.row(a.eos, batch))
         own = (
@@ -330,12 +335,12 @@ class SofthatTransformer(Body):
             if attention_mask is None
             else attention_mask.to(torch.bool)
         )
-        sinks = (1, 0 if a.eos is None else 1)
+        sinks = (int(a.bos is not None), int(a.eos is not None))
         ordinary = functional.pad(own, sinks, value=False)
         valid = None if attention_mask is None else functional.pad(own, sinks, value=True)
         eager = return_attention or self.kernel == "eager"
         residuals, maps = self.encode(torch.cat(parts, dim=1), ordinary, valid, eager)
-        x = residuals[-1][:, 1 : n + 1]
+        x = residuals[-1][:, sinks[0] : sinks[0] + n]
         margins = self.readout(x).to(x.dtype)
         return Run(margins, maps) if return_attention else margins
 
@@ -346,30 +351,32 @@ def widened(dtype: torch.dtype) -> torch.dtype:
 
 
 def visible(mask: str, rows: int, device: torch.device, valid: Tensor | None) -> Tensor:
-    """(batch or 1, 1, rows, rows): which keys a query sees.
-
-    Padding is never seen, except by itself: a row without keys would be NaN, and NaN times a
-    weight of 0 would spread.
-    """
+    """(batch or 1, 1, rows, rows): which keys a query sees. Padding is never seen."""
     at = torch.arange(rows, device=device)
     query, key = at[:, None], at[None, :]
-    if mask == "<=":
-        seen = key <= query
-    elif mask == ">=":
-        seen = key >= query
-    else:
-        seen = torch.ones((rows, rows), dtype=torch.bool, device=device)
+    match mask:
+        case "<=":
+            seen = key <= query
+        case "<":
+            seen = key < query
+        case ">=":
+            seen = key >= query
+        case ">":
+            seen = key > query
+        case _:
+            seen = torch.ones((rows, rows), dtype=torch.bool, device=device)
     seen = seen[None, None]
-    if valid is not None:
-        seen = (seen & valid[:, None, None, :]) | (key == query)
-    return seen
+    return seen if valid is None else seen & valid[:, None, None, :]
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, mask: str, valid: Tensor | None) -> Tensor:
     """Softmax attention of heads with one mask; no map is made."""
-    if valid is not None:
+    if valid is not None or mask in ("<", ">"):
         seen = visible(mask, q.shape[2], q.device, valid)
-        return functional.scaled_dot_product_attention(q, k, v, attn_mask=seen, scale=1.0)
+        # A row without keys would be NaN: it sees every key, and then gives 0.
+        some = seen.any(dim=-1, keepdim=True)
+        out = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen | ~some, scale=1.0)
+        return torch.where(some, out, torch.zeros_like(out))
     if mask == ">=":  # the mirror image of a causal head
         q, k, v = (t.flip(2) for t in (q, k, v))
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0).flip(2)
@@ -380,19 +387,71 @@ def _check(tokens: Tensor, attention_mask: Tensor | None, a: Architecture) -> No
     """Say what is wrong with an input, rather than compute something else."""
     shape = tuple(tokens.shape)
     if a.propositional:
-        if len(shape) != 3 or shape[2] != a.bos:
-            raise ValueError(f"expected bits of shape (batch, n, {a.bos}), got {shape}")
+        if len(shape) != 3 or shape[2] != a.symbols:
+            raise ValueError(f"expected bits of shape (batch, n, {a.symbols}), got {shape}")
     elif len(shape) != 2:
         raise ValueError(f"expected symbol indices of shape (batch, n), got shape {shape}")
-    elif tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < a.bos:
+    elif tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < a.symbols:
         raise ValueError(
-            f"symbol indices are 0 to {a.bos - 1}, got {int(tokens.min())} to "
+            f"symbol indices are 0 to {a.symbols - 1}, got {int(tokens.min())} to "
             f"{int(tokens.max())}: the module adds <bos> and <eos> itself"
         )
     if attention_mask is not None and tuple(attention_mask.shape) != shape[:2]:
         raise ValueError(
             f"expected an attention_mask of shape {shape[:2]}, got {tuple(attention_mask.shape)}"
         )
+
+
+def next_power_of_two(n: Tensor) -> Tensor:
+    """The least power of two that is at least n, for n >= 2."""
+    powers = 1 << torch.arange(62, device=n.device)
+    return 1 << (n - 1 >= powers).sum(dim=1, keepdim=True)
+
+
+def inverse_temperature(law: Any, lengths: Tensor, dtype: torch.dtype) -> Tensor:
+    """β(n) of each word, (batch, 1). Constants and C·P(n) need not know n outside the graph."""
+    match law:
+        case str(constant):
+            return torch.full_like(lengths, float(Fraction(constant)), dtype=dtype)
+        case {"power_of_two": 2}:
+            return next_power_of_two(lengths + 2).to(dtype)
+        case {"product": [str(c), {"power_of_two": 2}]}:
+            return next_power_of_two(lengths + 2).to(dtype) * float(Fraction(c))
+    betas = {n: law_at(law, n) for n in set(lengths.flatten().tolist())}
+    values = [[betas[n] for n in row] for row in lengths.tolist()]
+    return torch.tensor(values, dtype=torch.float64, device=lengths.device).to(dtype)
+
+
+def law_at(law: Any, n: int) -> float:
+    """A law of n that is stored as data, evaluated: the small language of softhat's `laws`."""
+    if isinstance(law, str):
+        return float(Fraction(law))
+    if "table" in law:
+        entries = law["table"]
+        return law_at(entries[n - 1] if n <= len(entries) else law["beyond"], n)
+    ((kind, inner),) = law.items()
+    match kind:
+        case "n":
+            return float(max(1, n + inner))
+        case "lcm":
+            return float(math.lcm(*range(1, max(1, n + inner) + 1)))
+        case "power_of_two":
+            return float(1 << (max(1, n + inner) - 1).bit_length())
+        case "sum":
+            return math.fsum(law_at(part, n) for part in inner)
+        case "product":
+            return math.prod(law_at(part, n) for part in inner)
+        case "max":
+            return max(law_at(part, n) for part in inner)
+        case "log":
+            return math.log(law_at(inner, n))
+        case "power":
+            return float(law_at(inner[0], n) ** inner[1])
+        case "rounded_up":
+            mantissa, exponent = math.frexp(law_at(inner[0], n))
+            units = math.ceil(mantissa * 2 ** inner[1] - 1e-9)
+            return math.ldexp(units, exponent - inner[1])
+    raise ValueError(f"unknown law {law!r}: this model needs a newer softhat")
 
 
 def _quotient(entry: Any, ordinary: Tensor, index: Tensor) -> tuple[bool, Tensor, Tensor]:

@@ -246,6 +246,7 @@ def _count_of(
             return signed, 0.0, signed
         case "none":
             return signed, signed, signed
+    raise UnknownShapeError(f"an average over keys {mask} its query")
 
 
 @lru_cache(maxsize=256)

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.formats import Format
+from softhat.laws import ONE
 from softhat.positions import Feature, Named
 from softhat.transformer.weights import Mask, Sparse, Transformer
 
@@ -134,7 +136,15 @@ class Reader:
         found = []
         for h, mask in enumerate(layer.masks):
             used = sorted(r for at, r in output if at == h)
-            terms = self._terms(query.get(h, {}), key.get(h, {}), layer.sharpness[h])
+            sharpness = layer.sharpness[h]
+            unscaled = self.transformer.attention != "temperature"
+            known = layer.laws[h] == ONE if unscaled else not isnan(sharpness)
+            if mask not in ("none", "<=", ">=") or not known:
+                raise UnknownShapeError(
+                    f"layer {number + 1}, head {h + 1} ({layer.labels[h]}): mask or temperature "
+                    "of no compiled head"
+                )
+            terms = self._terms(query.get(h, {}), key.get(h, {}), sharpness)
             values = tuple(value.get(h, {}).get(r, ()) for r in used)
             try:
                 shape = self._shape(terms, mask, values)
