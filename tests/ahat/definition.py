@@ -79,6 +79,10 @@ def evaluate(model: AHAT, word: Sequence[str]) -> Defined:
                         )
                 rows[l, h].append(scores)
                 winners = [j for j in scores if scores[j] == max(scores.values())]
+                if head.ties == "leftmost":
+                    winners = winners[:1]
+                if head.ties == "rightmost":
+                    winners = winners[-1:]
                 if winners:
                     total = [Fraction(0)] * len(head.value)
                     for j in winners:

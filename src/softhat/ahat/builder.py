@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from softhat.ahat.model import AHAT, BOS, FeedForward, Head, Layer, Mask, Matrix
+from softhat.ahat.model import AHAT, BOS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
 from softhat.errors import SofthatError
 from softhat.positions import NAMES, Feature, Mod, Named, Table
 
@@ -119,14 +119,20 @@ class Builder:
         value: Mapping[str, Expr],
         score: Sequence[tuple[Expr | Number, Expr | Number]] = (),
         name: str = "",
+        ties: Ties = "average",
     ) -> dict[str, Expr]:
-        """A head with score Σ query(x_i)·key(x_j) over the pairs; its values get these names."""
+        """A head with score Σ query(x_i)·key(x_j) over the pairs; its values get these names.
+
+        Of several maximal keys it averages all, or takes the `leftmost` or `rightmost` one.
+        """
+        if ties not in TIES:
+            raise SofthatError(f"ties must be one of {' '.join(TIES)}, not {ties!r}")
         pairs = [(self._homogeneous(q), self._homogeneous(k)) for q, k in score]
         reads = {label: self._homogeneous(v) for label, v in value.items()}
         needed = [*(e for pair in pairs for e in pair), *reads.values()]
         layer = (self._when(needed) + 1) // 2
         out = {label: self._fresh(label, 2 * layer + 1) for label in reads}
-        self._heads.append((layer, (mask, pairs, reads, out, name)))
+        self._heads.append((layer, (mask, pairs, reads, out, name, ties)))
         return {label: Expr(((c, Fraction(1)),)) for label, c in out.items()}
 
     def relu(self, name: str, of: Expr) -> Expr:
@@ -191,7 +197,7 @@ class Builder:
 
     def _layer(self, index: int, d: int) -> Layer:
         heads = []
-        for layer, (mask, pairs, reads, out, name) in self._heads:
+        for layer, (mask, pairs, reads, out, name, ties) in self._heads:
             if layer == index:
                 labels = list(reads)
                 output = [[Fraction(0)] * len(labels) for _ in range(d)]
@@ -205,6 +211,7 @@ class Builder:
                         value=tuple(_row(reads[label], d) for label in labels),
                         output=tuple(tuple(row) for row in output),
                         name=name or ", ".join(labels),
+                        ties=ties,
                     )
                 )
         units = [(c, e) for layer, c, e in self._relus if layer == index]

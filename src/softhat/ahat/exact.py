@@ -1,4 +1,4 @@
-"""Exact average-hard attention: integers over one common denominator, many words at once.
+"""Exact hard attention: integers over one common denominator, many words at once.
 
 All words of a batch have the same length. A quantity is an integer array and one denominator;
 averaging multiplies the denominator by lcm(1..n), and it is reduced after each sublayer. Arrays
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.model import AHAT, Head, Mask, Matrix, Vector
+from softhat.ahat.model import AHAT, Head, Mask, Matrix, Ties, Vector
 from softhat.positions import exact
 
 Integers = npt.NDArray[Any]  # int64 or Python integers
@@ -51,7 +51,8 @@ class HeadTrace:
 
     mask: npt.NDArray[np.bool_]  # (T, T): key allowed
     scores: Scaled  # (W, T, T), meaningful where the mask allows
-    best: npt.NDArray[np.bool_]  # (W, T, T): the argmax sets
+    highest: npt.NDArray[np.bool_]  # (W, T, T): the argmax sets
+    best: npt.NDArray[np.bool_]  # (W, T, T): the keys attended to: those, or one of them
     values: Scaled  # (W, T, d_v)
     mean: Scaled  # (W, T, d_v): what the head returns, before its output matrix
 
@@ -151,7 +152,8 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     )
     lowest = -scores.size - 1
     masked = np.where(mask, scores.num, lowest)
-    best = (masked == masked.max(axis=2, keepdims=True)) & mask
+    highest = (masked == masked.max(axis=2, keepdims=True)) & mask
+    best = chosen(highest, head.ties)
     counts = best.sum(axis=2)  # (W, T)
     factor = math.lcm(*(int(c) for c in np.unique(counts) if c))
     sums = product(best.astype(np.int64), values.num, values.size * length)
@@ -159,7 +161,18 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     kind = object if big else np.int64
     share = np.where(counts > 0, factor // np.maximum(counts, 1).astype(kind), 0).astype(kind)
     mean = sums.astype(kind) * share[..., None]
-    return HeadTrace(mask, scores, best, values, reduced(Scaled(mean, values.den * factor)))
+    return HeadTrace(mask, scores, highest, best, values, reduced(Scaled(mean, values.den * factor)))
+
+
+def chosen(highest: npt.NDArray[np.bool_], ties: Ties) -> npt.NDArray[np.bool_]:
+    """Of each argmax set (on the last axis) the keys attended to."""
+    match ties:
+        case "average":
+            return highest
+        case "leftmost":
+            return highest & (np.cumsum(highest, axis=-1) == 1)
+        case "rightmost":
+            return np.flip(chosen(np.flip(highest, axis=-1), "leftmost"), axis=-1)
 
 
 @lru_cache(maxsize=1024)

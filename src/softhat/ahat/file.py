@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat import positions, rationals
-from softhat.ahat.model import AHAT, BOS, MASKS, FeedForward, Head, Layer, Matrix, Vector
+from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
 from softhat.errors import SofthatError
 from softhat.positions import Feature, Named
 from softhat.rationals import kind
@@ -183,9 +183,12 @@ def _layer(data: Any, place: str, d: int) -> Layer:
 
 
 def _head(data: Any, place: str, d: int) -> Head:
-    _fields(data, place, ("mask", "query", "key", "value", "output"), ("name",))
+    _fields(data, place, ("mask", "query", "key", "value", "output"), ("name", "ties"))
     if data["mask"] not in MASKS:
         raise _BadPlace(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
+    ties = data.get("ties", "average")
+    if ties not in TIES:
+        raise _BadPlace(f"{place}.ties must be one of {' '.join(TIES)}, not {ties!r}")
     name = data.get("name", "")
     if not isinstance(name, str):
         raise _BadPlace(f"{place}.name must be a string, not {kind(name)}")
@@ -198,6 +201,7 @@ def _head(data: Any, place: str, d: int) -> Head:
         value=value,
         output=_matrix(data["output"], f"{place}.output", d, len(value)),
         name=name,
+        ties=ties,
     )
 
 
@@ -258,6 +262,8 @@ def _layer_out(layer: Layer) -> dict[str, Any]:
     for head in layer.heads:
         data: dict[str, Any] = {"name": head.name} if head.name else {}
         data["mask"] = head.mask
+        if head.ties != "average":
+            data["ties"] = head.ties
         for part in ("query", "key", "value", "output"):
             data[part] = [_out(row) for row in getattr(head, part)]
         heads.append(data)

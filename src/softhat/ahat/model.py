@@ -1,7 +1,7 @@
-"""An average-hard attention transformer (AHAT) with exact rational weights, as plain data.
+"""A hard-attention transformer (AHAT) with exact rational weights, as plain data.
 
 Every head attends with equal weight to the unmasked positions whose score is the maximum of its
-row. Sublayers have residual connections; a row without keys gives 0; the model's value at a
+row (average-hard attention), or to the leftmost or rightmost of them alone (unique-hard). Sublayers have residual connections; a row without keys gives 0; the model's value at a
 position is `output_weights · x + output_bias`, and its decision there is value > 0.
 """
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 BOS = "<bos>"
 Mask: TypeAlias = Literal["none", "<=", "<", ">=", ">"]
 MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
+Ties: TypeAlias = Literal["average", "leftmost", "rightmost"]
+TIES: tuple[Ties, ...] = ("average", "leftmost", "rightmost")
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
 Word: TypeAlias = str | Sequence[str]
@@ -40,6 +42,7 @@ class Head:
     value: Matrix  # d_v × d_model
     output: Matrix  # d_model × d_v
     name: str = ""
+    ties: Ties = "average"  # what it does with several maximal keys
 
 
 @dataclass(frozen=True, slots=True)

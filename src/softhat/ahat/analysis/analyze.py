@@ -174,7 +174,7 @@ class Tally:
     def _head(self, n: int, name: HeadId, head: HeadTrace) -> tuple[int, int] | None:
         """Count one head's rows; the first tied (word, row), if there is one."""
         keys = head.mask.sum(axis=1)  # (T,)
-        best = head.best.sum(axis=2)  # (W, T)
+        best = head.highest.sum(axis=2)  # (W, T)
         uniform = best == keys
         tied = ~uniform & (best > 1)
         counts = self.rows.setdefault(n, {}).get(name, (0, 0, 0))
@@ -189,14 +189,14 @@ class Tally:
         if several.any():
             self.several[name] = True
             self.varying[name] |= _varies(head, several)
-        if tied.any():
+        if tied.any() and self.model.layers[name[0]].heads[name[1]].ties == "average":
             word, row = np.argwhere(tied)[0]
             return int(word), int(row)
         return None
 
     def _gaps(self, n: int, name: HeadId, head: HeadTrace, where: npt.NDArray[np.int64]) -> None:
         scores = head.scores.num[where[:, 0], where[:, 1]]  # (rows, T)
-        best = head.best[where[:, 0], where[:, 1]]
+        best = head.highest[where[:, 0], where[:, 1]]
         mask = head.mask[where[:, 1]]
         top = np.where(best, scores, scores.min()).max(axis=1, keepdims=True)
         below = mask & ~best
@@ -228,7 +228,7 @@ def _counterexample(
         Fraction(int(s), head.scores.den) if allowed else None
         for s, allowed in zip(head.scores.num[word, row], head.mask[row], strict=True)
     )
-    positions = tuple(int(j) for j in np.flatnonzero(head.best[word, row]))
+    positions = tuple(int(j) for j in np.flatnonzero(head.highest[word, row]))
     return Counterexample(model.spell(trace.codes[word]), l, h, row, positions, scores)
 
 

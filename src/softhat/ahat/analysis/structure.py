@@ -98,7 +98,7 @@ def _walk(
         for h, head in enumerate(layer.heads):
             read_by_key = _effective_keys(head)
             fact = HeadStructure(
-                uniform=read_by_key <= equal,
+                uniform=read_by_key <= equal and head.ties == "average",
                 exact_scores=not (_columns(head.query) | _columns(head.key)) & wrong,
                 exact_values=not _columns(head.value) & wrong,
             )

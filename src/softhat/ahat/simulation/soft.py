@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import allowed, embedding_table, ratio, scaled
+from softhat.ahat.exact import allowed, chosen, embedding_table, ratio, scaled
 from softhat.ahat.model import AHAT, FeedForward, Head, Matrix, Vector
 from softhat.errors import SofthatError
 from softhat.runtime.trace import Trace
@@ -90,7 +90,7 @@ def attend(head: Head, x: Floats, beta: float, hard: bool = False) -> tuple[Floa
     top = scores.max(axis=2, keepdims=True)
     some = np.isfinite(top)
     shifted = np.subtract(scores, top, where=some, out=np.full_like(scores, -np.inf))
-    weights = (shifted == 0).astype(kind) if hard else np.exp(shifted)
+    weights = chosen(shifted == 0, head.ties).astype(kind) if hard else np.exp(shifted)
     total = weights.sum(axis=2, keepdims=True)
     total = np.where(total == 0, kind(1), total)
     mean = (weights @ value) / total
