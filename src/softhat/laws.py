@@ -262,6 +262,26 @@ class Maximum(Law):
 
 
 @dataclass(frozen=True, slots=True)
+class Minimum(Law):
+    """The least of laws."""
+
+    of: tuple[Law, ...]
+
+    def at(self, n: int) -> Value:
+        return min(law.at(n) for law in self.of)
+
+    def log_at(self, n: int) -> float:
+        return min(law.log_at(n) for law in self.of)
+
+    @property
+    def text(self) -> str:
+        return f"min({', '.join(law.text for law in self.of)})"
+
+    def to_json(self) -> Any:
+        return {"min": [law.to_json() for law in self.of]}
+
+
+@dataclass(frozen=True, slots=True)
 class RoundedUp(Law):
     """The next number of this many significant bits: folded into weights, it rounds nothing."""
 
@@ -390,6 +410,15 @@ def maximum(*laws: Law) -> Law:
     return rest[0] if len(rest) == 1 else Maximum(tuple(rest))
 
 
+def minimum(*laws: Law) -> Law:
+    """The least; constants are compared at once."""
+    constants = [law.value for law in laws if isinstance(law, Constant)]
+    rest = list(dict.fromkeys(law for law in laws if not isinstance(law, Constant)))
+    if constants:
+        rest.append(Constant(min(constants)))
+    return rest[0] if len(rest) == 1 else Minimum(tuple(rest))
+
+
 def rounded_up(of: Law, bits: int = 6) -> Law:
     """The next number of this many significant bits, at every n."""
     return RoundedUp(of, bits)
@@ -412,9 +441,9 @@ def from_json(data: Any, depth: int = 0) -> Law:
     match kind:
         case "n" | "lcm" | "power_of_two" if _small(inner):
             return {"n": Length, "lcm": Lcm, "power_of_two": PowerOfTwo}[kind](inner)
-        case "sum" | "product" | "max" if isinstance(inner, list) and inner:
+        case "sum" | "product" | "max" | "min" if isinstance(inner, list) and inner:
             parts = tuple(from_json(part, depth + 1) for part in inner)
-            return {"sum": Sum, "product": Product, "max": Maximum}[kind](parts)
+            return {"sum": Sum, "product": Product, "max": Maximum, "min": Minimum}[kind](parts)
         case "log":
             return Log(from_json(inner, depth + 1))
         case "power" if pair is not None:

@@ -49,6 +49,12 @@ def embed(model: AHAT, word: Sequence[str]) -> list[list[Fraction]]:
                     seen = Fraction((-1) ** i)
                 case Named("i^2"):
                     seen = Fraction(i) ** 2
+                case Named("r"):
+                    seen = Fraction(0) if i == 0 else Fraction(n - i + 1)
+                case Named("first"):
+                    seen = Fraction(1) if i == 1 else Fraction(0)
+                case Named("last"):
+                    seen = Fraction(1) if i == n else Fraction(0)
                 case Mod(m, r):
                     seen = Fraction(1) if (i - r) % m == 0 else Fraction(0)
                 case Table(entries):

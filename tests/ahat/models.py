@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 from softhat.ahat.builder import Builder
-from softhat.ahat.model import AHAT, MASKS, FeedForward, Head, Layer
+from softhat.ahat.model import AHAT, MASKS, TIES, FeedForward, Head, Layer
 from softhat.positions import Feature, Mod, Named, Table
 
 
@@ -123,4 +123,24 @@ def random_tieless(rng: random.Random) -> AHAT:
             new = b.relu(f"r{k}", new - Fraction(1, 3))
         pool.append(new)
     b.output(sum(pool[2:], pool[0] * Fraction(1, 4)) - Fraction(3, 7))
+    return b.build()
+
+
+def random_deep(rng: random.Random, unique: bool = True) -> AHAT:
+    """One to four layers: averages of averages, every position feature, ties of every kind."""
+    b = Builder("ab", bos=rng.random() < 0.4)
+    names = ["i", "i/n", "1/i", "(-1)^i", "i^2", "n", "r", "first", "last"]
+    features = [b.position(f) for f in rng.sample(names, 3)]
+    b_weight = Fraction(rng.randint(1, 3), rng.randint(1, 3))
+    pool = [b.token("a"), b.token("b") * b_weight, *features]
+    for k in range(rng.randint(1, 4)):
+        a, c, value = (rng.choice(pool) for _ in range(3))
+        factor = Fraction(rng.randint(-3, 3), rng.randint(1, 3))
+        score = rng.choice([[], [(1, c)], [(a, c)], [(a, c), (factor, rng.choice(pool))]])
+        ties = rng.choice(TIES) if unique and rng.random() < 0.5 else "average"
+        new = b.head(rng.choice(MASKS), value={f"h{k}": value}, score=score, ties=ties)[f"h{k}"]
+        if rng.random() < 0.4:
+            new = b.relu(f"r{k}", new - Fraction(rng.randint(-2, 2), rng.choice([1, 2, 3])))
+        pool.append(new)
+    b.output(pool[-1] - Fraction(1, 3))
     return b.build()

@@ -12,7 +12,7 @@ import pytest
 
 import softhat
 from softhat.ahat import AHAT, Builder
-from softhat.ahat.analysis.fits import fit_law
+from softhat.ahat.analysis.fits import fitted
 from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
 from softhat.ahat.model import BOS
 from softhat.ahat.simulation import soft
@@ -81,7 +81,7 @@ def test_shrinking_gaps(entries: Any, shape: str) -> None:
         b.output(b.head("none", value={"a": b.token("a")}, score=score)["a"] - HALF)
     lengths = Lengths(b.build())
     betas = {n: lengths.reference(n)[0, 0] for n in range(3, 13)}
-    law = fit_law(betas)
+    law = fitted(betas)
     assert law is not None
     assert law.shape == shape
 
@@ -92,7 +92,7 @@ def test_gaps_of_one_over_n() -> None:
     b.output(b.head("none", value={"a": b.token("a")}, score=score)["a"] - HALF)
     r = softhat.analyze(b.build(), up_to=7)
     assert [r.gaps[n][0, 0] for n in range(2, 8)] == [Fraction(1, n) for n in range(2, 8)]
-    assert r.laws[0, 0].shape == "n"
+    assert r.fits[0, 0].shape == "n"
 
 
 @pytest.mark.parametrize("mask", ["<", ">"])

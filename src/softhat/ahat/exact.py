@@ -161,7 +161,9 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     kind = object if big else np.int64
     share = np.where(counts > 0, factor // np.maximum(counts, 1).astype(kind), 0).astype(kind)
     mean = sums.astype(kind) * share[..., None]
-    return HeadTrace(mask, scores, highest, best, values, reduced(Scaled(mean, values.den * factor)))
+    return HeadTrace(
+        mask, scores, highest, best, values, reduced(Scaled(mean, values.den * factor))
+    )
 
 
 def chosen(highest: npt.NDArray[np.bool_], ties: Ties) -> npt.NDArray[np.bool_]:

@@ -1,8 +1,9 @@
 """A hard-attention transformer (AHAT) with exact rational weights, as plain data.
 
 Every head attends with equal weight to the unmasked positions whose score is the maximum of its
-row (average-hard attention), or to the leftmost or rightmost of them alone (unique-hard). Sublayers have residual connections; a row without keys gives 0; the model's value at a
-position is `output_weights · x + output_bias`, and its decision there is value > 0.
+row (average-hard attention), or to the leftmost or rightmost of them alone (unique-hard).
+Sublayers have residual connections; a row without keys gives 0; the model's value at a position is
+`output_weights · x + output_bias`, and its decision there is value > 0.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.ahat.analysis.analyze import Analysis, Counterexample, analyze
+from softhat.ahat.analysis.analyze import Analysis, analyze
 from softhat.ahat.analysis.fits import plot as plot_laws
+from softhat.ahat.analysis.tally import Counterexample
 from softhat.ahat.file import load
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import print_facts, print_json, print_table
@@ -63,7 +64,7 @@ def command(
     with counting("words") as progress:
         result = analyze(source, up_to=up_to, words=given, leak=leak, progress=progress)
     if plot is not None:
-        plot_laws(result.laws, plot)
+        plot_laws(result.fits, plot)
     if as_json:
         print_json(to_json(result))
     else:
@@ -85,11 +86,14 @@ def _show(result: Analysis) -> None:
         print(f"rows and gaps are {level}")
     facts = []
     for l, h in result.model.heads:
-        fact = result.structure[l, h]
         name = result.model.layers[l].heads[h].name
-        kind = "structurally uniform" if fact.uniform else f"least gap {result.min_gap[l, h]}"
-        law = result.laws.get((l, h))
-        beta = "" if law is None else f"; critical β at leak {result.leak:g}: {law}"
+        kind: str = result.kinds[l, h]
+        law = result.gap_law[l, h]
+        if law is not None:
+            kind += f", gap ≥ {law.text} at every length, least to length {result.up_to}: "
+            kind += str(result.min_gap[l, h])
+        fit = result.fits.get((l, h))
+        beta = "" if fit is None else f"; critical β at leak {result.leak:g}, {fit}"
         facts.append((f"layer {l} head {h}", f"{name + ': ' if name else ''}{kind}{beta}"))
     if facts:
         print_facts(facts)
@@ -160,9 +164,14 @@ def to_json(result: Analysis) -> dict[str, Any]:
             str(n): {_name(k): b for k, b in heads.items()}
             for n, heads in result.critical_beta.items()
         },
-        "laws": {
+        "gap_law": {
+            _name(k): None if w is None else {"text": w.text, "law": w.to_json()}
+            for k, w in result.gap_law.items()
+        },
+        "kinds": {_name(k): kind for k, kind in result.kinds.items()},
+        "fits": {
             _name(k): {"shape": w.shape, "slope": w.slope, "offset": w.offset, "error": w.error}
-            for k, w in result.laws.items()
+            for k, w in result.fits.items()
         },
         "structurally_uniform": [_name(k) for k, f in result.structure.items() if f.uniform],
         "notes": list(result.notes),

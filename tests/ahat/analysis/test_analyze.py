@@ -1,4 +1,4 @@
-"""Analysis: the golden values, counterexamples, guarantees, laws."""
+"""Analysis: the golden values, counterexamples, guarantees, fits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import softhat
 from softhat.ahat import Builder
-from softhat.ahat.analysis.fits import fit_law, plot
+from softhat.ahat.analysis.fits import fitted, plot
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.words import all_words
 from tests.ahat.definition import evaluate
@@ -24,7 +24,7 @@ def test_golden_previous_token() -> None:
     assert r.min_gap[0, 0] == 1
     assert r.uniform_tieless
     assert r.counterexample is None
-    assert r.guarantee == "proved_to_length"
+    assert r.guarantee == "proved_all"  # a single peak, whatever the word and its length
 
 
 def test_golden_dyck_by_argmin() -> None:
@@ -79,7 +79,7 @@ def test_levels_of_guarantee() -> None:
     assert softhat.analyze(GALLERY["majority"](), up_to=4).guarantee == "proved_all"
     assert softhat.analyze(GALLERY["dyck-uniform"](), up_to=4).guarantee == "proved_all"
     far = softhat.analyze(GALLERY["last-token"](), up_to=24, max_words=64)
-    assert (far.guarantee, far.up_to, far.exhaustive_length) == ("proved_to_length", 24, 6)
+    assert (far.guarantee, far.up_to, far.exhaustive_length) == ("proved_all", 24, 6)
     assert far.min_gap[0, 0] == Fraction(1, 24)
     sampled = softhat.analyze(GALLERY["dyck-argmin"](), words=["()()", "((("])
     assert sampled.guarantee == "sampled"
@@ -114,20 +114,20 @@ def test_a_long_request_says_where_it_ends() -> None:
         ("dyck-argmin", "n^2"),
     ],
 )
-def test_laws(name: str, shape: str) -> None:
+def test_fits(name: str, shape: str) -> None:
     model = GALLERY[name]()
     points = {}
     for n in (4, 6, 8, 12, 16):
         from softhat.ahat.analysis.gaps import proved_gaps
 
         points[n] = max(proved_gaps(model, n).critical_beta.values())
-    law = fit_law(points)
+    law = fitted(points)
     assert law is not None
     assert law.shape == shape
     assert law(12) == pytest.approx(points[12], rel=0.05)
 
 
-def test_laws_from_formulas() -> None:
+def test_fits_from_formulas() -> None:
     ns = [4, 8, 16, 32, 64, 128]
     for shape, f in {
         "constant": lambda n: 7.6,
@@ -137,15 +137,15 @@ def test_laws_from_formulas() -> None:
         "n^2": lambda n: 3 * n * n,
         "2^n": lambda n: 2.0**n,
     }.items():
-        law = fit_law({n: f(n) for n in ns})
+        law = fitted({n: f(n) for n in ns})
         assert law is not None
         assert law.shape == shape
-    assert fit_law({1: 2.0, 2: 3.0}) is None
+    assert fitted({1: 2.0, 2: 3.0}) is None
 
 
 def test_a_plot_is_drawn(tmp_path: Path) -> None:
     r = softhat.analyze(GALLERY["last-token"](), up_to=7)
-    plot(r.laws, tmp_path / "law.png")
+    plot(r.fits, tmp_path / "law.png")
     assert (tmp_path / "law.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -160,3 +160,48 @@ def test_structure() -> None:
     b.output(again)
     # The total is the same at every position: scores that read it are uniform.
     assert softhat.analyze(b.build(), up_to=3).guarantee == "proved_all"
+
+
+def test_min_gap_and_guarantee_speak_of_the_same_lengths() -> None:
+    """To a length where words are run, the gap is theirs; a statement that ends early has none of
+    the lengths beyond."""
+    r = softhat.analyze(GALLERY["dyck-argmin"](), up_to=12, max_words=300)
+    assert (r.guarantee, r.up_to) == ("exhaustive", 8)
+    assert r.min_gap[1, 0] == Fraction(1, 28)
+    for name in GALLERY:
+        model = GALLERY[name]()
+        r = softhat.analyze(model, up_to=12, max_words=30)
+        for head, gap in r.min_gap.items():
+            law = r.gap_law[head]
+            assert gap == math.inf if law is None else gap >= law.at(r.up_to)
+
+
+def test_rows_uniform_by_accident_are_named_so() -> None:
+    b = Builder("ab")
+    found = b.head("none", value={"x": b.token("a")}, score=[(1, b.token("a"))])["x"]
+    b.output(found)
+    accident = b.build()
+    r = softhat.analyze(accident, up_to=2)
+    assert r.kinds[0, 0] == "uniform by accident"  # aa and bb; ab and ba have one maximum
+    assert softhat.analyze(accident, up_to=3).kinds[0, 0] == "tied"  # aab
+    assert softhat.analyze(GALLERY["majority"](), up_to=3).kinds[0, 0] == "structurally uniform"
+    assert softhat.analyze(GALLERY["last-token"](), up_to=3).kinds[0, 0] == "tieless"
+
+
+@pytest.mark.parametrize("leak", [math.nan, 0.0, 1.0, -1.0, math.inf])
+def test_a_leak_that_is_no_share_is_refused(leak: float) -> None:
+    for name in ("majority", "last-token"):
+        with pytest.raises(softhat.SofthatError, match="leak"):
+            softhat.analyze(GALLERY[name](), up_to=2, leak=leak)
+
+
+def test_structure_answers_without_running_words() -> None:
+    r = softhat.analyze(GALLERY["majority"](), up_to=10_000)
+    assert (r.guarantee, r.up_to, r.uniform_tieless) == ("proved_all", 10_000, True)
+    r = softhat.analyze(GALLERY["first-token"](), up_to=10_000)
+    assert (r.guarantee, r.up_to, r.min_gap[0, 0]) == ("proved_all", 10_000, 1)
+
+
+def test_fits_are_called_fits() -> None:
+    r = softhat.analyze(GALLERY["third-token"](), up_to=8)
+    assert str(r.fits[0, 0]).startswith("fitted: ")

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from softhat.ahat.analysis.analyze import row_tally
 from softhat.ahat.analysis.gaps import proved_gaps
+from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from tests.ahat.models import random_model, random_program, random_tieless

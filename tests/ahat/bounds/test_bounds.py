@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from softhat.ahat import Builder
-from softhat.ahat.analysis.analyze import row_tally
+from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64, REALS
 from softhat.ahat.bounds.sets import set_errors
 from softhat.ahat.exact import run

@@ -1,7 +1,8 @@
 """How the critical β grows with n: constant, log n, n, n log n, n² …, fitted and drawn.
 
-A law is β(n) ≈ slope·shape(n) + offset; the shape that leaves the least relative error wins, and
-a plainer shape wins ties. A fit describes the lengths it has seen and proves nothing.
+A fit is β(n) ≈ slope·shape(n) + offset; the shape that leaves the least relative error wins, and
+a plainer shape wins ties. It describes the lengths it has seen, proves nothing, may lie below the
+points, and is called a fit wherever it is shown.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SHAPES: dict[str, Callable[[float], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Fit:
     """β(n) ≈ slope · shape(n) + offset, with its largest relative error on the fitted lengths."""
 
     shape: str
@@ -43,12 +44,12 @@ class Law:
 
     def __str__(self) -> str:
         if self.shape == "constant":
-            return f"constant, {self.offset:.4g}"
+            return f"fitted: constant, {self.offset:.4g}"
         sign = "+" if self.offset >= 0 else "-"
-        return f"{self.slope:.4g}·{self.shape} {sign} {abs(self.offset):.4g}"
+        return f"fitted: {self.slope:.4g}·{self.shape} {sign} {abs(self.offset):.4g}"
 
 
-def fit_law(points: Mapping[int, float]) -> Law | None:
+def fitted(points: Mapping[int, float]) -> Fit | None:
     """The law of these (n, β); None with fewer than four lengths, which fit anything."""
     if len(points) < 4:
         return None
@@ -58,7 +59,7 @@ def fit_law(points: Mapping[int, float]) -> Law | None:
         ordered = sorted(points.items())[-4:]
     n = np.array([p[0] for p in ordered], dtype=float)
     beta = np.array([p[1] for p in ordered])
-    best: Law | None = None
+    best: Fit | None = None
     for name, shape in SHAPES.items():
         column = np.array([shape(x) for x in n])
         columns = [np.ones_like(n)] if name == "constant" else [column, np.ones_like(n)]
@@ -71,13 +72,13 @@ def fit_law(points: Mapping[int, float]) -> Law | None:
             error = float(np.abs((slope * column + offset) / beta - 1).max())
         else:
             error = float(np.abs(offset / beta - 1).max())
-        law = Law(name, float(slope), float(offset), error, tuple(sorted(points.items())))
+        law = Fit(name, float(slope), float(offset), error, tuple(sorted(points.items())))
         if slope >= 0 and (best is None or error < 0.5 * best.error - 1e-3):
             best = law
     return best
 
 
-def plot(laws: Mapping[tuple[int, int], Law], path: str | Path) -> None:
+def plot(laws: Mapping[tuple[int, int], Fit], path: str | Path) -> None:
     """Draw critical β against n, with the fitted laws, to a picture file."""
     try:
         import matplotlib

@@ -17,10 +17,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.analyze import Tally, row_tally
 from softhat.ahat.analysis.gaps import gaps_of, least_gaps
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.structure import error_free
+from softhat.ahat.analysis.tally import Tally, row_tally
 from softhat.ahat.bounds.functionals import Plan, plan
 from softhat.ahat.bounds.rounding import REALS, Arithmetic, embedding_noise
 from softhat.ahat.bounds.sets import set_errors

@@ -1,0 +1,143 @@
+"""Rows, gaps and critical β of exact runs, added up batch by batch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.analysis.rows import Profile, critical_betas
+from softhat.ahat.exact import ExactTrace, HeadTrace, ratio, run
+from softhat.ahat.model import AHAT, Word
+from softhat.ahat.words import all_words
+
+HeadId: TypeAlias = tuple[int, int]
+Gap: TypeAlias = Fraction | float  # float only for inf
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A tied row. `row` and `positions` are 0-based indices into the word (with `<bos>` first,
+    where the model has one); `scores` has None for masked keys."""
+
+    word: Word
+    layer: int
+    head: int
+    row: int
+    positions: tuple[int, ...]
+    scores: tuple[Fraction | None, ...]
+
+
+class Tally:
+    """Adds up the rows of exact runs, batch by batch."""
+
+    def __init__(self, model: AHAT, leak: float) -> None:
+        self.model, self.leak = model, leak
+        self.rows: dict[int, dict[HeadId, tuple[int, int, int]]] = {}
+        self.gaps: dict[int, dict[HeadId, Gap]] = {}
+        self.profiles: dict[int, dict[HeadId, Profile]] = {}
+        self.betas: dict[int, dict[HeadId, float]] = {}
+        self.first: dict[int, Counterexample] = {}
+        self.varying = dict.fromkeys(model.heads, False)
+        self.several = dict.fromkeys(model.heads, False)  # some argmax set has two keys or more
+
+    def add(self, trace: ExactTrace) -> None:
+        n = trace.codes.shape[1]
+        found: list[tuple[int, int, int, int]] = []
+        for l, layer in enumerate(trace.layers):
+            for h, head in enumerate(layer.heads):
+                tied = self._head(n, (l, h), head)
+                if tied is not None:
+                    found.append((tied[0], tied[1], l, h))
+        if found and n not in self.first:
+            word, row, l, h = min(found)
+            self.first[n] = _counterexample(self.model, trace, word, row, l, h)
+
+    def _head(self, n: int, name: HeadId, head: HeadTrace) -> tuple[int, int] | None:
+        """Count one head's rows; the first tied (word, row), if there is one."""
+        keys = head.mask.sum(axis=1)  # (T,)
+        best = head.highest.sum(axis=2)  # (W, T)
+        uniform = best == keys
+        tied = ~uniform & (best > 1)
+        counts = self.rows.setdefault(n, {}).get(name, (0, 0, 0))
+        new = (int(uniform.sum()), int((~uniform & ~tied).sum()), int(tied.sum()))
+        self.rows[n][name] = (counts[0] + new[0], counts[1] + new[1], counts[2] + new[2])
+        self.gaps.setdefault(n, {}).setdefault(name, math.inf)
+        self.betas.setdefault(n, {}).setdefault(name, 0.0)
+        where = np.argwhere(~uniform)
+        if len(where):
+            self._gaps(n, name, head, where)
+        several = best > 1
+        if several.any():
+            self.several[name] = True
+            self.varying[name] |= _varies(head, several)
+        if tied.any() and self.model.layers[name[0]].heads[name[1]].ties == "average":
+            word, row = np.argwhere(tied)[0]
+            return int(word), int(row)
+        return None
+
+    def _gaps(self, n: int, name: HeadId, head: HeadTrace, where: npt.NDArray[np.int64]) -> None:
+        scores = head.scores.num[where[:, 0], where[:, 1]]  # (rows, T)
+        best = head.highest[where[:, 0], where[:, 1]]
+        mask = head.mask[where[:, 1]]
+        top = np.where(best, scores, scores.min()).max(axis=1, keepdims=True)
+        below = mask & ~best
+        gaps = top - scores
+        least = int(np.where(below, gaps, gaps.max() + 1).min())
+        self.gaps[n][name] = min(self.gaps[n][name], Fraction(least, head.scores.den))
+        floats = np.where(below, ratio(gaps, head.scores.den), np.inf)
+        winners = best.sum(axis=1)
+        _, kept = np.unique(
+            np.column_stack([np.sort(floats, axis=1), winners]), axis=0, return_index=True
+        )
+        betas = critical_betas(floats[kept], self.leak, winners[kept])
+        hardest = kept[int(betas.argmax())]
+        if betas.max() > self.betas[n][name] or name not in self.profiles.get(n, {}):
+            self.betas[n][name] = float(betas.max())
+            chosen = [int(g) for g, b in zip(gaps[hardest], below[hardest], strict=True) if b]
+            counted = tuple(
+                (Fraction(g, head.scores.den), chosen.count(g)) for g in sorted(set(chosen))
+            )
+            profile = Profile(int(winners[hardest]), counted)
+            self.profiles.setdefault(n, {})[name] = profile
+
+
+def _counterexample(
+    model: AHAT, trace: ExactTrace, word: int, row: int, l: int, h: int
+) -> Counterexample:
+    head = trace.layers[l].heads[h]
+    scores = tuple(
+        Fraction(int(s), head.scores.den) if allowed else None
+        for s, allowed in zip(head.scores.num[word, row], head.mask[row], strict=True)
+    )
+    positions = tuple(int(j) for j in np.flatnonzero(head.highest[word, row]))
+    return Counterexample(model.spell(trace.codes[word]), l, h, row, positions, scores)
+
+
+def _varies(head: HeadTrace, tied: npt.NDArray[np.bool_]) -> bool:
+    """Do the values differ inside some tied argmax set?"""
+    words, rows = np.nonzero(tied)
+    best = head.best[words, rows][..., None]  # (rows, T, 1)
+    values = head.values.num[words]  # (rows, T, d_v)
+    if values.shape[-1] == 0:
+        return False
+    low, high = values.min() - 1, values.max() + 1
+    spread = np.where(best, values, low).max(axis=1) != np.where(best, values, high).min(axis=1)
+    return bool(spread.any())
+
+
+def chunk(model: AHAT, n: int) -> int:
+    """Words a batch, so that scores of a batch stay near a million entries."""
+    return max(64, 1_000_000 // ((n + 1) ** 2))
+
+
+def row_tally(model: AHAT, n: int, leak: float) -> Tally:
+    """Rows, gaps and critical β of each head over all words of length n."""
+    tally = Tally(model, leak)
+    for codes in all_words(len(model.alphabet), n, chunk(model, n)):
+        tally.add(run(model, codes))
+    return tally

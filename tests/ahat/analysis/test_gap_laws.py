@@ -1,0 +1,157 @@
+"""Gap laws: never above the true gap, and tight on the gallery."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import pytest
+
+import softhat
+from softhat.ahat import Builder
+from softhat.ahat.analysis.gap_laws import gap_laws
+from softhat.ahat.analysis.tally import row_tally
+from softhat.ahat.gallery import GALLERY
+from softhat.ahat.model import AHAT
+from softhat.laws import Law
+from tests.ahat.definition import evaluate
+from tests.ahat.models import random_deep, random_model, random_program, random_tieless
+
+MAKERS = (
+    random_model,
+    random_program,
+    random_tieless,
+    random_deep,
+    lambda rng: random_program(rng, 4),
+    random_deep,
+)
+
+
+def true_gaps(model: AHAT, n: int) -> dict[tuple[int, int], tuple[Fraction | float, bool]]:
+    """From the definition, over all words of length n: the least gap, and whether a row ties."""
+    found: dict[tuple[int, int], tuple[Fraction | float, bool]] = dict.fromkeys(
+        model.heads, (math.inf, False)
+    )
+    for word in itertools.product(model.alphabet, repeat=n):
+        for name, rows in evaluate(model, word).rows.items():
+            for row in rows:
+                scores = sorted(row.values(), reverse=True)
+                lower = [s for s in scores if s < scores[0]]
+                least, ties = found[name]
+                if lower:
+                    least = min(least, scores[0] - lower[0])
+                found[name] = least, ties or (len(scores) > 1 and scores[1] == scores[0])
+    return found
+
+
+def test_never_above_the_gap_by_definition() -> None:
+    rng = random.Random(31)
+    for k in range(30):
+        model = MAKERS[k % len(MAKERS)](rng)
+        laws = gap_laws(model)
+        for n in range(1, 4):
+            for name, (gap, ties) in true_gaps(model, n).items():
+                law = laws.gap[name]
+                assert gap == math.inf if law is None else law.at(n) <= gap
+                assert not (laws.tieless[name] and ties)
+
+
+def check(seed: int, models: int) -> None:
+    rng = random.Random(seed)
+    for k in range(models):
+        model = MAKERS[k % len(MAKERS)](rng)
+        laws = gap_laws(model)
+        longest = rng.choice([4, 5, 6]) if len(model.alphabet) == 2 else 4
+        for n in range(1, min(longest, model.longest or longest) + 1):
+            tally = row_tally(model, n, 1e-3)
+            for name, law in laws.gap.items():
+                gap = tally.gaps[n][name]
+                assert gap == math.inf if law is None else law.at(n) <= gap
+                assert not (laws.tieless[name] and tally.several[name])
+
+
+def test_never_above_the_gap() -> None:
+    check(5, 60)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_never_above_the_gap_at_full_size(seed: int) -> None:
+    check(seed, 120)
+
+
+LAWS = {
+    ("first-token", (0, 0)): "1",
+    ("last-token", (0, 0)): "1/n",
+    ("last-by-inverse", (0, 0)): "1/(n·(n-1))",
+    ("previous-token", (0, 0)): "1",
+    ("induction-latest", (0, 0)): "1",
+    ("induction-latest", (1, 0)): "min(1/n, 1/2)",
+    ("induction-average", (1, 0)): "1/2",
+    ("most-recent-occurrence", (0, 0)): "min(1/n, 1/2)",
+    ("histogram", (0, 0)): "1",
+    ("reverse", (0, 0)): "1",
+    ("dyck-argmin", (1, 0)): "2/(n·(n-1))",
+    ("parity-of-length", (0, 0)): "1",
+    ("third-token", (0, 0)): "1",
+}
+
+
+@pytest.mark.parametrize(("place", "text"), LAWS.items(), ids=str)
+def test_laws_of_the_gallery(place: tuple[str, tuple[int, int]], text: str) -> None:
+    law = softhat.analyze(GALLERY[place[0]](), up_to=2).gap_law[place[1]]
+    assert law is not None
+    assert law.text == text
+
+
+def test_tight_on_the_gallery_at_length_8() -> None:
+    """Within 3 times of the true gap for at least 80 % of the heads that are not uniform."""
+    ratios = []
+    for name in GALLERY:
+        model = GALLERY[name]()
+        n = min(8, model.longest or 8, int(math.log(40_000) / math.log(len(model.alphabet))))
+        gaps = row_tally(model, n, 1e-3).gaps[n]
+        for head, law in gap_laws(model).gap.items():
+            if law is not None and gaps[head] != math.inf:
+                ratios.append(gaps[head] / law.at(n))
+    assert min(ratios) >= 1
+    assert sum(r <= 3 for r in ratios) >= 0.8 * len(ratios)
+
+
+def averages_of_averages() -> AHAT:
+    b = Builder("ab")
+    once = b.head("<=", value={"once": b.token("a")})["once"]
+    twice = b.head("<=", value={"twice": once})["twice"]
+    found = b.head("none", value={"found": b.token("a")}, score=[(1, twice)])["found"]
+    b.output(found - Fraction(1, 2))
+    return b.build()
+
+
+def test_averages_of_averages_are_exponential() -> None:
+    law = softhat.analyze(averages_of_averages(), up_to=2).gap_law[2, 0]
+    assert isinstance(law, Law)
+    assert law.text == "1/(lcm(1..n)·n·(n-1))"
+    assert law.at(4) == Fraction(1, 12 * 12)
+    assert law.log_at(10**6) < -0.9e6
+
+
+def test_types_are_proved_for_every_length() -> None:
+    for name in (
+        "first-token", "last-token", "last-by-inverse", "previous-token", "reverse",
+        "third-token", "parity-of-length", "induction-latest", "most-recent-occurrence",
+    ):  # fmt: skip
+        r = softhat.analyze(GALLERY[name](), up_to=3)
+        assert (r.uniform_tieless, r.guarantee) == (True, "proved_all"), name
+    for name in ("histogram", "dyck-argmin", "induction-average", "sort"):
+        assert not gap_laws(GALLERY[name]()).uniform_tieless
+
+
+def test_a_half_integer_peak_ties() -> None:
+    """Scores 5j - j² peak at 5/2: positions 2 and 3 tie."""
+    b = Builder("ab")
+    score = [(5, b.position("i")), (-1, b.position("i^2"))]
+    b.output(b.head("none", value={"x": b.token("a")}, score=score)["x"])
+    assert not gap_laws(b.build()).tieless[0, 0]
+    assert not softhat.analyze(b.build(), up_to=4).uniform_tieless
