@@ -58,8 +58,10 @@ class Table:
 
 Feature: TypeAlias = Named | Mod | Table
 
-NAMES = ("1", "i", "n", "i/n", "1/i", "(-1)^i", "i^2", "r", "ordinary", "first", "last")
-_OF_THE_END = ("n", "i/n", "r", "last")
+SHARES = {f"i/n^{k}": k for k in range(2, 9)}
+"""i divided by a power of n: steps small enough to break ties between scores, at every length."""
+NAMES = ("1", "i", "n", "i/n", "1/i", "(-1)^i", "i^2", "r", "ordinary", "first", "last", *SHARES)
+_OF_THE_END = ("n", "i/n", "r", "last", *SHARES)
 _LARGEST = 1 << 62
 """No word has that many positions, and 64 bits hold no larger numbers."""
 _SQUARES = 1 << 31
@@ -147,6 +149,8 @@ def _quotient(
             return np.full(len(index), n), 1
         case Named("i/n"):
             return own, n
+        case Named(name) if name in SHARES:
+            return own, n ** SHARES[name]
         case Named("1/i"):
             return ordinary.astype(np.int64), np.where(ordinary, index, 1)
         case Named("i^2"):

@@ -26,7 +26,7 @@ from softhat.export.torch import transformer_of
 from softhat.export.writing import as_json, write_file
 from softhat.laws import ONE, Constant, Law
 from softhat.model import Model
-from softhat.positions import Feature, Mod, Named, Table, nearest_float
+from softhat.positions import SHARES, Feature, Mod, Named, Table, nearest_float
 from softhat.proof.kernels import kernel_certificate
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import (
@@ -207,6 +207,11 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str,
             return g.float(g.op("Mul", one, length))
         case Named("i/n"):
             return g.op("Div", g.float(i), g.float(length))
+        case Named(name) if name in SHARES:
+            share = g.float(i)
+            for _ in range(SHARES[name]):
+                share = g.op("Div", share, g.float(length))
+            return share
         case Named("1/i"):
             return g.op("Div", g.float(ordinary), g.float(g.op("Max", i, one)))
         case Named("i^2"):

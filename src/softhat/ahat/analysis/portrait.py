@@ -18,7 +18,7 @@ from softhat.ahat.analysis.grids import ZERO, Generator, Grid, common, gcd_of
 from softhat.ahat.analysis.growth import Interval, Polynomial, constant, hull
 from softhat.ahat.analysis.structure import HeadStructure, live, structure
 from softhat.ahat.model import AHAT, FeedForward, Head, Mask, Vector
-from softhat.positions import Feature, Mod, Named, Table
+from softhat.positions import SHARES, Feature, Mod, Named, Table
 
 MAX_CLASSES = 200  # contents that are told apart; beyond, they become atoms
 MAX_PERIOD = 24  # of all residues together
@@ -270,6 +270,11 @@ def _position_atom(feature: Feature, bos: bool) -> Atom:
         case Named("i/n"):
             grid = Grid(Fraction(1), ((Generator("global", "n", 0), 1),))
             return Atom("i/n", grid, grid, Interval(share, one), 1, True)
+        case Named(name) if name in SHARES:
+            degree = SHARES[name]
+            grid = Grid(Fraction(1), ((Generator("global", "n", 0), degree),))
+            ends = [Polynomial(((k, Fraction(1)),)) for k in (-degree, 1 - degree)]
+            return Atom(name, grid, grid, Interval(*ends), 1, True)
         case Named("1/i"):
             grid = Grid(Fraction(1), ((Generator("local", "i", 0), 1),))
             return Atom("1/i", grid, grid, Interval(share, one), -1, True)

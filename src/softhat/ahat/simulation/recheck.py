@@ -330,6 +330,8 @@ def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
             m, r = feature["mod"]
             return Fraction(int(i % m == r and (i > 0 or feature.get("sinks", True))))
         return Fraction(feature["table"][i if bos else i - 1])
+    if feature.startswith("i/n^"):
+        return Fraction(i, n ** int(feature.removeprefix("i/n^")))
     table = {
         "1": Fraction(1),
         "i": Fraction(i),

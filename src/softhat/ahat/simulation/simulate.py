@@ -26,6 +26,7 @@ from softhat.ahat.simulation.certificate import Certificate, certify
 from softhat.ahat.simulation.lengths import FEW_WORDS, MANY_WORDS, Lengths
 from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import Choice, NoTemperatureError, choose
+from softhat.ahat.simulation.unique import tie_broken
 from softhat.ahat.words import feasible_length
 from softhat.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.runtime.trace import Trace
@@ -211,6 +212,7 @@ def simulate(
         raise SofthatError(
             f"the position tables end at length {longest}: max_length cannot be {max_length}"
         )
+    model = tie_broken(model, max_length)
     if snap:
         model = snapped(model, max_length)
     lengths = Lengths(model, max_length)

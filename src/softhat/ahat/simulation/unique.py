@@ -1,0 +1,132 @@
+"""Unique-hard attention as average-hard attention: a position term decides among ties.
+
+A head that takes the leftmost or rightmost of its maximal keys has scores whose differences are 0
+or at least γ(n) (`analysis.gap_laws`). Adding ±κ·j with κ·n ≤ γ(n)/2 never turns a difference
+around and makes the key wanted the only maximum, with a gap of at least κ. κ(n)·j is a position
+feature, i/n^k, times a constant, so this holds at every length where γ is polynomial; to a given
+length a constant κ does, whatever γ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from softhat.ahat.analysis.gap_laws import gap_laws
+from softhat.ahat.model import AHAT, Head, Layer, Matrix, Vector
+from softhat.errors import SofthatError
+from softhat.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
+from softhat.positions import SHARES, Named
+
+HALF = Fraction(1, 2)
+
+
+def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
+    """The same function, with one maximum in every row of a unique-hard head (to the length)."""
+    wanted = [(l, h) for l, h in model.heads if model.layers[l].heads[h].ties != "average"]
+    if not wanted:
+        return model
+    laws = gap_laws(model).gap
+    terms = {name: _term(laws[name], name, max_length) for name in wanted}
+    features = list(model.positions)
+    for feature in [Named("1"), *(feature for feature, _ in terms.values())]:
+        if feature not in features:
+            features.append(feature)
+    used = dict.fromkeys([Named("1"), *(feature for feature, _ in terms.values())])
+    place = {feature: model.d_model + k for k, feature in enumerate(used)}
+    wide = model.d_model + len(place)
+    rows = [_padded(row, len(features)) for row in model.position_embedding]
+    rows += [tuple(Fraction(int(f == g)) for g in features) for f in place]
+    return replace(
+        model,
+        positions=tuple(features),
+        embedding=tuple(_padded(v, wide) for v in model.embedding),
+        bos_embedding=None if model.bos_embedding is None else _padded(model.bos_embedding, wide),
+        position_embedding=tuple(rows),
+        layers=tuple(
+            _widened(
+                layer,
+                wide,
+                {h: (place[Named("1")], place[terms[l, h][0]], terms[l, h][1])
+                 for h in range(len(layer.heads)) if (l, h) in terms},
+            )
+            for l, layer in enumerate(model.layers)
+        ),
+        output_weights=_padded(model.output_weights, wide),
+        names=(*model.names, *(f"tie break: {f.name}" for f in place)) if model.names else (),
+    )  # fmt: skip
+
+
+def _term(law: Law | None, name: tuple[int, int], max_length: int | None) -> tuple[Named, Fraction]:
+    """The position feature and its weight κ."""
+    if law is None or isinstance(law, Constant):
+        unit = Fraction(1) if law is None else Fraction(law.at(1))
+        return Named("i/n"), unit * HALF
+    if max_length is not None:
+        return Named("i"), Fraction(law.at(max_length)) / (2 * max_length)
+    unit, degree = _polynomial(law)
+    if not unit or f"i/n^{degree + 1}" not in SHARES:
+        raise SofthatError(
+            f"layer {name[0]} head {name[1]} breaks ties between scores whose gap is only known to "
+            f"be at least {law.text}: no position feature is that fine at every length; give a "
+            "max_length"
+        )
+    return Named(f"i/n^{degree + 1}"), unit * HALF
+
+
+def _polynomial(law: Law) -> tuple[Fraction, int]:
+    """unit and degree with law ≥ unit / n^degree at every n; unit 0 if there are none."""
+    match law:
+        case Constant(x):
+            return x, 0
+        case Power(Length(shift), k) if k < 0:  # n + shift ≤ (1 + shift)·n
+            return Fraction(1, max(1, 1 + shift) ** -k), -k
+        case Minimum(parts):
+            found = [_polynomial(part) for part in parts]
+            return min(unit for unit, _ in found), max(degree for _, degree in found)
+        case Product(factors):
+            unit, degree = Fraction(1), 0
+            for factor in factors:
+                part, more = _polynomial(factor)
+                unit, degree = unit * part, degree + more
+            return unit, degree
+        case Lcm() | _:
+            return Fraction(0), 0
+
+
+def _widened(layer: Layer, wide: int, breaks: dict[int, tuple[int, int, Fraction]]) -> Layer:
+    heads = []
+    for h, head in enumerate(layer.heads):
+        query, key = _columns(head.query, wide), _columns(head.key, wide)
+        if h in breaks:
+            one, step, weight = breaks[h]
+            sign = 1 if head.ties == "rightmost" else -1
+            query += (tuple(weight * sign * int(c == one) for c in range(wide)),)
+            key += (tuple(Fraction(int(c == step)) for c in range(wide)),)
+        heads.append(_head(head, query, key, wide))
+    forward = layer.feed_forward
+    if forward is not None:
+        empty = (Fraction(0),) * len(forward.in_weights)
+        more = wide - len(forward.out_weights)
+        forward = replace(
+            forward,
+            in_weights=_columns(forward.in_weights, wide),
+            out_weights=forward.out_weights + (empty,) * more,
+            out_bias=_padded(forward.out_bias, wide),
+        )
+    return Layer(tuple(heads), forward)
+
+
+def _head(head: Head, query: Matrix, key: Matrix, wide: int) -> Head:
+    more = wide - len(head.output)
+    empty = (Fraction(0),) * len(head.value)
+    value, output = _columns(head.value, wide), head.output + (empty,) * more
+    return replace(head, query=query, key=key, value=value, output=output)
+
+
+def _columns(matrix: Matrix, wide: int) -> Matrix:
+    return tuple(_padded(row, wide) for row in matrix)
+
+
+def _padded(row: Vector, wide: int) -> Vector:
+    return row + (Fraction(0),) * (wide - len(row))

@@ -1,0 +1,83 @@
+"""Unique-hard attention: ties broken by a position term, and simulated."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+import softhat
+from softhat.ahat import Builder, dumps, loads
+from softhat.ahat.analysis.gap_laws import gap_laws
+from softhat.ahat.analysis.tally import row_tally
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.unique import tie_broken
+from tests.ahat.definition import evaluate
+from tests.ahat.models import random_deep
+
+
+def is_unique(model: AHAT, name: tuple[int, int]) -> bool:
+    return model.layers[name[0]].heads[name[1]].ties != "average"
+
+
+def check(seed: int, models: int) -> None:
+    rng = random.Random(seed)
+    done = 0
+    while done < models:
+        model = random_deep(rng)
+        unique = [name for name in model.heads if is_unique(model, name)]
+        if not unique:
+            continue
+        done += 1
+        broken = tie_broken(model, rng.choice([None, 5]))
+        laws = gap_laws(broken).gap
+        for n in range(1, 6):
+            tally = row_tally(broken, n, 1e-3)
+            for name in unique:
+                law = laws[name]
+                assert law is not None
+                assert not tally.several[name]
+                assert law.at(n) <= tally.gaps[n][name]
+            for word in itertools.islice(itertools.product("ab", repeat=n), 0, 32, 5):
+                assert broken.values(word) == evaluate(model, word).values
+
+
+def test_a_position_term_makes_one_maximum() -> None:
+    check(3, 20)
+
+
+@pytest.mark.full
+def test_a_position_term_makes_one_maximum_at_full_size() -> None:
+    check(4, 200)
+
+
+def leftmost_or_rightmost(ties: str) -> AHAT:
+    """The symbol after the first (last) b, an a if there is none: is it an a?"""
+    b = Builder("ab")
+    where = b.head("none", value={"odd": b.mod(2, 1)}, score=[(1, b.token("b"))], ties=ties)
+    b.output(where["odd"] - Fraction(1, 2))
+    return b.build()
+
+
+@pytest.mark.parametrize("ties", ["leftmost", "rightmost"])
+def test_simulation_takes_the_key_wanted(ties: str) -> None:
+    model = leftmost_or_rightmost(ties)
+    assert loads(dumps(model)) == model
+    s = softhat.simulate(model, max_length=8, epsilon=1e-3)
+    for n in range(1, 9):
+        for word in itertools.product("ab", repeat=n):
+            best = [k for k, c in enumerate(word) if c == "b"] or list(range(n))
+            chosen = best[0] if ties == "leftmost" else best[-1]
+            expected = (chosen + 1) % 2 == 1
+            assert list(model.truth(word)) == [expected] * n
+            assert list(s.truth(word)) == [expected] * n
+
+
+def test_a_wrong_kind_of_ties_is_refused() -> None:
+    with pytest.raises(softhat.SofthatError, match="ties"):
+        leftmost_or_rightmost("topmost")
+    text = dumps(leftmost_or_rightmost("leftmost")).replace("leftmost", "middle")
+    with pytest.raises(softhat.SofthatError, match="ties"):
+        loads(text)
