@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 
 import softhat
-from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.analysis.gaps import proved_gaps
+from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.bounds.rounding import REALS
 from softhat.ahat.bounds.sets import set_errors
 from softhat.ahat.exact import run
