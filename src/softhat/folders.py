@@ -1,15 +1,11 @@
 """Model folders: `config.json`, `model.safetensors`, `formula.txt`, `certificate.json`.
 
-The same model gives byte-identical files. A folder is written under a temporary name and then
-renamed, so it is there as a whole or not at all. Loading reads only JSON and safetensors, checks
-every shape, and refuses what it does not know.
+The same model gives byte-identical files, written as a whole or not at all (`softhat.files`).
+Loading reads only JSON and safetensors, checks every shape, and refuses what it does not know.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
+from softhat.files import json_bytes, read_json, read_tensors, read_text, write_folder
 from softhat.laws import Law, from_json
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
@@ -43,8 +40,8 @@ SHARED = ("embedding", "position_embedding", "readout", "readout_bias")
 
 def save(model: Model, folder: Path) -> None:
     """Write `model` to `folder`; an older model there is replaced."""
-    certificate = json.dumps(model.certificate.to_json(), indent=1, ensure_ascii=False)
-    write_folder(folder, {**contents(model), "certificate.json": certificate.encode() + b"\n"})
+    certificate = json_bytes(model.certificate.to_json())
+    write_folder(folder, {**contents(model), "certificate.json": certificate})
 
 
 def contents(model: Model) -> dict[str, bytes]:
@@ -53,50 +50,10 @@ def contents(model: Model) -> dict[str, bytes]:
 
     lines = [f"{name}: {formula}\n" for name, formula in model.formulas.items()]
     return {
-        "config.json": json.dumps(_config(model.transformer), indent=1, ensure_ascii=False).encode()
-        + b"\n",
+        "config.json": json_bytes(_config(model.transformer)),
         "model.safetensors": to_bytes(_tensors(model.transformer)),
         "formula.txt": "".join(lines).encode(),
     }
-
-
-def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
-    """Put a folder with these files in place; only a model folder (or nothing) is replaced."""
-    if folder.exists() and not folder.is_dir():
-        raise SofthatError(f"{folder} is a file: give the name of a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not _is_ours(folder):
-        raise SofthatError(f"{folder} exists and is not a model folder: choose another name")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise SofthatError(f"cannot write to {folder.parent}: {error.strerror}") from None
-    try:
-        for name, data in contents.items():
-            (fresh / name).write_bytes(data)
-        fresh.chmod(0o755)
-        if folder.is_dir():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-            folder.replace(old / "model")
-            fresh.replace(folder)
-            shutil.rmtree(old)
-        else:
-            fresh.replace(folder)
-    except OSError as error:
-        raise SofthatError(f"cannot write {folder}: {error.strerror}") from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _is_ours(folder: Path) -> bool:
-    """Did softhat write it? Other programs' models have a `config.json` too.
-
-    Every folder of ours has a certificate or says `softhat` in its configuration.
-    """
-    config = folder / "config.json"
-    return config.is_file() and (
-        (folder / "certificate.json").is_file() or b"softhat" in config.read_bytes()
-    )
 
 
 def load(folder: str | Path) -> Any:
@@ -122,9 +79,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise SofthatError(f"{folder} is not a model folder: it has no config.json")
     try:
-        config = json.loads(path.read_text())
-    except (ValueError, OSError, RecursionError) as error:
-        raise SofthatError(f"{path} is damaged: {error}") from None
+        config = read_json(path, inside=folder)
+    except SofthatError as error:
+        raise SofthatError(f"{folder} is damaged: {error}") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise SofthatError(f"{folder} is not a softhat model: its config.json has another format")
     version = config.get("version")
@@ -188,14 +145,11 @@ class _DamagedError(Exception):
 
 
 def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_bytes
-
     try:
-        tensors = from_bytes((folder / "model.safetensors").read_bytes())
+        tensors = read_tensors(folder / "model.safetensors", inside=folder)
         transformer = _transformer(config, tensors)
         return Model(transformer, _formulas(folder, transformer))
-    except (_DamagedError, KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+    except (_DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, SofthatError):
             raise SofthatError(f"{folder} is damaged: {error}") from None
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
@@ -205,7 +159,7 @@ def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
 def _formulas(folder: Path, t: Transformer) -> dict[str, Formula]:
     formulas = {}
     known_names = {"propositions" if t.propositional else "alphabet": t.symbols}
-    for line in (folder / "formula.txt").read_text().splitlines():
+    for line in read_text(folder / "formula.txt", inside=folder).removesuffix("\n").split("\n"):
         name, colon, text = line.partition(": ")
         if not colon:
             raise _DamagedError(f"formula.txt: expected `name: formula`, got {line[:60]!r}")

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import softhat
-from softhat.folders import contents, write_folder
+from softhat.files import write_folder
+from softhat.folders import contents
 from tests.cli.run import softhat as call
 from tests.proof.mutations import Mutation
 

@@ -151,7 +151,7 @@ def test_damage_that_a_crash_can_leave_is_repaired(corpus: Path, tmp_path: Path)
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             if name not in lost:
                 (folder / name).write_bytes(data)
-        (folder / "shards" / ".00001.jsonl.123.tmp").write_bytes(b"half")
+        (folder / "shards" / ".softhat-0123456789abcdef.file").write_bytes(b"half")
         make_corpus(folder, SMALL, jobs=1)
         assert contents(folder) == whole
 
@@ -222,7 +222,8 @@ def test_no_scheduler(tmp_path: Path) -> None:
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
-    with (tmp_path / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(SofthatError, match="another run is writing"):
-            make_corpus(tmp_path, SMALL, jobs=1)
+    lock = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(SofthatError, match="another run is writing"):
+        make_corpus(tmp_path, SMALL, jobs=1)
+    os.close(lock)

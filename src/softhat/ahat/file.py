@@ -17,6 +17,7 @@ from typing import Any
 from softhat import positions, rationals
 from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
 from softhat.errors import SofthatError
+from softhat.files import parse_json, read_text, write_file
 from softhat.positions import Feature, Named
 from softhat.rationals import kind
 
@@ -26,31 +27,16 @@ FORMAT = "softhat-ahat/1"
 def load(path: str | Path) -> AHAT:
     """Read an AHAT from its JSON file, or from the folder of a simulation of it."""
     source = Path(path)
-    if (source / "ahat.json").is_file():
+    if os.path.isfile(source / "ahat.json"):  # noqa: PTH113
         source = source / "ahat.json"
-    try:
-        text = source.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise SofthatError(f"no file {str(path)!r}: give the JSON file of an AHAT") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SofthatError(f"cannot read {str(path)!r}: {error}") from None
-    return loads(text, str(path))
+    if not os.path.exists(source):  # noqa: PTH110 - Path.exists raises where the name is too long
+        raise SofthatError(f"no file {str(path)!r}: give the JSON file of an AHAT")
+    return loads(read_text(source), str(path))
 
 
 def loads(text: str, source: str = "the AHAT") -> AHAT:
     """Read an AHAT from JSON text."""
-    try:
-        data = json.loads(text, object_pairs_hook=_no_duplicates)
-    except json.JSONDecodeError as error:
-        raise SofthatError(
-            f"{source} is not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-        ) from None
-    except RecursionError:
-        raise SofthatError(f"{source} is nested too deeply to be an AHAT") from None
-    except SofthatError as error:
-        raise SofthatError(f"{source}: {error}") from None
-    except ValueError as error:  # an integer with thousands of digits
-        raise SofthatError(f"{source} holds a number that cannot be read: {error}") from None
+    data = parse_json(text, source)
     try:
         return _model(data)
     except _BadPlace as fault:
@@ -58,11 +44,8 @@ def loads(text: str, source: str = "the AHAT") -> AHAT:
 
 
 def save(model: AHAT, path: str | Path) -> None:
-    """Write the model's JSON file, by way of a temporary name in the same folder."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    temporary.write_text(dumps(model), encoding="utf-8")
-    temporary.replace(target)
+    """Write the model's JSON file."""
+    write_file(path, dumps(model).encode())
 
 
 def dumps(model: AHAT) -> str:
@@ -94,14 +77,6 @@ def dumps(model: AHAT) -> str:
 
 class _BadPlace(Exception):  # noqa: N818
     """What is wrong and where; becomes the SofthatError's message."""
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise SofthatError(f"the field {key!r} appears twice in one object: keep one of them")
-    return dict(pairs)
 
 
 def _fields(data: Any, place: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:

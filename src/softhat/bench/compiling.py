@@ -10,7 +10,8 @@ import numpy as np
 
 from softhat.bench.tables import Cell, Settings, Table, best
 from softhat.compiler import compile
-from softhat.folders import contents, write_folder
+from softhat.files import write_folder
+from softhat.folders import contents
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.print import to_text

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from softhat.ahat.analysis.analyze import Analysis, analyze
-from softhat.ahat.analysis.fits import plot as plot_laws
 from softhat.ahat.analysis.tally import Counterexample
 from softhat.ahat.file import load
 from softhat.cli.inputs import JsonOption, read_text
@@ -64,7 +63,9 @@ def command(
     with counting("words") as progress:
         result = analyze(source, up_to=up_to, words=given, leak=leak, progress=progress)
     if plot is not None:
-        plot_laws(result.fits, plot)
+        from softhat.explore.beta_picture import draw
+
+        draw(result, plot)
     if as_json:
         print_json(to_json(result))
     else:

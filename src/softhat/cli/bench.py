@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,7 @@ from softhat.bench.run import SECTIONS, fresh, measure
 from softhat.bench.tables import shown
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, print_table
-from softhat.errors import SofthatError
+from softhat.files import json_bytes, write_file
 
 
 def command(
@@ -44,16 +43,6 @@ def command(
             if table.note:
                 print(table.note)
         if out is not None:
-            _write(out, json.dumps(results.to_json(), indent=1, ensure_ascii=False) + "\n")
+            write_file(out, json_bytes(results.to_json()))
     if as_json:
         print_json(results.to_json())
-
-
-def _write(path: Path, text: str) -> None:
-    """Under a temporary name first, so that the file is always whole."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise SofthatError(f"cannot write {path}: {error.strerror or error}") from None

@@ -21,6 +21,7 @@ from softhat.cli.output import print_facts, print_json
 from softhat.compiler import OUTPUT
 from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
+from softhat.files import write_file
 from softhat.transformer.weights import Attention
 
 
@@ -75,10 +76,7 @@ def command(
 
         drawn = build(formulas, model.transformer.symbols, props)
         if dot is not None:
-            try:
-                dot.write_text(to_dot(drawn) + "\n", encoding="utf-8")
-            except OSError as error:
-                raise SofthatError(f"cannot write {dot}: {error.strerror or error}") from None
+            write_file(dot, f"{to_dot(drawn)}\n".encode())
     if folder is not None:
         model.save(folder)
     if as_json:

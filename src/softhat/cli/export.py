@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +14,7 @@ from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsO
 from softhat.cli.models import AttentionOption, ModelArgument, OutputNameOption, read_model
 from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
+from softhat.files import read_json
 from softhat.model import Model
 
 Target = Literal["gpt2", "torch", "huggingface", "onnx"]
@@ -110,8 +111,9 @@ def _function(module: str, name: str) -> Callable[..., Any]:
 
 def _certified(out: Path) -> dict[str, int] | None:
     """The lengths that the written certificate states: in the folder, or beside the file."""
+    out = Path(os.path.realpath(out))
     path = out / "certificate.json" if out.is_dir() else out.with_suffix(".certificate.json")
     if not path.is_file():
         return None
-    stated = json.loads(path.read_text()).get("max_length")
+    stated = read_json(path).get("max_length")
     return stated if isinstance(stated, dict) else None

@@ -12,13 +12,14 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
 from softhat.cli.front_ends import MARKS, MODULAR
 from softhat.errors import SofthatError
+from softhat.files.reading import decoded, read_stream
+from softhat.files.reading import read_text as read_file
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
@@ -180,14 +181,10 @@ def plain_word(word: Word) -> Any:
 def read_text(argument: str) -> str:
     """What an argument holds: itself, a file's text or standard input."""
     if argument == "-":
-        return _decode(standard_input().read(), "standard input")
+        return decoded(read_stream(standard_input(), "standard input"), "standard input")
     if not argument.startswith("@"):
         return argument
-    path = Path(argument[1:])
-    try:
-        return _decode(path.read_bytes(), str(path))
-    except OSError as error:
-        raise SofthatError(f"cannot read {path}: {error.strerror or error}") from None
+    return read_file(argument[1:])
 
 
 def standard_input() -> IO[bytes]:
@@ -195,13 +192,6 @@ def standard_input() -> IO[bytes]:
     if sys.stdin is None:  # `<&-`, and programs started without one
         raise SofthatError("cannot read standard input: it is closed")
     return sys.stdin.buffer
-
-
-def _decode(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SofthatError(f"{name} is not UTF-8 text: byte {error.start} is wrong") from None
 
 
 def _lines(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:

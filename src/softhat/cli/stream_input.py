@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from softhat.cli.inputs import standard_input
 from softhat.cli.text_blocks import Piece, read_pieces
 from softhat.errors import CertificateWarning, SofthatError
+from softhat.files import opened
 from softhat.model import Model
 from softhat.runtime.stream import Stream
 
@@ -219,10 +220,7 @@ class _Progress:
 def _open(source: str) -> IO[bytes]:
     if source == "-":
         return standard_input()
-    try:
-        return Path(source).open("rb")
-    except OSError as error:
-        raise SofthatError(f"cannot read {source}: {error.strerror or error}") from None
+    return opened(source)
 
 
 def _size(file: IO[bytes]) -> int | None:

@@ -19,6 +19,7 @@ from softhat.cli.models import (
 )
 from softhat.cli.output import print_json
 from softhat.errors import SofthatError
+from softhat.files import write_file
 from softhat.runtime.trace import Trace
 
 Format = Literal["text", "json", "png"]
@@ -54,10 +55,7 @@ def command(
         raise SofthatError("a picture needs a file: -o trace.png")
     trace = ready.run(words[0], dtype)
     if file is not None:
-        try:
-            _write(trace, chosen, file)
-        except OSError as error:
-            raise SofthatError(f"cannot write {file}: {error.strerror or error}") from None
+        _write(trace, chosen, file)
     if as_json:
         print_json(_document(trace))
     elif file is not None:
@@ -115,9 +113,7 @@ def _write(trace: Trace, form: Format, file: Path) -> None:
 
         draw(trace, file)
         return
-    fresh = file.with_name(f".{file.name}.tmp")
-    fresh.write_text(_as(form, trace) + "\n", encoding="utf-8", errors="backslashreplace")
-    fresh.replace(file)
+    write_file(file, (_as(form, trace) + "\n").encode(errors="backslashreplace"))
 
 
 def _document(trace: Trace) -> dict[str, object]:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import MissingExtraError, SofthatError
+from softhat.errors import SofthatError
+from softhat.explore.figures import new_figure, save_figure
 from softhat.laws import Constant, product
 from softhat.model import Model
 from softhat.transformer.weights import Layer, Sparse
@@ -166,7 +167,7 @@ def leak_and_margin(
     lengths go just past the 2,048 positions that float16 holds exactly."""
     if measured is None:
         measured = curves(model, dtypes, spread(longest))
-    figure = _figure(7.2, 6.4)
+    figure = new_figure(7.2, 6.4)
     top, bottom = figure.subplots(2, 1, sharex=True)
     certificate = model.certificate
     for curve in measured:
@@ -204,7 +205,7 @@ def leak_and_margin(
         "dotted: certified length", (1, 0.02), xycoords="axes fraction",
         xytext=(-4, 2), textcoords="offset points", ha="right", fontsize=8, color="#555555",
     )  # fmt: skip
-    _save(figure, file)
+    save_figure(figure, file)
 
 
 def phase(
@@ -223,7 +224,7 @@ def phase(
         for dtype in dtypes:
             certified = changed.certificate.max_length[dtype]
             points[dtype].append((c, largest_correct(changed, dtype, limit), certified))
-    figure = _figure(7.2, 4.6)
+    figure = new_figure(7.2, 4.6)
     axes = figure.subplots()
     for k, (dtype, row) in enumerate(points.items()):
         colour = COLOURS[dtype]
@@ -257,7 +258,7 @@ def phase(
     axes.set_title(_title(model), fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    _save(figure, file)
+    save_figure(figure, file)
     return points
 
 
@@ -287,26 +288,3 @@ def _title(model: Model) -> str:
     texts = [str(formula) for formula in model.formulas.values()]
     text = "; ".join(texts)
     return (text if len(text) <= 60 else text[:59] + "…") + f"   ({model.attention})"
-
-
-def _figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    figure = Figure(figsize=(width, height), dpi=150)
-    figure.set_layout_engine("constrained")
-    return figure
-
-
-def _save(figure: Any, file: str | Path) -> None:
-    """PNG, SVG or PDF, as the file's name ends."""
-    path = Path(file)
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise SofthatError(f"pictures are .png, .svg or .pdf files, not {path.name!r}")
-    fresh = path.with_name(f".{path.stem}.tmp{path.suffix}")
-    try:
-        figure.savefig(fresh)
-        fresh.replace(path)
-    except OSError as error:
-        raise SofthatError(f"cannot write {path}: {error.strerror}") from None

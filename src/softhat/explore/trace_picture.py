@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from softhat.errors import MissingExtraError
+from softhat.explore.figures import new_figure, save_figure
 from softhat.runtime.trace import Trace
 
 
 def draw(trace: Trace, file: Path) -> None:
     """Write a PNG, SVG or PDF, as the file's name ends."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
     heads = [
         (f"layer {layer}, head {head}\n{_cut(label, 44)}", trace.attention[layer][head])
         for layer, labels in enumerate(trace.heads)
@@ -25,8 +21,7 @@ def draw(trace: Trace, file: Path) -> None:
     lines = -(-len(heads) // columns)
     side = max(2.6, 0.26 * rows)
     table = max(1.6, 0.24 * width + 1.2)
-    figure = Figure(figsize=(columns * (side + 1.2), lines * (side + 0.9) + table), dpi=120)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(columns * (side + 1.2), lines * (side + 0.9) + table, dpi=120)
     ratios = [side + 0.9] * lines + [table]
     grid = figure.add_gridspec(lines + 1, columns, height_ratios=ratios)
     for k, (title, attention) in enumerate(heads):
@@ -43,9 +38,7 @@ def draw(trace: Trace, file: Path) -> None:
         colour = "white" if abs(value) > 0.6 else "black"
         axes.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=6, color=colour)
     axes.set_title("residual stream after the last layer", fontsize=8)
-    fresh = file.with_name(f".{file.stem}.tmp{file.suffix}")
-    figure.savefig(fresh)
-    fresh.replace(file)
+    save_figure(figure, file)
 
 
 def _ticks(axes: Any, columns: tuple[str, ...], rows: tuple[str, ...] | list[str]) -> None:

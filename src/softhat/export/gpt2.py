@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.export.gpt2_labels import label
-from softhat.export.tokenizer import as_json, tokenizer_files, vocabulary
-from softhat.folders import write_folder
+from softhat.export.tokenizer import tokenizer_files, vocabulary
+from softhat.files import json_bytes, write_folder
 from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
@@ -81,12 +81,12 @@ def to_gpt2(
     write_folder(
         Path(folder),
         {
-            "config.json": as_json(_config(weights, tokens, kernel, head)),
+            "config.json": json_bytes(_config(weights, tokens, kernel, head)),
             "model.safetensors": _safetensors(tensors),
             **tokenizer_files(tokens, context),
-            **({"generation_config.json": as_json(_generation(tokens))} if head == "lm" else {}),
-            "labels.json": as_json(label(weights, tensors).to_json()),
-            "certificate.json": as_json(certify(weights, tensors, kernel, kept).to_json()),
+            **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
+            "labels.json": json_bytes(label(weights, tensors).to_json()),
+            "certificate.json": json_bytes(certify(weights, tensors, kernel, kept).to_json()),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
             "README.md": _readme(shown, tokens, context, head).encode(),
         },

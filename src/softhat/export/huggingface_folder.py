@@ -21,8 +21,7 @@ from softhat.errors import SofthatError
 from softhat.export.native_labels import native_labels
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
-from softhat.export.writing import as_json
-from softhat.folders import write_folder
+from softhat.files import json_bytes, write_folder
 from softhat.model import Model
 from softhat.proof.kernels import kernel_certificate
 from softhat.transformer.weights import BOS, EOS, Transformer
@@ -60,8 +59,8 @@ def to_huggingface(
     here = Path(__file__).parent / "architecture"
     contents |= {source: (here / source).read_bytes() for source in SOURCES}
     contents["formula.txt"] = f"{name}: {model.formulas[name]}\n".encode()
-    contents["labels.json"] = as_json(native_labels(t).to_json())
-    contents["certificate.json"] = as_json(kernel_certificate(model, "torch"))
+    contents["labels.json"] = json_bytes(native_labels(t).to_json())
+    contents["certificate.json"] = json_bytes(kernel_certificate(model, "torch"))
     write_folder(Path(folder), contents)
 
 

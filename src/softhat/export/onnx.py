@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.native_labels import native_labels
 from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
-from softhat.export.writing import as_json, write_file
+from softhat.files import json_bytes, read_json, write_files
 from softhat.laws import ONE, Constant, Law
 from softhat.model import Model
 from softhat.positions import SHARES, Feature, Mod, Named, Table, nearest_float
@@ -47,18 +49,33 @@ MOST = 2**31
 
 def to_onnx(model: Model, file: str | Path, dtype: str = "float32") -> None:
     """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
-    path = Path(file)
+    path = Path(os.path.realpath(file))
     t = transformer_of(model)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
     certificate = kernel_certificate(model, "onnx")
-    data = _serialized(model, dtype, certificate)
-    write_file(
-        path.with_name(f"{path.stem}.labels.json"),
-        as_json(native_labels(t).to_json()),
-    )
-    write_file(path.with_name(f"{path.stem}.certificate.json"), as_json(certificate))
-    write_file(path, data)
+    beside = {
+        f"{path.stem}.labels.json": json_bytes(native_labels(t).to_json()),
+        f"{path.stem}.certificate.json": json_bytes(certificate),
+    }
+    _check_beside(path.parent, beside)
+    write_files(path.parent, {**beside, path.name: _serialized(model, dtype, certificate)})
+
+
+def _check_beside(folder: Path, names: Iterable[str]) -> None:
+    """The user did not name these files: only ours are replaced."""
+    for path in (folder / name for name in names):
+        if not os.path.lexists(path):
+            continue
+        try:
+            document = read_json(path, inside=folder)
+            ours = str(document["format"]).startswith("softhat-")
+        except (SofthatError, KeyError, TypeError):
+            ours = False
+        if not ours:
+            raise SofthatError(
+                f"{path} is in the way, and softhat did not write it: choose another name"
+            )
 
 
 def _serialized(model: Model, dtype: str, certificate: dict[str, Any]) -> bytes:

@@ -8,10 +8,10 @@ alphabet is an error, not a guess, and the message of the `tokenizers` library n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from softhat.errors import SofthatError
+from softhat.files import json_bytes
 from softhat.transformer.weights import BOS, EOS
 
 MOST_PROPOSITIONS = 12
@@ -114,9 +114,9 @@ def tokenizer_files(
         "model_input_names": ["input_ids", "attention_mask"],
     }
     return {
-        "tokenizer.json": as_json(tokenizer),
-        "tokenizer_config.json": as_json(config),
-        "special_tokens_map.json": as_json(roles),
+        "tokenizer.json": json_bytes(tokenizer),
+        "tokenizer_config.json": json_bytes(config),
+        "special_tokens_map.json": json_bytes(roles),
     }
 
 
@@ -145,10 +145,6 @@ def _model(ids: dict[str, int]) -> dict[str, object]:
         "vocab": ids,
         "merges": [],
     }
-
-
-def as_json(value: object) -> bytes:
-    return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def _special(token: str) -> dict[str, dict[str, object]]:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.writing import as_json
-from softhat.folders import write_folder
+from softhat.files import json_bytes, write_folder
 from softhat.formats import FORMATS
 from softhat.model import Model
 from softhat.positions import Table, nearest_float, to_json
@@ -71,12 +70,12 @@ def to_torch_file(model: Model, folder: str | Path, dtype: Any = "float32") -> N
     }
     lines = [f"{name}: {formula}\n" for name, formula in model.formulas.items()]
     contents = {
-        "config.json": as_json(config),
+        "config.json": json_bytes(config),
         "model.safetensors": to_bytes(to_torch(model, dtype).state_dict()),
         "module_softhat.py": source.read_bytes(),
         "formula.txt": "".join(lines).encode(),
-        "labels.json": as_json(native_labels(weights).to_json()),
-        "certificate.json": as_json(kernel_certificate(model, "torch")),
+        "labels.json": json_bytes(native_labels(weights).to_json()),
+        "certificate.json": json_bytes(kernel_certificate(model, "torch")),
     }
     write_folder(Path(folder), contents)
 

@@ -7,14 +7,13 @@ state. It names the model and the settings it belongs to.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from softhat.errors import SofthatError
+from softhat.files import read_json, write_file
 
 FORMAT = "softhat-verification/1"
 EVERY = 2.0
@@ -42,7 +41,7 @@ class State:
         if state.path is None or not state.path.exists():
             return state
         try:
-            stored = json.loads(state.path.read_text())
+            stored = read_json(state.path)
             if stored["format"] != FORMAT:
                 raise KeyError("format")
             owner, done = stored["job"], {int(k): found for k, found in stored["done"].items()}
@@ -84,18 +83,10 @@ class State:
     def save(self) -> None:
         if self.path is None:
             return
-        text = json.dumps(
-            {
-                "format": FORMAT,
-                "job": self.fingerprint,
-                "done": {str(k): found for k, found in sorted(self.done.items())},
-            }
-        )
-        try:
-            handle, fresh = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-            Path(fresh).replace(self.path)
-        except OSError as error:
-            raise SofthatError(f"cannot write {self.path}: {error.strerror}") from None
+        document = {
+            "format": FORMAT,
+            "job": self.fingerprint,
+            "done": {str(k): found for k, found in sorted(self.done.items())},
+        }
+        write_file(self.path, json.dumps(document).encode())
         self.written = time.monotonic()

@@ -11,9 +11,10 @@ import pytest
 
 import softhat
 from softhat.ahat import Builder
-from softhat.ahat.analysis.fits import fitted, plot
+from softhat.ahat.analysis.fits import fitted
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.words import all_words
+from softhat.explore.beta_picture import draw
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_model
 
@@ -145,7 +146,7 @@ def test_fits_from_formulas() -> None:
 
 def test_a_plot_is_drawn(tmp_path: Path) -> None:
     r = softhat.analyze(GALLERY["last-token"](), up_to=7)
-    plot(r.fits, tmp_path / "law.png")
+    draw(r, tmp_path / "law.png")
     assert (tmp_path / "law.png").read_bytes()[:4] == b"\x89PNG"
 
 

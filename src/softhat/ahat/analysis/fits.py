@@ -1,4 +1,4 @@
-"""How the critical β grows with n: constant, log n, n, n log n, n² …, fitted and drawn.
+"""How the critical β grows with n: constant, log n, n, n log n, n² …, fitted.
 
 A fit is β(n) ≈ slope·shape(n) + offset; the shape that leaves the least relative error wins, and
 a plainer shape wins ties. It describes the lengths it has seen, proves nothing, may lie below the
@@ -10,11 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-
-from softhat.errors import MissingExtraError
 
 SHAPES: dict[str, Callable[[float], float]] = {
     "constant": lambda n: 0.0,
@@ -76,28 +73,3 @@ def fitted(points: Mapping[int, float]) -> Fit | None:
         if slope >= 0 and (best is None or error < 0.5 * best.error - 1e-3):
             best = law
     return best
-
-
-def plot(laws: Mapping[tuple[int, int], Fit], path: str | Path) -> None:
-    """Draw critical β against n, with the fitted laws, to a picture file."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6, 4))
-    for (layer, head), law in sorted(laws.items()):
-        n = [p[0] for p in law.points]
-        label = f"layer {layer} head {head}: {law}"
-        (line,) = axes.plot(n, [p[1] for p in law.points], "o", markersize=3, label=label)
-        axes.plot(n, [law(x) for x in n], "-", linewidth=1, color=line.get_color())
-    axes.set_xlabel("n")
-    axes.set_ylabel("critical β")
-    axes.set_yscale("log")
-    if laws:
-        axes.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path)
-    pyplot.close(figure)

@@ -6,7 +6,6 @@ The same simulation gives byte-identical files. Nothing but JSON and safetensors
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat import file as files
+from softhat.ahat.file import dumps
+from softhat.ahat.file import load as load_ahat
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import from_json
 from softhat.ahat.simulation.simulate import Simulation
 from softhat.ahat.simulation.soft import floats
 from softhat.errors import SofthatError
-from softhat.folders import write_folder
+from softhat.files import json_bytes, read_json, read_tensors, write_folder
 
 VERSION = 1
 HeadId = tuple[int, int]
@@ -87,21 +87,18 @@ def save(simulation: Simulation, folder: Path) -> None:
     }
     weights = {k: np.ascontiguousarray(t) for k, t in tensors(model, simulation.betas).items()}
     contents = {
-        "ahat.json": files.dumps(model).encode(),
+        "ahat.json": dumps(model).encode(),
         "model.safetensors": to_bytes(weights),
-        "certificate.json": _json(simulation.certificate.to_json()),
-        "config.json": _json(config),
+        "certificate.json": json_bytes(simulation.certificate.to_json()),
+        "config.json": json_bytes(config),
     }
     write_folder(folder, contents)
 
 
 def load(path: str | Path) -> Simulation:
     """Read a simulation's folder, checking that weights, β and source belong together."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_bytes
-
     folder = Path(path)
-    config = _read_json(folder / "config.json")
+    config = _read_json(folder, "config.json")
     if config.get("kind") != "simulation":
         raise SofthatError(f"{str(path)!r} holds no simulation but {config.get('kind')!r}")
     if config.get("version") != VERSION:
@@ -109,12 +106,12 @@ def load(path: str | Path) -> Simulation:
             f"{str(path)!r} has format version {config.get('version')!r}; "
             f"this softhat reads version {VERSION}"
         )
-    model = files.load(folder / "ahat.json")
+    model = load_ahat(folder / "ahat.json")
     try:
         betas = {(int(b["layer"]), int(b["head"])): float(b["beta"]) for b in config["betas"]}
-        stored = from_bytes((folder / "model.safetensors").read_bytes())
-        certificate = from_json(_read_json(folder / "certificate.json"))
-    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+        stored = read_tensors(folder / "model.safetensors", inside=folder)
+        certificate = from_json(_read_json(folder, "certificate.json"))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SofthatError(f"the model folder {str(path)!r} is damaged: {error!r}") from None
     if set(betas) != set(model.heads):
         raise SofthatError(f"{str(path)!r}: config.json has β for other heads than ahat.json")
@@ -130,15 +127,8 @@ def load(path: str | Path) -> Simulation:
     return Simulation(model, betas, certificate.length, [certificate])
 
 
-def _json(data: Any) -> bytes:
-    return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SofthatError(f"cannot read {str(path)!r}: {error}") from None
+def _read_json(folder: Path, name: str) -> dict[str, Any]:
+    data = read_json(folder / name, inside=folder)
     if not isinstance(data, dict):
-        raise SofthatError(f"{str(path)!r} must hold a JSON object")
+        raise SofthatError(f"{str(folder / name)!r} must hold a JSON object")
     return data

@@ -11,7 +11,6 @@ failing it refutes the certificate, with a word.
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.errors import SofthatError
+from softhat.files.reading import MOST_TENSOR_BYTES, read_bytes, read_json
 
 Wide = npt.NDArray[np.longdouble]
 Codes = tuple[int, ...]
@@ -76,11 +76,11 @@ class _Files:
         from safetensors.numpy import load
 
         try:
-            self.config: dict[str, Any] = json.loads((folder / "config.json").read_text())
-            self.ahat: dict[str, Any] = json.loads((folder / "ahat.json").read_text())
-            self.certificate: dict[str, Any] = json.loads((folder / "certificate.json").read_text())
-            self.tensors = load((folder / "model.safetensors").read_bytes())
-        except (OSError, ValueError) as error:
+            self.config: dict[str, Any] = read_json(folder / "config.json", folder)
+            self.ahat: dict[str, Any] = read_json(folder / "ahat.json", folder)
+            self.certificate: dict[str, Any] = read_json(folder / "certificate.json", folder)
+            self.tensors = load(read_bytes(folder / "model.safetensors", folder, MOST_TENSOR_BYTES))
+        except ValueError as error:
             raise SofthatError(f"cannot re-check {str(folder)!r}: {error}") from None
         self.betas = {(b["layer"], b["head"]): Fraction(b["beta"]) for b in self.config["betas"]}
 

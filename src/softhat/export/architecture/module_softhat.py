@@ -309,7 +309,7 @@ class SofthatTransformer(Body):
         """The module in a folder that `softhat export --to torch` wrote."""
         from safetensors.torch import load_file
 
-        config = json.loads((Path(folder) / "config.json").read_text())
+        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
         state = load_file(Path(folder) / "model.safetensors")
         module = SofthatTransformer(Architecture(**config["architecture"]), kernel)
         module.to(state["embedding.weight"].dtype).load_state_dict(state)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
@@ -26,7 +26,16 @@ from typing import Any, get_args
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.corpus.pool import Runner, runner
 from softhat.export.corpus.work import CHUNK, LONGEST, Settings, draw, make_shard
-from softhat.export.writing import as_json, write_file
+from softhat.files import (
+    json_bytes,
+    locked,
+    make_folder,
+    parse_json,
+    read_json,
+    read_tensors,
+    read_text,
+    write_file,
+)
 from softhat.folders import load
 from softhat.logic.random import FAMILIES
 from softhat.model import Model
@@ -51,8 +60,12 @@ def make_corpus(
     _check(settings)
     _import_pyarrow()
     folder = Path(folder)
-    with _alone(folder):
+    make_folder(folder)
+    with ExitStack() as held:
+        held.enter_context(locked(folder, patience=0))
         _settle(folder, settings)
+        make_folder(folder / "shards")
+        held.enter_context(locked(folder / "shards", patience=0))
         shards = range(0, settings.count, settings.shard)
         with runner(jobs, dask) as run:
             texts = _formulas(folder, settings, run, progress)
@@ -76,14 +89,14 @@ def read_settings(folder: str | Path) -> Settings:
     """The settings of a corpus."""
     path = Path(folder) / "corpus.json"
     try:
-        document = json.loads(path.read_text())
+        document = read_json(path)
         if document["format"] != FORMAT:
             raise SofthatError(f"{path} has format {document['format']!r}, expected {FORMAT!r}")
         fields = document["settings"]
         return Settings(**{**fields, "alphabet": tuple(fields["alphabet"])})
     except SofthatError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise SofthatError(f"{folder} is not a corpus: {error}") from None
 
 
@@ -92,12 +105,11 @@ def read_lines(folder: str | Path, shard: int) -> list[dict[str, Any]]:
     path = _shard(Path(folder), shard, "jsonl")
     if not path.is_file():
         raise SofthatError(f"{folder} has no shard {shard}: run softhat corpus again to finish it")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [parse_json(line, str(path)) for line in read_text(path).split("\n")[:-1]]
 
 
 def load_model(folder: str | Path, number: int) -> Model:
     """Model `number` of a corpus, as `softhat.load` would give it."""
-    from safetensors import safe_open
     from safetensors.numpy import save as to_bytes
 
     settings = read_settings(folder)
@@ -105,14 +117,14 @@ def load_model(folder: str | Path, number: int) -> Model:
         raise SofthatError(f"the corpus has models 0 to {settings.count - 1}, not {number}")
     shard, row = divmod(number, settings.shard)
     line = read_lines(folder, shard)[row]
-    with safe_open(_shard(Path(folder), shard, "safetensors"), "numpy") as file:
-        names = [name for name in file.keys() if name.startswith(f"{number}/")]  # noqa: SIM118
-        tensors = {name: file.get_tensor(name).astype("float64") for name in names}
+    path = _shard(Path(folder), shard, "safetensors")
+    found = read_tensors(path, wanted=lambda name: name.startswith(f"{number}/"))
+    tensors = {name: tensor.astype("float64") for name, tensor in found.items()}
     (output,) = line["config"]["outputs"]
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        (place / "config.json").write_bytes(as_json(line["config"]))
-        (place / "formula.txt").write_text(f"{output}: {line['formula']}\n")
+        (place / "config.json").write_bytes(json_bytes(line["config"]))
+        (place / "formula.txt").write_bytes(f"{output}: {line['formula']}\n".encode())
         named = {name.partition("/")[2]: tensor for name, tensor in tensors.items()}
         (place / "model.safetensors").write_bytes(to_bytes(named))
         model: Model = load(place)
@@ -144,11 +156,9 @@ def _check(settings: Settings) -> None:
 
 def _settle(folder: Path, settings: Settings) -> None:
     """Begin a corpus, or go on with one that has the same settings."""
-    for name in ("corpus.json", "formulas.jsonl", "index.parquet", "shards/*"):
-        place = folder / name
-        for stale in place.parent.glob(f".{place.name}.*.tmp"):
-            stale.unlink()  # half-written by a run that was killed
-    begun = {path.name for path in folder.iterdir()} - {".lock", "corpus.json"}
+    begun = {path.name for path in folder.iterdir()} - {"corpus.json"}
+    if "shards" in begun and not any((folder / "shards").iterdir()):
+        begun.discard("shards")
     if (folder / "corpus.json").is_file():
         found = read_settings(folder)
         if found != settings and begun:  # else nothing is there yet that other settings would spoil
@@ -176,14 +186,15 @@ def _settle(folder: Path, settings: Settings) -> None:
             "index.parquet": "a row a model",
         },
     }
-    write_file(folder / "corpus.json", as_json(document))
+    write_file(folder / "corpus.json", json_bytes(document))
 
 
 def _formulas(folder: Path, settings: Settings, run: Runner, progress: Progress) -> list[str]:
     """The first `count` formulas of the seed that differ in truth from all before them."""
     path = folder / "formulas.jsonl"
     if path.is_file():
-        return [json.loads(line)["formula"] for line in path.read_text().splitlines()]
+        lines = read_text(path).split("\n")[:-1]
+        return [parse_json(line, str(path))["formula"] for line in lines]
     seen: dict[str, str] = {}
     arrived: dict[int, list[tuple[str, str]]] = {}
     chunk = fruitless = 0
@@ -254,27 +265,3 @@ def _import_pyarrow() -> tuple[Any, Any]:
     except ImportError:
         raise MissingExtraError("pyarrow", "corpus") from None
     return pyarrow, parquet
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One run at a time: a lock that the system takes back from whoever is killed."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise SofthatError(f"cannot write to {folder}: {error.strerror}") from None
-    with lock:
-        try:
-            import fcntl
-        except ImportError:  # not on this system: then it is up to the user
-            pass
-        else:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise SofthatError(f"another run is writing {folder}: wait for it") from None
-        try:
-            yield
-        finally:
-            (folder / ".lock").unlink(missing_ok=True)

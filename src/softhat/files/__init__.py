@@ -1,0 +1,41 @@
+"""How bytes come in and go out: every file that softhat reads or writes passes here.
+
+`reading` opens regular files only, of a bounded size, as UTF-8 whatever the locale says, JSON
+without duplicate fields, tensors after their header was checked. `writing` puts files and folders
+in place whole or not at all, and replaces nothing that softhat did not write. What the bytes
+mean is for the callers to say.
+"""
+
+from softhat.files.reading import (
+    opened,
+    parse_json,
+    read_bytes,
+    read_json,
+    read_stream,
+    read_tensors,
+    read_text,
+)
+from softhat.files.writing import (
+    json_bytes,
+    locked,
+    make_folder,
+    write_file,
+    write_files,
+    write_folder,
+)
+
+__all__ = [
+    "json_bytes",
+    "locked",
+    "make_folder",
+    "opened",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_stream",
+    "read_tensors",
+    "read_text",
+    "write_file",
+    "write_files",
+    "write_folder",
+]
