@@ -7,7 +7,6 @@ files; a word is its characters, with `--symbols` its white-space separated toke
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -18,7 +17,7 @@ import typer
 
 from softhat.cli.front_ends import MARKS, MODULAR
 from softhat.errors import SofthatError
-from softhat.files.reading import decoded, read_stream
+from softhat.files.reading import decoded, parse_json, read_stream
 from softhat.files.reading import read_text as read_file
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
@@ -106,10 +105,7 @@ def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modul
 
 def _read_json(source: str) -> Any:
     text = read_text(source if source == "-" or source.startswith("@") else f"@{source}")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SofthatError(f"{source} is not JSON: {error}") from None
+    return parse_json(text, source)
 
 
 def read_alphabet(text: str | None, symbols: bool = False, props: bool = False) -> list[str] | None:

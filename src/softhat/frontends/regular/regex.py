@@ -126,7 +126,9 @@ def _parser() -> Lark:
 
 
 def _lark(transformer: Any) -> Lark:
-    grammar = resources.files("softhat.frontends.regular").joinpath("grammar.lark").read_text()
+    grammar = (
+        resources.files("softhat.frontends.regular").joinpath("grammar.lark").read_text("utf-8")
+    )
     return Lark(grammar, start="expression", parser="lalr", lexer="basic", transformer=transformer)
 
 
