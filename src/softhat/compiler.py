@@ -36,12 +36,11 @@ def compile(
         choices = ", ".join(get_args(Attention))
         raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
     formulas = _named(formula)
-    propositional = propositions is not None
     symbols = _symbols(formulas, alphabet, propositions)
-    program = build(formulas, symbols, propositional)
+    program = build(formulas, symbols, propositions is not None)
     layers = schedule(program)
     weights = lower(program, layers, allocate(program, layers), attention)
-    return Model(weights, formulas)
+    return Model(weights, formulas, program)
 
 
 def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Formula]:

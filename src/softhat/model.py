@@ -20,6 +20,7 @@ from softhat.transformer.weights import Size, Transformer
 
 # The runtimes are imported where they are used: compiling and saving need none of them.
 if TYPE_CHECKING:
+    from softhat.program.signals import Program
     from softhat.proof.certificate import Certificate
     from softhat.runtime.dense import Ready
     from softhat.runtime.linear.runtime import LinearModel
@@ -36,9 +37,15 @@ CROSSOVER = 256
 class Model:
     """A transformer and the formulas (by output name) that its outputs compute."""
 
-    def __init__(self, transformer: Transformer, formulas: Mapping[str, Formula]) -> None:
+    def __init__(
+        self,
+        transformer: Transformer,
+        formulas: Mapping[str, Formula],
+        program: Program | None = None,
+    ) -> None:
         self.transformer = transformer
         self.formulas = dict(formulas)
+        self._program = program
         self._ready: dict[str, Ready] = {}
         self._linear: dict[str, LinearModel | SofthatError] = {}
         self._linear_limits: dict[str, int] = {}
@@ -58,6 +65,16 @@ class Model:
     @property
     def size(self) -> Size:
         return self.transformer.size
+
+    @property
+    def program(self) -> Program:
+        """The attention program that the weights compute; built again for a loaded model."""
+        if self._program is None:
+            from softhat.program.build import build
+
+            t = self.transformer
+            self._program = build(self.formulas, t.symbols, t.propositional)
+        return self._program
 
     @cached_property
     def certificate(self) -> Certificate:

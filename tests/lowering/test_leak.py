@@ -9,7 +9,6 @@ import pytest
 
 from softhat.compiler import compile
 from softhat.lowering.heads import SHARPNESS
-from softhat.program.build import build
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Average, Latest, Previous
 from softhat.program.schedule import schedule
@@ -48,7 +47,7 @@ def assert_average(out: np.ndarray, sums: np.ndarray, over: str) -> None:
 def test_leak(number: int, attention: str) -> None:
     formula = SUITE[number]
     model = compile(formula, alphabet="ab", attention=attention)
-    program = build(model.formulas, "ab", False)
+    program = model.program
     layers = schedule(program).layers
     for codes in long_words(60, 2, number):
         exact = evaluate(program, codes)

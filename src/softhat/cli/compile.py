@@ -71,12 +71,10 @@ def command(
         model = compile_formula(formulas, alphabet=known, attention=attention)
     size = model.size
     if dot is not None or program:
-        from softhat.program.build import build
         from softhat.program.draw import to_dot, to_text
 
-        drawn = build(formulas, model.transformer.symbols, props)
         if dot is not None:
-            write_file(dot, f"{to_dot(drawn)}\n".encode())
+            write_file(dot, f"{to_dot(model.program)}\n".encode())
     if folder is not None:
         model.save(folder)
     if as_json:
@@ -94,7 +92,7 @@ def command(
         )
         return
     if program:
-        print(to_text(drawn), end="\n\n")
+        print(to_text(model.program), end="\n\n")
     print_facts(
         [
             *((key, str(f)) for key, f in formulas.items()),

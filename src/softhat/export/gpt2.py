@@ -21,11 +21,11 @@ from softhat.files import json_bytes, write_folder
 from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
-from softhat.lowering.gpt2.language_model import lm_formulas, lm_readout
+from softhat.lowering.gpt2.language_model import lm_formulas, lm_program, lm_readout
 from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
 from softhat.model import Model
-from softhat.program.build import build
+from softhat.program.draft import only
 from softhat.program.literals import Literal as ProgramLiteral
 from softhat.program.registers import Register
 from softhat.proof.gpt2.certificate import certify
@@ -62,13 +62,16 @@ def to_gpt2(
         raise SofthatError(f"expected a model that softhat.compile made, got {model!r}")
     t = model.transformer
     if head == "lm":
-        formulas = lm_formulas(model, output)
+        if output is not None:
+            raise SofthatError("head='lm' uses all outputs, one for each symbol: leave output out")
+        formulas = lm_formulas(model.formulas, t.symbols, t.propositional)
     else:
-        name = _chosen(model, output)
+        name = model.output_name(output)
         formulas = {name: model.formulas[name]}
-    for name, formula in formulas.items():
-        _check_decoder(name, formula)
-    layout = lay_out(build(formulas, t.symbols, t.propositional), context)
+    for named, formula in formulas.items():
+        _check_decoder(named, formula)
+    program = lm_program(model.program) if head == "lm" else only(model.program, name)
+    layout = lay_out(program, context)
     tokens = vocabulary(t.symbols, t.propositional)
     weights = trunk(layout, _token_sets(t.symbols, t.propositional), activation)
     tensors = _tensors(weights)
@@ -114,16 +117,6 @@ def _check(context: int, activation: str, kernel: str, head: str, margin: float)
         )
     if not isinstance(margin, int | float) or not 0 < margin <= 1e4:
         raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
-
-
-def _chosen(model: Model, output: str | None) -> str:
-    names = list(model.formulas)
-    if output is None and len(names) == 1:
-        return names[0]
-    if output not in names:
-        asked = "this model has several outputs" if output is None else f"no output {output!r}"
-        raise SofthatError(f"{asked}: choose output= one of {', '.join(names)}")
-    return output
 
 
 _FUTURE = {

@@ -1,13 +1,19 @@
-"""Smaller formulas with the same truth value at every position of every word.
+"""Simpler formulas with the same truth value at every position of every word.
 
 One bottom-up pass; at each node the rules below are applied until none fits. No rule makes a
-formula larger. Nodes are interned on the way, so that comparing operands costs nothing.
+formula cost more, where a temporal operator or a comparison (an attention head) costs three and
+any other node one. Nodes are interned on the way, so that comparing operands costs nothing.
+
+This is what is compiled, and what the certificate's claim may go through: a test proves every
+rule here for words of every length, its operands being arbitrary.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
+from softhat.logic.entail import DUAL, NEGATED, at_edge, entails, opposite
 from softhat.logic.linear import LinearForm, difference, linear, size_of_terms, to_balanced
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
@@ -48,27 +54,6 @@ from softhat.logic.syntax.nodes import (
 )
 from softhat.logic.syntax.walk import fold, rebuild
 
-# !op(!f) is dual(f); !op(!f, !g) is dual(f, g).
-_DUAL: dict[type[Formula], type[Formula]] = {
-    Yesterday: WeakYesterday,
-    Once: Historically,
-    Tomorrow: WeakTomorrow,
-    Eventually: Always,
-    And: Or,
-    Since: Triggered,
-    Until: Release,
-    WeakUntil: StrongRelease,
-}
-_DUAL |= {dual: kind for kind, dual in _DUAL.items()}
-_NEGATED: dict[str, nodes.Relation] = {
-    "<": ">=",
-    "<=": ">",
-    "=": "!=",
-    "!=": "=",
-    ">=": "<",
-    ">": "<=",
-}
-
 
 def simplify(formula: Formula) -> Formula:
     """A formula of at most the same size that is true at the same positions of every word."""
@@ -99,15 +84,15 @@ def _rule(node: Node) -> Node:
         case Since() | Triggered() | Until() | Release():
             return _binary(node)
         case WeakUntil(left, right):  # (f U g) | G f
-            if TRUE in (left, right) or _opposite(left, right):
+            if TRUE in (left, right) or entails(negated(left), right):
                 return TRUE
-            if left in (FALSE, right):
+            if left == FALSE or entails(left, right):
                 return right
             return Always(left) if right == FALSE else node
         case StrongRelease(left, right):  # g U (f & g)
-            if FALSE in (left, right) or _opposite(left, right):
+            if FALSE in (left, right) or entails(left, negated(right)):
                 return FALSE
-            if left in (TRUE, right):
+            if left == TRUE or entails(right, left):
                 return right
             return Eventually(left) if right == TRUE else node
         case Mod(1, _):
@@ -119,16 +104,9 @@ def _rule(node: Node) -> Node:
     return node
 
 
-def _opposite(f: Formula, g: Formula) -> bool:
-    """Is one the negation of the other, by their form?"""
-    match f, g:
-        case Not(operand), other if operand == other:
-            return True
-        case other, Not(operand) if operand == other:
-            return True
-        case Comparison(a, relation, b), Comparison(c, other_relation, d):
-            return relation == _NEGATED[other_relation] and a == c and b == d
-    return False
+def negated(formula: Formula) -> Formula:
+    """`!formula`, with a rule for it applied."""
+    return _not(Not(formula))
 
 
 def _not(node: Not) -> Formula:
@@ -138,11 +116,11 @@ def _not(node: Not) -> Formula:
         case Not(operand):
             return operand
         case Comparison(left, relation, right):
-            return Comparison(left, _NEGATED[relation], right)
+            return Comparison(left, NEGATED[relation], right)
         case Unary(Not(operand)) as inner:
-            return _DUAL[type(inner)](operand)  # type: ignore[call-arg]
-        case Binary(Not(left), Not(right)) as inner if type(inner) in _DUAL:
-            return _DUAL[type(inner)](left, right)  # type: ignore[call-arg]
+            return DUAL[type(inner)](operand)  # type: ignore[call-arg]
+        case Binary(Not(left), Not(right)) as inner if type(inner) in DUAL:
+            return DUAL[type(inner)](left, right)  # type: ignore[call-arg]
         case Xor(left, right):
             return Iff(left, right)
         case Iff(left, right):
@@ -157,15 +135,65 @@ def _and_or(node: And | Or) -> Formula:
         return f
     if f == unit:
         return g
-    if zero in (f, g) or _opposite(f, g):
+    if zero in (f, g):
         return zero
-    other = Or if isinstance(node, And) else And
-    for inner, outer in ((f, g), (g, f)):
-        if isinstance(outer, other) and inner in outer.children:  # f & (f | g)
-            return inner
-        if isinstance(outer, type(node)) and inner in outer.children:  # f & (f & g)
-            return outer
-    return node
+    if isinstance(node, And):
+        if entails(f, negated(g)):
+            return FALSE
+        if entails(f, g):
+            return f
+        if entails(g, f):
+            return g
+    else:
+        if entails(negated(f), g):
+            return TRUE
+        if entails(f, g):
+            return g
+        if entails(g, f):
+            return f
+    return _chain(node)
+
+
+def _chain(node: And | Or) -> Formula:
+    """A chain of conjunctions without those that others imply; false if two exclude each other.
+    Mirrored for disjunctions. The parts of each side have been compared before."""
+    kind = type(node)
+    left, right = _parts(node.left, kind), _parts(node.right, kind)
+    if len(left) + len(right) > _LONGEST_CHAIN:
+        return node
+    for one in left:
+        for other in right:
+            if entails(one, negated(other)) if kind is And else entails(negated(one), other):
+                return FALSE if kind is And else TRUE
+    parts = list(dict.fromkeys([*left, *right]))
+    kept: list[Formula] = []
+    for at, part in enumerate(parts):
+        others = [*kept, *parts[at + 1 :]]
+        if not any(entails(x, part) if kind is And else entails(part, x) for x in others):
+            kept.append(part)
+    if len(kept) == len(left) + len(right):
+        return node
+    result = kept[0]
+    for part in kept[1:]:
+        result = kind(result, part)
+    return result
+
+
+def _parts(formula: Formula, kind: type[And] | type[Or]) -> list[Formula]:
+    """The operands of a chain, at most one more than may be compared."""
+    parts: list[Formula] = []
+    stack = [formula]
+    while stack and len(parts) <= _LONGEST_CHAIN:
+        part = stack.pop()
+        if isinstance(part, kind):
+            stack += [part.right, part.left]
+        else:
+            parts.append(part)
+    return parts
+
+
+_LONGEST_CHAIN = 32
+"""Longer chains are compared only with their neighbours: each with each would take too long."""
 
 
 def _gate(node: Xor | Iff | Implies) -> Formula:
@@ -173,10 +201,12 @@ def _gate(node: Xor | Iff | Implies) -> Formula:
     other: type[Xor] | type[Iff]
     match node:
         case Implies():
-            if f == TRUE or _opposite(f, g):
+            if f == TRUE or entails(negated(f), g):
                 return g
-            if f in (FALSE, g) or g == TRUE:
+            if f == FALSE or g == TRUE or entails(f, g):
                 return TRUE
+            if entails(f, negated(g)):
+                return Not(f)
             if g == FALSE:
                 return Not(f)
             return Or(f.operand, g) if isinstance(f, Not) else node
@@ -186,7 +216,7 @@ def _gate(node: Xor | Iff | Implies) -> Formula:
             same, different, other = TRUE, FALSE, Xor
     if f == g:
         return same
-    if _opposite(f, g):
+    if opposite(f, g):
         return different
     for constant, rest in ((f, g), (g, f)):
         if isinstance(constant, Constant):
@@ -209,6 +239,15 @@ def _unary(node: Unary) -> Formula:
             return LAST
         case (_, Constant()):
             return f
+        # No position has the last one before it, or the first one after it.
+        case (Yesterday(), nodes.Last()) | (Tomorrow(), nodes.First()):
+            return FALSE
+        case (WeakYesterday(), Not(nodes.Last())) | (WeakTomorrow(), Not(nodes.First())):
+            return TRUE
+        case (WeakYesterday(), nodes.Last()):
+            return FIRST
+        case (WeakTomorrow(), nodes.First()):
+            return LAST
         # The nearest position that decides is decided the same way again.
         case (Once(), Once()) | (Historically(), Historically()):
             return f
@@ -222,11 +261,12 @@ def _unary(node: Unary) -> Formula:
             return Eventually(g)
         case (Always(), Release(_, g)):
             return Always(g)
-        # The ends of the word are always among the positions looked at, or never.
-        case (Once(), nodes.First()) | (Eventually(), nodes.Last()):
-            return TRUE
-        case (Historically(), Not(nodes.First())) | (Always(), Not(nodes.Last())):
-            return FALSE
+        # O H f and H O f say what f is at the first position, which is the same everywhere.
+        case (Once(), Historically(Once())) | (Historically(), Once(Historically())):
+            return f
+        case (Eventually(), Always(Eventually())) | (Always(), Eventually(Always())):
+            return f
+        # The end of the word is always among the positions looked at.
         case (Historically(), nodes.First()) | (Always(), nodes.Last()):
             return f
         case (Once(), Not(nodes.First())) | (Eventually(), Not(nodes.Last())):
@@ -235,6 +275,26 @@ def _unary(node: Unary) -> Formula:
             return f
         case (Historically(), Not(nodes.Last())) | (Always(), Not(nodes.First())):
             return f
+        case ((Once() | Historically() | Eventually() | Always()), _):
+            return _at_the_end(node)
+    return node
+
+
+def _at_the_end(node: Once | Historically | Eventually | Always) -> Formula:
+    """What the operand is at the first (last) position may decide, and is simpler there."""
+    edge: Literal["first", "last"] = "last"
+    if isinstance(node, Once | Historically):
+        edge = "first"
+    some = isinstance(node, Once | Eventually)
+    if at_edge(node.operand, edge) == Constant(some):
+        return Constant(some)
+    marker = FIRST if edge == "first" else LAST
+    match node.operand:
+        case And(left, right) if some and marker in (left, right):
+            rest = right if left == marker else left
+            simpler = at_edge(rest, edge)
+            if simpler != rest:
+                return type(node)(And(marker, simpler))
     return node
 
 
@@ -251,9 +311,12 @@ _LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
 def _binary(node: Binary) -> Formula:
     f, g = node.left, node.right
     lone, free, stuck = _LONE[type(node)]
-    if isinstance(g, Constant | lone) or f in (g, stuck):
+    if isinstance(g, Constant | lone) or f == stuck:
         return g
-    if f == free or _opposite(f, g):
+    strong = isinstance(node, Since | Until)
+    if entails(f, g) if strong else entails(g, f):
+        return g
+    if f == free or (entails(negated(g), f) if strong else entails(f, negated(g))):
         return lone(g)
     if type(g) is type(node) and g.children[0] == f:  # f S (f S g)
         return g

@@ -1,4 +1,4 @@
-"""Formulas to an attention program: one fold over the core form, equal things computed once.
+"""Formulas to an attention program: simplified, then one fold over the core form.
 
 Booleans become n-ary And gates with negated edges, `S` and `U` the head `Latest`, `Y` and `X`
 the head `Previous`, and a comparison of counts the heads of `counting`.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from softhat.errors import SofthatError
 from softhat.logic.core import to_named_core
+from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.print import to_short
 from softhat.logic.syntax.walk import distinct
@@ -29,7 +30,8 @@ def build(
     formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
 ) -> Program:
     """The attention program whose outputs are `formulas`, over words of `symbols`."""
-    cores, names = to_named_core(*formulas.values(), name=_label)
+    simple = [simplify(formula) for formula in formulas.values()]
+    cores, names = to_named_core(*simple, name=_label)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
     values: list[_Value | Linear] = []

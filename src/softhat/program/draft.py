@@ -32,6 +32,14 @@ class Draft:
         self.labels: list[str] = []
         self._index: dict[Signal, int] = {}
 
+    @staticmethod
+    def of(program: Program) -> Draft:
+        """A draft that begins with a program's signals, in their order."""
+        draft = Draft(program.symbols, program.propositional)
+        for signal, label in zip(program.signals, program.labels, strict=True):
+            draft.add(signal, label)
+        return draft
+
     def add(self, signal: Signal, label: str) -> Literal:
         """A signal, new or found again."""
         at = self._index.get(signal)
@@ -149,6 +157,12 @@ class Draft:
             propositional=self.propositional,
             numbers=tuple((name, number.moved(places)) for name, number in numbers.items()),
         )
+
+
+def only(program: Program, *names: str) -> Program:
+    """The part of a program that some of its outputs need."""
+    outputs = dict(program.outputs)
+    return Draft.of(program).finish({name: outputs[name] for name in names})
 
 
 def _symbols_label(symbols: tuple[str, ...]) -> str:

@@ -31,7 +31,7 @@ from softhat.proof.cells import (
     rows_of,
 )
 from softhat.proof.certificate import Certificate
-from softhat.proof.claims import claimed
+from softhat.proof.claims import Claims
 from softhat.proof.gates import feed_forward, read_out
 from softhat.proof.heads import HeadWeights, recognise
 from softhat.proof.kinds import Average, Kind, Sign
@@ -74,7 +74,7 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
     if set(t.outputs) != set(formulas):
         raise VoidError("the outputs and the claimed formulas have different names")
     atoms = Atoms(Space(t.symbols, t.propositional))
-    claims = claimed(atoms, formulas)
+    claims = Claims(atoms, formulas)
     cells = embedded(t, atoms)
     for number in range(1, len(t.layers) + 1):
         cells = _attention(t, number, cells, atoms, proof)
@@ -85,7 +85,7 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
         t.outputs, rows_of(t.readout), t.readout_bias.tolist(), strict=True
     ):
         threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {output!r}")
-        proof.outputs.append((output, threshold, function == claims[output]))
+        proof.outputs.append((output, threshold, claims.met(output, function)))
     proof.longest = min(CAP, atoms.longest or CAP)
 
 

@@ -9,9 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from softhat.errors import SofthatError
+from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
 from softhat.proof.atoms import Atoms, Direction, Range, Sum
+
+
+class Claims:
+    """What each output is claimed to compute: its formula, as written or simplified.
+
+    A function that equals neither may still compute the formula, but it is not proved to.
+    Simplification is part of the logic: every rule of it is a theorem about all words.
+    """
+
+    def __init__(self, atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> None:
+        self._atoms, self._formulas = atoms, formulas
+        self._written = claimed(atoms, formulas)
+        self._simplified: dict[str, int] | None = None
+
+    def met(self, output: str, function: int) -> bool:
+        """Is this the function of the output's formula?"""
+        if function == self._written[output]:
+            return True
+        if self._simplified is None:
+            simplified = {name: simplify(formula) for name, formula in self._formulas.items()}
+            self._simplified = claimed(self._atoms, simplified)
+        return function == self._simplified[output]
 
 
 def claimed(atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> dict[str, int]:

@@ -12,6 +12,8 @@ no symbol holds, and operators that look back find no position (`Y f`, `O f`, `f
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,36 +22,46 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
 from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, Key, Layout
 from softhat.lowering.gpt2.weights import read_row
-from softhat.model import Model
+from softhat.program.draft import Draft
+from softhat.program.literals import FALSE
 from softhat.program.registers import Register
+from softhat.program.signals import Program
 from softhat.transformer.weights import EOS
 
 
-def lm_formulas(model: Model, output: str | None) -> dict[str, nodes.Formula]:
+def lm_formulas(
+    formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
+) -> dict[str, nodes.Formula]:
     """A formula for each token that may come next, `<eos>` included."""
-    if output is not None:
-        raise SofthatError("head='lm' uses all outputs, one for each symbol: leave output out")
-    if model.transformer.propositional:
+    if propositional:
         raise SofthatError("head='lm' needs a model over an alphabet, not over propositions")
-    symbols = model.transformer.symbols
-    missing = [symbol for symbol in symbols if symbol not in model.formulas]
+    missing = [symbol for symbol in symbols if symbol not in formulas]
     if missing:
         raise SofthatError(
             "head='lm' needs one output for each symbol, true where the symbol may come next; "
             f"there is none for {', '.join(missing[:10])}"
         )
-    unknown = [name for name in model.formulas if name not in (*symbols, EOS)]
+    unknown = [name for name in formulas if name not in (*symbols, EOS)]
     if unknown:
         raise SofthatError(
             f"head='lm' takes outputs named by the symbols or {EOS}, not {unknown[0]!r}: the "
             f"alphabet is {' '.join(symbols[:20])}"
         )
-    formulas = {symbol: model.formulas[symbol] for symbol in symbols}
+    named = {symbol: formulas[symbol] for symbol in symbols}
     nothing: nodes.Formula = nodes.Constant(True)
-    for formula in formulas.values():
+    for formula in named.values():
         nothing = nodes.And(nothing, nodes.Not(formula))
-    end = nodes.Or(model.formulas.get(EOS, nodes.Constant(False)), nothing)
-    return {**formulas, EOS: end}
+    end = nodes.Or(formulas.get(EOS, nodes.Constant(False)), nothing)
+    return {**named, EOS: end}
+
+
+def lm_program(program: Program) -> Program:
+    """The program of a model of all symbols, with `<eos>`: where it is allowed or nothing is."""
+    draft = Draft.of(program)
+    outputs = dict(program.outputs)
+    nothing = draft.conjunction([~outputs[s] for s in program.symbols], "no symbol may follow")
+    end = draft.disjunction([outputs.get(EOS, FALSE), nothing], "the word may end")
+    return draft.finish({**{symbol: outputs[symbol] for symbol in program.symbols}, EOS: end})
 
 
 def lm_readout(
