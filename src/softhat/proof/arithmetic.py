@@ -29,6 +29,10 @@ class Format:
     """The least positive number, subnormals included."""
     normal: float
     """The least positive number with all its digits."""
+    sum_largest: float
+    """The largest number where sums are taken."""
+    sum_smallest: float
+    """The least positive number where sums are taken: no product and no sum is spaced finer."""
 
     @property
     def u(self) -> float:
@@ -50,11 +54,12 @@ class Format:
 
     def grid(self, size: float) -> float:
         """The spacing at which sums up to `size` are rounded."""
-        return _spacing(size, self.sum_digits)
+        return max(_spacing(size, self.sum_digits), self.sum_smallest)
 
     def grid_of_score(self, size: float, products: int) -> float:
         """The spacing at which scores up to `size` are summed."""
-        return _spacing(size, self.wide_digits if products > NARROW else self.sum_digits)
+        digits = self.wide_digits if products > NARROW else self.sum_digits
+        return max(_spacing(size, digits), self.sum_smallest)
 
     def load(self, weight: float) -> float:
         """A weight as stored."""
@@ -75,7 +80,19 @@ def _stored(name: str, weight: float) -> float:
         return float(np.asarray(weight, np.float64).astype(formats.FORMATS[name].storage))
 
 
+_SUMS = {24: formats.FORMATS["float32"], 53: formats.FORMATS["float64"]}
+"""The format that sums of so many digits are taken in."""
 FORMATS = {
-    f.name: Format(f.name, f.digits, f.sum_digits, WIDE_DIGITS, f.largest, f.smallest, f.normal)
+    f.name: Format(
+        f.name,
+        f.digits,
+        f.sum_digits,
+        WIDE_DIGITS,
+        f.largest,
+        f.smallest,
+        f.normal,
+        _SUMS[f.sum_digits].largest,
+        _SUMS[f.sum_digits].smallest,
+    )
     for f in formats.FORMATS.values()
 }

@@ -57,13 +57,18 @@ def certify(
         reasons.append(str(error))
     except TooLargeError:
         reasons.append(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
-    proved = {output for output, _, equal in proof.outputs if equal}
+    except ArithmeticError as error:
+        reasons.append(f"the weights lead to numbers that float64 does not hold ({error})")
     reasons += [
         f"output {output!r} does not compute its formula"
         for output, _, equal in proof.outputs
         if not equal
     ]
-    return Report(transformer, formulas, proof, proved, reasons, formats).run()
+    try:
+        return Report(transformer, formulas, proof, reasons, formats).run()
+    except ArithmeticError as error:
+        reasons.append(f"the bounds lead to numbers that float64 does not hold ({error})")
+        return Report(transformer, formulas, Proof(), reasons, formats).run()
 
 
 def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> None:

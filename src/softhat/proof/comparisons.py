@@ -6,7 +6,17 @@ from math import exp, expm1, inf
 
 from softhat.proof.arithmetic import Format
 from softhat.proof.kinds import Scores, Side, Sign, one_sided, slope_of
-from softhat.proof.scores import CARE, Failure, Row, power_of_two, row_of, scale, side_of
+from softhat.proof.scores import (
+    BETA,
+    CARE,
+    Failure,
+    Row,
+    power_of_two,
+    row_of,
+    scale,
+    stored,
+    temperature_fits,
+)
 from softhat.proof.softmax import EXACT, Bound, checked, softmax
 
 _NEAR = "counts next to the threshold are not told from it"
@@ -15,6 +25,10 @@ _NEAR = "counts next to the threshold are not told from it"
 def sign_bound(kind: Sign, n: int, form: Format) -> Bound | Failure:
     """At j = i the logit is at least `up` above 0 or `down` below; it falls with the distance."""
     scores = kind.scores
+    if not temperature_fits(scores, n, form):
+        return Failure(BETA)
+    if any(mean.query > form.largest for mean in kind.means):
+        return Failure("an average times its weight overflows")
     rows: list[Row] = []
     means = 0
     absolute = 0.0
@@ -36,7 +50,17 @@ def sign_bound(kind: Sign, n: int, form: Format) -> Bound | Failure:
     # The other sink's query, where only averages and D·j are not 0, sees every key. Were its
     # score infinite, its row would not be a number, and no gate makes that 0.
     at_sink = sum((n + 1) * max(0.0, mean.high) for mean in kind.means) + kind.steep * n
-    if max(most, at_sink if kind.seen_by_sink else 0.0) > form.largest:
+    parts = sum(max(-row.low, row.high) + row.error for row in rows)
+    parts += (n + 2) * sum(max(-mean.low, mean.high) for mean in kind.means) / scores.sharpness
+    if parts > form.sum_largest:
+        return Failure("the parts of scores overflow")
+    summed = sum(row.error for row in rows) + (means + len(rows)) * form.grid_of_score(
+        parts, means + len(rows)
+    )
+    rising = n * sum(max(0.0, mean.high) for mean in kind.means) * 2.0**-form.digits * CARE
+    # What rounds to the largest number is stored as such.
+    room = form.largest * (1 + 2.0 ** -(form.digits + 1)) - scores.sharpness * summed - absolute
+    if max(most + rising, at_sink if kind.seen_by_sink else 0.0) >= room:
         return Failure("scores overflow")
     yes = kind.up if least <= 0 else max(kind.up, least)
     no = kind.down if most >= 0 else max(kind.down, -most)
@@ -81,13 +105,16 @@ def sign_bound(kind: Sign, n: int, form: Format) -> Bound | Failure:
 def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) -> float | Failure:
     """The absolute error that a mean's row adds to a logit: of means below the normal numbers."""
     scaled = scale(scores.attention, n)
-    low, high, grid = side_of(key, n, scaled)
+    found = stored(key, n, scaled, form)
+    if isinstance(found, Failure):
+        return found
+    keys, off = found
     (entry,) = query
-    if not form.holds(max(-low, high), grid) or any(form.load(e.weight) != e.weight for e in key):
+    if off:
         return Failure("positions are not representable")
     if not power_of_two(abs(entry.weight)) or abs(entry.weight) > form.largest:
         return Failure("an average is multiplied by a weight that is not a power of two")
-    return abs(entry.weight) * form.smallest * high * scaled * scores.sharpness
+    return (abs(entry.weight) + 1) * form.smallest * keys.size * scaled * scores.sharpness
 
 
 def _score_errors(

@@ -9,7 +9,7 @@ that sum, with a unit that takes the one off at the sinks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp
 
 from softhat.proof.atoms import Atoms
@@ -34,12 +34,14 @@ class Sum:
     """A conjunction as a sum: `top` where all its literals hold, at least 1 less elsewhere.
 
     `raws` are the head outputs in it, with the sign of their weight; `size` bounds the positive
-    and the negative terms of the sum, `weights` are all numbers that must be representable.
+    and the negative terms of the sum, and so every partial sum; `terms` is how many there are;
+    `weights` are all numbers that must be representable.
     """
 
     top: float
     raws: tuple[tuple[int, bool], ...]
     size: float
+    terms: int
     weights: tuple[float, ...]
 
 
@@ -163,7 +165,7 @@ class _FeedForward:
         if not (total.top - 1 < 0 < total.top - width and sink <= 0):
             raise VoidError(f"{where} has a clip that does not separate its sums, or not the sinks")
         weights = (*total.weights, low, first)
-        total = Sum(total.top, total.raws, total.size, weights)
+        total = replace(total, weights=weights)
         return (1 if first > 0 else -1), Clip(total, width, sink), term
 
 
@@ -193,7 +195,8 @@ def conjunction(
                 raise VoidError(f"{where} reads {type(cells[at]).__name__.lower()} coordinate {at}")
         positive, negative = positive + max(weight, 0.0), negative + max(-weight, 0.0)
     weights = (*sorted(set(form.values())), bias)
-    return Sum(top, tuple(raws), max(positive, negative), weights), space.every(literals), sink
+    total = Sum(top, tuple(raws), max(positive, negative), len(form) + 1, weights)
+    return total, space.every(literals), sink
 
 
 def read_out(

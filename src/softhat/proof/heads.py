@@ -85,8 +85,10 @@ def recognise(
         raise VoidError("it looks to the right, but there is no sink at the end")
     terms = _logits(head, cells)
     scores = _scores(head, cells)
-    if not terms:
+    if not scores.rows:
         return _average(head, cells, number, atoms)
+    if not terms:
+        raise VoidError("its scores cancel: rounding would decide")
     match head.mask:
         case "<=":
             scored = _Scored(head, cells, number, atoms, level, terms, scores, "past", "i")
@@ -210,10 +212,8 @@ def _latest(scored: _Scored) -> tuple[Kind, list[Cell]]:
         raise VoidError(
             f"ruling out a key costs {float(penalty)}·{scored.here}, less than twice the slope"
         )
-    for _, key_side in scored.scores.rows:
-        bits = [e for e in key_side if e.base in ("bit", "ordinary")]
-        if bits and len(bits) != len(key_side):
-            raise VoidError("a row mixes positions with the keys that it rules out")
+    _no_averages(scored.scores.rows)
+    _one_row_rules_out(scored, bad, across)
     made: list[Cell] = []
     for held in scored.values():
         if atoms.space.both(bad, held) != atoms.space.false:
@@ -222,8 +222,40 @@ def _latest(scored: _Scored) -> tuple[Kind, list[Cell]]:
     return Latest(scored.direction, scored.scores, float(slope), float(penalty)), made
 
 
+def _one_row_rules_out(scored: _Scored, bad: int, across: tuple[Key, int]) -> None:
+    """Keys are ruled out by one row, whose key is a multiple of `bad` and whose query has one
+    sign: so the penalty of other keys is exactly 0, and that of these is off by a share of it."""
+    cells = scored.cells
+    rows = zip(scored.head.query, scored.head.key, strict=True)
+    ruling = [
+        (query, key)
+        for query, key in rows
+        if any(
+            isinstance(_key(cells, at)[0], int) or _key(cells, at)[0] == "ordinary" for at in key
+        )
+    ]
+    if len(ruling) > 1:
+        raise VoidError("several rows rule out keys, and could cancel")
+    for query, key in ruling:
+        scaled = scored.head.attention == "temperature"
+        if any((_key(cells, at)[0], _key(cells, at)[1] + scaled) != across for at in query):
+            raise VoidError("the row that rules out keys has a query of another form")
+        size = max(map(abs, key.values()))
+        sign = -1.0 if min(query.values()) > 0 else 1.0
+        if sign < 0 < -min(query.values()) or max(query.values()) > 0 > min(query.values()):
+            raise VoidError("the weights that rule out keys cancel")
+        if literal(cells, {at: sign * w / size for at, w in key.items()}, scored.atoms) != bad:
+            raise VoidError("a row mixes positions with the keys that it rules out")
+
+
+def _no_averages(rows: tuple[tuple[Side, Side], ...]) -> None:
+    if any(entry.base == "mean" for row in rows for side in row for entry in side):
+        raise VoidError("its scores read an average, and it compares nothing")
+
+
 def _previous(scored: _Scored) -> tuple[Kind, list[Cell]]:
     terms = dict(scored.terms)
+    _no_averages(scored.scores.rows)
     slope = _slope(terms, scored.here)
     alternation = -terms.pop(("(-1)^i", "(-1)^i", 0), Fraction(0))
     offset = -sum((terms.pop((one, "1", 0), Fraction(0)) for one in ("1", "ordinary")), Fraction(0))
@@ -243,6 +275,7 @@ def _previous(scored: _Scored) -> tuple[Kind, list[Cell]]:
 
 def _sign(scored: _Scored) -> tuple[Kind, list[Cell]]:
     cells, atoms, terms, here = scored.cells, scored.atoms, dict(scored.terms), scored.here
+    _averages_stand_alone(scored)
     if any(value != atoms.space.true for value in scored.values()):
         raise VoidError("it compares, but its value is not 1 on the word's own positions")
     steep = terms.pop(("1", here, 0), Fraction(0))
@@ -262,7 +295,9 @@ def _sign(scored: _Scored) -> tuple[Kind, list[Cell]]:
             raise VoidError("an average is not multiplied by the number of positions it is over")
         scaled = [(found[0] * a, f) for a, f in mean.terms]
         low, high = atoms.space.range_of_sum(scaled)
-        slopes.append(Slope(mean.over, float(low), float(high)))
+        (weight,) = (row[query] for row in scored.head.query if query in row)
+        held = max(map(abs, atoms.space.range_of_sum(list(mean.terms))))
+        slopes.append(Slope(mean.over, float(low), float(high), float(held) * abs(weight)))
         for a, f in scaled:
             weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
     if terms:
@@ -288,6 +323,17 @@ def _sign(scored: _Scored) -> tuple[Kind, list[Cell]]:
     if slope_of(kind) <= 0:
         raise VoidError("its scores do not fall with the distance")
     return kind, [Raw(function, scored.number) for _ in scored.head.value]
+
+
+def _averages_stand_alone(scored: _Scored) -> None:
+    """Each average is the whole query of one row: then nothing that it adds can cancel."""
+    cells = scored.cells
+    read = [at for query in scored.head.query for at in query if isinstance(cells[at], Mean)]
+    alone = [at for query in scored.head.query for at in query if len(query) == 1]
+    if len(set(read)) != len(read) or not set(read) <= set(alone):
+        raise VoidError("an average is read by several rows, or beside something else")
+    if any(isinstance(cells[at], Mean) for key in scored.head.key for at in key):
+        raise VoidError("a key reads an average")
 
 
 def _slope(terms: Terms, here: str) -> Fraction:

@@ -81,6 +81,8 @@ class Slope:
     over: Range
     low: float
     high: float
+    query: float
+    """How large its query can be."""
 
 
 @dataclass(frozen=True, slots=True)

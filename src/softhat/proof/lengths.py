@@ -12,7 +12,7 @@ from softhat.proof.arithmetic import CAP, Format
 from softhat.proof.bounds import bound
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, Sum, Threshold
-from softhat.proof.kinds import Kind, kind_name, min_gap, numbers, real_leak
+from softhat.proof.kinds import Kind, grid_of, kind_name, min_gap, numbers, real_leak
 from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 from softhat.transformer.weights import Transformer
@@ -57,12 +57,11 @@ class Report:
         t: Transformer,
         formulas: Mapping[str, Formula],
         proof: Proof,
-        proved: set[str],
         reasons: list[str],
         formats: Mapping[str, Format],
     ) -> None:
         self.t, self.formulas, self.proof = t, formulas, proof
-        self.proved, self.reasons = proved, reasons
+        self.reasons = reasons
         self.formats = formats
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
 
@@ -140,7 +139,7 @@ class Report:
     def _kind_limit(self, kind: Kind, form: Format) -> tuple[int, str]:
         key = (kind, form.name)
         if key not in self.limits:
-            self.limits[key] = _search(lambda n: _reason(bound(kind, n, form)), self.proof.longest)
+            self.limits[key] = self._search(lambda n: _reason(bound(kind, n, form)))
         return self.limits[key]
 
     def _limit(self, form: Format) -> tuple[int, str]:
@@ -171,6 +170,12 @@ class Report:
             take(self._sum_limit(threshold.sum, None, form, best), f"the read-out of {output!r}")
         return best, why
 
+    def _search(
+        self, fails: Callable[[int], str | None], upto: int | None = None
+    ) -> tuple[int, str]:
+        longest = self.proof.longest if upto is None else upto
+        return _search(fails, longest, self.t.attention == "temperature")
+
     def _sum_limit(self, total: Sum, clip: Clip | None, form: Format, upto: int) -> tuple[int, str]:
         raws = []
         for at, positive in total.raws:
@@ -187,10 +192,16 @@ class Report:
                 errors.append((error, positive))
             return clip_fails(clip, errors, form) if clip else sum_fails(total, errors, form)
 
-        shape = (total.top, total.size, total.weights, clip and (clip.width, clip.sink))
+        shape = (
+            total.top,
+            total.size,
+            total.terms,
+            total.weights,
+            clip and (clip.width, clip.sink),
+        )
         key = ((shape, tuple(sorted(raws, key=hash))), form.name)
         if key not in self.limits:
-            self.limits[key] = _search(fails, upto)
+            self.limits[key] = self._search(fails, upto)
         return self.limits[key]
 
 
@@ -207,7 +218,7 @@ def clip_fails(clip: Clip, errors: list[tuple[Bound, bool]], form: Format) -> st
     *_, high, low, out = total.weights
     if abs(out) < 8 or any((bias * 128) % 1 for bias in (high, low)):
         return "a gate's clip is too wide to be exact"
-    loss, gain, over = _spread(total, errors, form)
+    loss, gain, over = _spread(total, (*total.weights[:-1],), errors, form)
     least = total.top - loss - clip.width
     if least < 0.5 if form.u else least <= 0:
         return "a gate's sum is too low where it should be 1"
@@ -222,21 +233,25 @@ def sum_fails(total: Sum, errors: list[tuple[Bound, bool]], form: Format) -> str
     if any(form.load(weight) != weight for weight in weights):
         return "a weight of the read-out is not representable"
     off = abs(form.load(bias) - bias)
-    loss, gain, _ = _spread(total, errors, form)
+    loss, gain, _ = _spread(total, (*weights, form.load(bias)), errors, form)
     if min(total.top - loss, 1 - total.top - gain) - off <= 2.0**-20:
         return "the margin is too small"
     return None
 
 
 def _spread(
-    total: Sum, errors: list[tuple[Bound, bool]], form: Format
+    total: Sum, weights: tuple[float, ...], errors: list[tuple[Bound, bool]], form: Format
 ) -> tuple[float, float, float]:
     """How far a sum can be below its value where true, above it where false, above 1.
 
     Where the conjunction is false one literal is, and is off by its own error only: more false
-    literals lower the sum by more than they can be off.
+    literals lower the sum by more than they can be off. Bits times weights are multiples of the
+    weights' grid: they add up exactly while that is no finer than the spacing of the largest
+    partial sum; where it is, every term may be rounded, not only head outputs.
     """
-    rounding = len(errors) * form.grid(total.size + len(errors))
+    spacing = form.grid(total.size + len(errors))
+    exact = spacing <= min(map(grid_of, weights))
+    rounding = (len(errors) if exact else total.terms) * spacing
     over = sum(error.over for error, _ in errors) + rounding
     loss = sum(e.low if positive else e.high for e, positive in errors) + rounding
     gain = max((e.high if positive else e.low for e, positive in errors), default=0.0) + over
@@ -247,11 +262,23 @@ def _reason(result: Bound | Failure) -> str | None:
     return result.reason if isinstance(result, Failure) else None
 
 
-def _search(fails: Callable[[int], str | None], upto: int) -> tuple[int, str]:
-    """The largest n <= upto that does not fail, and why n+1 does: bounds only grow with n."""
-    if fails(upto) is None:
-        return upto, "the largest length considered"
-    low, high = 0, upto  # fails at high
+def _search(fails: Callable[[int], str | None], upto: int, scaled: bool) -> tuple[int, str]:
+    """The largest n <= upto such that no n' <= n fails, and why n+1 does.
+
+    Bounds grow with n as long as P, the scale of positions, is the same, but weights on features
+    that are divided by P matter less as P grows: so the longest words of every P are asked, from
+    the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.)
+    """
+    low = 0
+    scale, growth = (4, 2) if scaled else (256, 256)
+    while True:
+        high = min(scale - 2, upto)
+        if fails(high) is not None:
+            break
+        low = high
+        if high == upto:
+            return upto, "the largest length considered"
+        scale *= growth
     while high - low > 1:
         middle = (low + high) // 2
         if fails(middle) is None:

@@ -10,12 +10,19 @@ is the first of these roundings. So F such terms cost at most F·G.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp, inf
+from fractions import Fraction
+from functools import lru_cache
+from math import frexp, inf, nextafter
 
 from softhat.proof.arithmetic import Format
 from softhat.proof.kinds import Scores, Side, grid_of
 from softhat.transformer.weights import Attention
 
+BETA = "the inverse temperature is beyond the range of the format"
+Number = float | Fraction
+_SURE = 2.0**51
+"""Multiples of a grid up to this many times it are added and multiplied exactly in float64."""
+_NONE: Number = 0
 CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
 
@@ -53,80 +60,167 @@ def scale(attention: Attention, n: int) -> float:
 
 
 def rows_of(scores: Scores, n: int, form: Format) -> list[Row] | Failure:
+    if not temperature_fits(scores, n, form):
+        return Failure(BETA)
     rows = []
     for query, key in scores.rows:
         row = row_of(query, key, n, scale(scores.attention, n), form)
         if isinstance(row, Failure):
             return row
         rows.append(row)
+    if sum(max(-row.low, row.high) + row.error for row in rows) > form.sum_largest:
+        return Failure("the parts of scores overflow")
     return rows
 
 
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A row's values over all positions: between `low` and `high`, multiples of `grid`."""
+
+    low: float
+    high: float
+    grid: float
+    mass: float
+    """The positive terms, and the negative ones, each add up to at most this: so does every
+    partial sum, in any order."""
+    total: float
+    """Σ|weight·value|, at most."""
+
+    @property
+    def size(self) -> float:
+        return max(-self.low, self.high)
+
+
 def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row | Failure:
-    q, k = _stored(query, n, scaled, form), _stored(key, n, scaled, form)
+    q, k = stored(query, n, scaled, form), stored(key, n, scaled, form)
     if isinstance(q, Failure):
         return q
     if isinstance(k, Failure):
         return k
-    (q_low, q_high, q_grid), (k_low, k_high, k_grid) = (
-        side_of(query, n, scaled),
-        side_of(key, n, scaled),
-    )
-    products = [x * y * scaled for x in (q_low, q_high) for y in (k_low, k_high)]
-    error = (q[0] * k[1] + q[1] * k[0] + q[1] * k[1]) * scaled
-    return Row(min(*products, 0.0), max(*products, 0.0), q_grid * k_grid * scaled, error)
+    (one, _), (other, _) = q, k
+    error = (one.size * k[1] + q[1] * other.size + q[1] * k[1]) * scaled
+    grid = one.grid * other.grid * scaled
+    ends = [(x, y) for x in (one.low, one.high) for y in (other.low, other.high)]
+    products = [x * y * scaled for x, y in ends]
+    low, high = min(*products, 0.0), max(*products, 0.0)
+    if max(-low, high) > _SURE * grid:
+        exact = [Fraction(x) * Fraction(y) * Fraction(scaled) for x, y in ends]
+        low, high = min(0.0, outward(min(exact), -1)), max(0.0, outward(max(exact), 1))
+    return Row(low, high, grid, error)
 
 
-def _stored(side: Side, n: int, scaled: float, form: Format) -> tuple[float, float] | Failure:
-    """(largest size, error) of a projection as stored."""
-    low, high, grid = side_of(side, n, scaled)
-    size = max(-low, high)
-    error = 0.0
+def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float] | Failure:
+    """A projection and its error as stored: of its weights, its features, its sum, its storage.
+
+    It is exact if weights and features are representable, every partial sum, which `mass`
+    bounds, is a multiple of the grid that the accumulating format holds, and the sum is one
+    that storage holds.
+    """
+    made = projection(side, n, scaled)
+    error = below = 0.0
+    relative = form.u if not form.holds(made.size, made.grid) else 0.0
+    if made.mass > 2.0**form.sum_digits * made.grid:
+        relative += len(side) * form.u_sum
+    features = True
     for entry in side:
         loaded = form.load(entry.weight)
         if abs(loaded) > form.largest:
             return Failure(f"the weight {entry.weight:g} overflows")
-        reach = n if entry.base in ("i", "r") else 1
-        error += abs(loaded - entry.weight) * reach * scaled**entry.power
-    if size + error > form.largest:
+        unit = scaled**entry.power
+        reach = (n if entry.base in ("i", "r") else 1) * unit
+        error += abs(loaded - entry.weight) * reach
+        if not form.holds(reach, unit):
+            features = False
+            below += abs(entry.weight) * form.smallest
+    if made.size + error > form.largest or made.total + error > form.sum_largest:
         return Failure("positions times weights overflow")
-    if not form.holds(size, grid):
-        error += (len(side) + 1) * 2.0**-form.digits * size + form.smallest
-    return size, error * CARE
+    if not features:
+        relative += 2.0**-form.digits
+    if relative or not form.holds(made.size, made.grid):
+        error += relative * (1 + relative) * made.total + below
+        error += form.smallest + len(side) * form.sum_smallest
+    return made, error * CARE
 
 
-def side_of(side: Side, n: int, scaled: float) -> tuple[float, float, float]:
-    """Least and largest value, and the power of two that all values are multiples of."""
-    low, high = inf, -inf
+@lru_cache(maxsize=1 << 14)
+def projection(side: Side, n: int, scaled: float) -> Projection:
+    """What a row can be at any position of any word of length n, and at the sinks."""
+    grid = min(grid_of(entry.weight) * scaled**entry.power for entry in side)
+    weights: list[Number] = [entry.weight * scaled**entry.power for entry in side]
+    found = _extremes(side, weights, n)
+    if found[2] > _SURE * grid:  # sums of floats are not exact here
+        weights = [Fraction(e.weight) * Fraction(scaled) ** e.power for e in side]
+        found = _extremes(side, weights, n)
+    low, high, mass, total = found
+    return Projection(outward(low, -1), outward(high, 1), grid, outward(mass, 1), outward(total, 1))
+
+
+def _extremes(side: Side, weights: list[Number], n: int) -> tuple[Number, Number, Number, Number]:
+    """Least and largest value, and the largest of the positive or negative terms and of all."""
+    low: Number = inf
+    high: Number = -inf
+    mass: Number = 0
+    total: Number = 0
     for i, r, ordinary in ((1, 1, 1), (1, n, 1), (n, 1, 1), (0, 0, 0)):
-        least = most = 0.0
-        for entry in side:
-            weight = entry.weight * scaled**entry.power
+        least: Number = 0
+        most: Number = 0
+        above: Number = 0
+        below: Number = 0
+        for entry, weight in zip(side, weights, strict=True):
+            start: Number
+            end: Number
             match entry.base:
                 case "1":
-                    least, most = least + weight, most + weight
+                    start = end = weight
                 case "ordinary":
-                    least, most = least + weight * ordinary, most + weight * ordinary
+                    start = end = weight * ordinary
                 case "i":
-                    least, most = least + weight * i, most + weight * i
+                    start = end = weight * i
                 case "r":
-                    least, most = least + weight * r, most + weight * r
+                    start = end = weight * r
                 case "(-1)^i":
-                    least, most = least - abs(weight), most + abs(weight)
+                    end = weight if weight > 0 else -weight
+                    start = -end
                 case _:
-                    least, most = least + min(weight, 0.0), most + max(weight, 0.0)
+                    start, end = (weight, _NONE) if weight < 0 else (_NONE, weight)
+            least, most = least + start, most + end
+            above = above + end if end > 0 else above
+            below = below - start if start < 0 else below
         low, high = min(low, least), max(high, most)
-    grid = min(grid_of(entry.weight) * scaled**entry.power for entry in side)
-    return low, high, grid
+        mass, total = max(mass, above, below), max(total, above + below)
+    return low, high, mass, total
+
+
+def outward(x: Number, sign: int) -> float:
+    """A number as a float, rounded away from 0 in the direction of `sign` if it is none."""
+    made = float(x)
+    if not isinstance(x, Fraction) or Fraction(made) == x:
+        return made
+    return nextafter(made, sign * inf) if (made < x) == (sign > 0) else made
 
 
 def total_of(rows: list[Row], sharpness: float, form: Format) -> Total:
-    size = max(sum(row.high for row in rows), -sum(row.low for row in rows))
-    spacing = form.grid(size)
-    error = sum(row.error for row in rows)
-    error += spacing * sum(row.grid < spacing for row in rows)
+    operands = sum(row.error for row in rows)
     grid = min(row.grid for row in rows)
-    return Total(size * sharpness, grid * sharpness, error * sharpness * CARE)
+    size: Number = max(sum(row.high for row in rows), sum(-row.low for row in rows))
+    if size > _SURE * grid:
+        above = sum((Fraction(row.high) for row in rows), Fraction(0))
+        below = sum((Fraction(-row.low) for row in rows), Fraction(0))
+        size = max(above, below)
+    largest = outward(size, 1)
+    spacing = form.grid(largest + operands)
+    error = operands + spacing * sum(row.grid < spacing for row in rows)
+    exact = 2.0**form.sum_digits * grid
+    if not operands and max(max(-row.low, row.high) for row in rows) <= exact < largest:
+        # Only partial sums beyond `exact` are rounded, each by no more than it is beyond.
+        error = min(error, (len(rows) - 1) * float(size - Fraction(exact)))
+    return Total(largest * sharpness, grid * sharpness, error * sharpness * CARE)
+
+
+def temperature_fits(scores: Scores, n: int, form: Format) -> bool:
+    """Whether the inverse temperature is a number with all its digits where sums are taken."""
+    beta = scores.sharpness * scale(scores.attention, n)
+    return form.sum_smallest * 2.0**form.sum_digits <= beta <= form.sum_largest
 
 
 def rounded(total: Total, sharpness: float, size: float, form: Format) -> float:

@@ -108,7 +108,7 @@ class _Checker:
         # Held in float32 first, then rounded to 16 bits.
         self.relative = self.u + (2.0**-24 if half else 0.0) + SUM64
         self.smallest = SMALLEST[form.name]
-        self.sum = SUM64 if form.name == "float64" else 2.0**-22
+        self.spacing = 2.0**-52 if form.name == "float64" else 2.0**-23
         t = model.transformer
         self.fixed = Reader(t, form).fixed
         self.embedding = t.embedding.dense()
@@ -161,7 +161,17 @@ class _Checker:
         """The error of a sum of bits and raw head outputs."""
         if any(c in averages for c, _ in row):
             return inf
-        return sum(abs(w) * raw.get(c, 0.0) for c, w in row) + self.sum * (len(row) + 1) ** 2
+        return sum(abs(w) * raw.get(c, 0.0) for c, w in row) + self._rounding(row, raw)
+
+    def _rounding(self, row: Row, raw: dict[int, float]) -> float:
+        """Bits times weights are multiples of the weights' grid and add up exactly while the
+        spacing of the largest partial sum, at most Σ|w| and a bias, is no finer; a term that is
+        no such multiple costs that spacing. The bias comes last."""
+        size = 2 * (sum(abs(w) for _, w in row) + 1)
+        spacing = self.spacing * size
+        grid = min((_grid(w) for _, w in row), default=1.0)
+        inexact = sum(c in raw for c, _ in row) if spacing <= grid else len(row)
+        return (inexact + 1) * spacing
 
     def _error(self, head: HeadForm, row: Row, held: dict[int, _Average], n: int) -> float:
         """|output - hard output| of a head whose value is a bit."""
@@ -247,6 +257,12 @@ def _count_of(
         case "none":
             return signed, signed, signed
     raise UnknownShapeError(f"an average over keys {mask} its query")
+
+
+def _grid(weight: float) -> float:
+    """The largest power of two that a weight is a multiple of."""
+    numerator, denominator = weight.as_integer_ratio()
+    return (numerator & -numerator) / denominator
 
 
 @lru_cache(maxsize=256)

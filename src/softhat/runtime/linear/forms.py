@@ -16,8 +16,9 @@ the head's name: constants are those of the weights, in the number format that r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ FEATURES = ("1", "ordinary", "i", "r", "(-1)^i")
 NEGLIGIBLE = 38.0
 """e^-38 < 2^-54: a weight this far below the winner's is lost in float64."""
 MOST_TAPS = 16
+STEEPEST = 512.0
+"""e^-512 is a normal number: tables of weights relative to distance 0 do not underflow."""
 
 
 class UnknownShapeError(SofthatError):
@@ -174,23 +177,27 @@ class Reader:
     def _terms(self, query: dict[int, Row], key: dict[int, Row], sharpness: float) -> Terms:
         """The bilinear form of the logits, without the terms that are the same for every key."""
         scaled = self.transformer.attention == "temperature"
-        terms: Terms = {}
+        exact: dict[tuple[Factor, Factor, int], Fraction] = {}
+        factor = Fraction(sharpness) if scaled else Fraction(1)
         for r in query.keys() & key.keys():
             for a, u in query[r]:
                 for b, v in key[r]:
                     (left, p), (right, q) = self._factor(a), self._factor(b)
                     if right == "1":
                         continue
-                    weight = u * v * (sharpness if scaled else 1.0)
+                    if not (isfinite(u) and isfinite(v)):
+                        raise UnknownShapeError(f"a weight is beyond the range of {self.form.name}")
                     at = (left, right, int(scaled) - p - q)
-                    terms[at] = terms.get(at, 0.0) + weight
-        return {at: w for at, w in terms.items() if w}
+                    weight = Fraction(u) * Fraction(v) * factor
+                    exact[at] = exact.get(at, Fraction(0)) + weight
+        terms = {at: _float(w) for at, w in exact.items() if w}
+        if any(Fraction(terms[at]) != w for at, w in exact.items() if w):
+            raise UnknownShapeError("a score's coefficient has more digits than float64")
+        return terms
 
     def _shape(self, terms: Terms, mask: Mask, values: tuple[Row, ...]) -> Shape:
         if self.transformer.attention == "hard":
             raise UnknownShapeError("hard attention is not a softmax")
-        if not all(np.isfinite(w) for w in terms.values()):
-            raise UnknownShapeError(f"a weight is beyond the range of {self.form.name}")
         if not terms:
             return Uniform()
         if mask == "none":
@@ -216,6 +223,8 @@ class Reader:
         if slope <= 0 or even < 0:
             raise UnknownShapeError("scores that do not fall with the distance")
         winner = min(even, slope)  # what the nearest candidate, at distance 0 or 1, gives up
+        if winner > STEEPEST:
+            raise UnknownShapeError(f"a winner {winner:g} below the score of distance 0")
         taps = int((NEGLIGIBLE + winner) // slope) + 1
         if taps > MOST_TAPS:
             raise UnknownShapeError(f"a slope of {slope:g} needs {taps} taps")
@@ -268,6 +277,13 @@ class Reader:
                 raise UnknownShapeError(f"a score term {left} × {right}")
         rows = tuple((c, _triple(parts), steep) for c, (parts, steep) in sorted(contents.items()))
         return Ramp(_triple(own), slope, rows)
+
+
+def _float(x: Fraction) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        raise UnknownShapeError("a score's coefficient is beyond float64") from None
 
 
 def _triple(parts: Any) -> tuple[float, float, float]:
