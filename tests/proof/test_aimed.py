@@ -79,7 +79,7 @@ def torch_wrong(model: Model, rng: np.random.Generator) -> str | None:
     for dtype, limit in kernel_certificate(model, "torch")["max_length"].items():
         if not limit:
             continue
-        module = softhat.to_torch(model).to(getattr(torch, dtype))
+        module = softhat.to_torch(model, dtype)
 
         def answers(words: Words, run: Any = module) -> Any:
             with torch.no_grad():
