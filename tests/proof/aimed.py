@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.model import Model
-from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer
+from softhat.positions import text
+from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer, law_of_sharpness
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -72,9 +73,8 @@ class Open:
                 else new[name]
                 for name in Layer.TENSORS
             }
-            names: dict[str, Any] = {
-                k: tuple(new[k]) for k in ("labels", "kinds", "masks", "sharpness")
-            }
+            names: dict[str, Any] = {k: tuple(new[k]) for k in ("labels", "kinds", "masks")}
+            names["laws"] = tuple(law_of_sharpness(c, self.t.attention) for c in new["sharpness"])
             layers.append(replace(old, **tensors, **names))
         return replace(
             self.t,
@@ -115,9 +115,10 @@ class Open:
 
     def at(self, name: str) -> int | None:
         """The coordinate of a position feature."""
-        if name not in self.t.positions:
+        names = [text(feature) for feature in self.t.positions]
+        if name not in names:
             return None
-        found = np.flatnonzero(self.positions[:, self.t.positions.index(name)])
+        found = np.flatnonzero(self.positions[:, names.index(name)])
         return int(found[0]) if len(found) else None
 
     def rows(self) -> list[Array]:
