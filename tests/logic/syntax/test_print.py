@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from softhat import FormulaError, SofthatError, parse
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.decimals import to_digits, to_integer
-from softhat.logic.syntax.nodes import And, Formula, Not, Symbol, Term
+from softhat.logic.syntax.nodes import And, Count, Formula, Not, Sum, Symbol, Term
 from softhat.logic.syntax.parse import read
 from softhat.logic.syntax.print import to_short, to_text, to_unicode
 from tests.logic.strategies import formulas, terms
@@ -95,8 +95,12 @@ def test_short_forms_of_giants_are_cheap() -> None:
         chain = And(chain, Not(chain))  # printed in full it would have 2^5000 operators
     assert len(to_short(chain, 60)) <= 60
     assert "…" in repr(chain)
+    assert parse(str(chain)) == chain  # with definitions
+    total: Term = Count(chain)
+    for _ in range(40):
+        total = Sum(total, total)
     with pytest.raises(SofthatError, match="shares subformulas"):
-        str(chain)
+        str(total)
 
 
 @settings(max_examples=100)
