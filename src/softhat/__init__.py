@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from softhat.export.onnx import to_onnx as to_onnx
     from softhat.export.torch import to_torch as to_torch
     from softhat.folders import load as load
+    from softhat.frontends.programs.translate import from_program as from_program
     from softhat.frontends.regular.translate import from_dfa as from_dfa
     from softhat.frontends.regular.translate import from_regex as from_regex
     from softhat.logic.equivalence import equivalent as equivalent
@@ -60,6 +61,7 @@ _HOME = {
     "count_future": "softhat.logic.syntax.nodes",
     "equivalent": "softhat.logic.equivalence",
     "from_dfa": "softhat.frontends.regular.translate",
+    "from_program": "softhat.frontends.programs.translate",
     "from_regex": "softhat.frontends.regular.translate",
     "length": "softhat.logic.syntax.nodes",
     "parse": "softhat.logic.syntax.parse",

@@ -119,7 +119,7 @@ def test_closed_standard_input() -> None:
 
 def test_several_outputs_and_the_program(tmp_path: Path) -> None:
     folder = str(tmp_path / "m")
-    done = call("compile", "O a", "--also", "b=O b", "--name", "a", "--program", "-o", folder)
+    done = call("compile", "O a", "--also", "b=O b", "--name", "a", "--show-program", "-o", folder)
     assert "Latest" in done.stdout
     assert call("run", folder, "ab").returncode == 2
     assert json.loads(call("run", folder, "ab", "--output", "b", "--json").stdout)[0]["truth"] == [

@@ -97,3 +97,21 @@ def test_a_file_that_is_no_automaton(tmp_path: Path) -> None:
     assert "is not JSON" in softhat("check", "--dfa", str(path)).err
     path.write_text("[]")
     assert "an automaton is a mapping" in softhat("check", "--dfa", str(path)).err
+
+
+def test_a_program_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "majority.crasp"
+    path.write_text("A(i) := # j <= i [Qa(j)]\nB(i) := # j <= i [Qb(j)]\nY(i) := A(i) > B(i)\n")
+    done = softhat("run", "--program", str(path), "aab", "abb", "--json")
+    assert [row["accepted"] for row in json.loads(done.out)] == [True, False]
+    assert json.loads(softhat("compile", "--program", str(path), "--json").out)["alphabet"] == [
+        "a",
+        "b",
+    ]
+    unknown = softhat("check", "--program", str(path), "--alphabet", "a")
+    assert (unknown.code, "'b', which is not in the alphabet" in unknown.err) == (2, True)
+    path.write_text("A(i) := # j <= i [Qa(j)]\nY(i) := A(i) > B(i)\n")
+    wrong = softhat("check", "--program", str(path))
+    assert wrong.code == 2
+    assert "B is not defined before this line (line 2)" in wrong.err
+    assert wrong.err.splitlines()[1:] == ["  Y(i) := A(i) > B(i)", "                 ^"]

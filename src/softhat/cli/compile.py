@@ -42,7 +42,7 @@ def command(
     symbols: SymbolsOption = False,
     props: PropsOption = False,
     program: Annotated[
-        bool, typer.Option("--program", help="Print the attention program too.")
+        bool, typer.Option("--show-program", help="Print the attention program too.")
     ] = False,
     dot: Annotated[
         Path | None, typer.Option("--dot", help="Draw the attention program (Graphviz).")

@@ -16,6 +16,7 @@ from softhat.errors import SofthatError
 MARKS = {
     "--regex": ("regex:", "EXPRESSION", "A regular expression instead of the formula."),
     "--dfa": ("dfa:", "FILE", "An automaton (JSON) instead of the formula."),
+    "--program": ("program:", "FILE", "A B-RASP or C-RASP program instead of the formula."),
 }
 MODULAR = "mod "
 """Stands before a mark where positions modulo m may be used."""
@@ -71,6 +72,6 @@ def moved_first(arguments: list[str]) -> list[str]:
         at += 1
     if len(given) > 1:
         raise SofthatError(f"give one of {', '.join(MARKS)}, once")
-    if modular and not given:
+    if modular and not (given and given[0].startswith(("regex:", "dfa:"))):
         raise SofthatError("--mod goes with --regex or --dfa")
     return [(MODULAR if modular else "") + given[0], *kept] if given else kept

@@ -87,6 +87,8 @@ def read_given(
 
 
 def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:
+    if mark == "program:":
+        return Given(*_read_program(source, alphabet))
     from softhat.frontends.regular.dfa import read_dfa
     from softhat.frontends.regular.regex import read_regex
     from softhat.frontends.regular.translate import language_of
@@ -103,9 +105,23 @@ def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modul
     )
 
 
+def _read_program(source: str, alphabet: Collection[str] | None) -> tuple[Formula, tuple[str, ...]]:
+    """The formula of a program file, and the alphabet: what it names, unless it is given."""
+    from softhat.frontends.programs.translate import from_program, symbols_of
+
+    text = _read_file(source)
+    formula, named = from_program(text), symbols_of(text)
+    if alphabet is not None and (unknown := [s for s in named if s not in alphabet]):
+        raise SofthatError(f"the program names {unknown[0]!r}, which is not in the alphabet")
+    return formula, tuple(alphabet or named or ["a"])
+
+
+def _read_file(source: str) -> str:
+    return read_text(source if source == "-" or source.startswith("@") else f"@{source}")
+
+
 def _read_json(source: str) -> Any:
-    text = read_text(source if source == "-" or source.startswith("@") else f"@{source}")
-    return parse_json(text, source)
+    return parse_json(_read_file(source), source)
 
 
 def read_alphabet(text: str | None, symbols: bool = False, props: bool = False) -> list[str] | None:

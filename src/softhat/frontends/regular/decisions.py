@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.regular.holonomy import Path
-from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
+from softhat.logic.syntax.nodes import Formula
 
 Value = int | str
 Rows = dict[Path, dict[int, Value]]
@@ -134,34 +135,3 @@ def _among(
         return any_of(has_label(level, label) for label in sorted(chosen))
     others = sorted(label for group, _ in cases for label in group if group != chosen)
     return all_of(negated(has_label(level, label)) for label in others)
-
-
-def any_of(parts: Iterable[Formula]) -> Formula:
-    """The disjunction, without constants and repetitions."""
-    kept = list(dict.fromkeys(part for part in parts if part != FALSE))
-    if TRUE in kept or not kept:
-        return TRUE if kept else FALSE
-    joined = kept[0]
-    for part in kept[1:]:
-        joined = Or(joined, part)
-    return joined
-
-
-def all_of(parts: Iterable[Formula]) -> Formula:
-    """The conjunction, without constants and repetitions."""
-    kept = list(dict.fromkeys(part for part in parts if part != TRUE))
-    if FALSE in kept or not kept:
-        return FALSE if kept else TRUE
-    joined = kept[0]
-    for part in kept[1:]:
-        joined = And(joined, part)
-    return joined
-
-
-def negated(formula: Formula) -> Formula:
-    match formula:
-        case Not(operand):
-            return operand
-        case _ if formula in (TRUE, FALSE):
-            return FALSE if formula == TRUE else TRUE
-    return Not(formula)

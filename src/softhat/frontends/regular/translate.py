@@ -14,7 +14,8 @@ from itertools import islice
 from typing import Any
 
 from softhat.errors import NotStarFreeError, SofthatError
-from softhat.frontends.regular.decisions import all_of, any_of, decide, holds, negated, values_of
+from softhat.frontends.gates import all_of, any_of, negated
+from softhat.frontends.regular.decisions import decide, holds, values_of
 from softhat.frontends.regular.dfa import DFA, minimal, read_dfa
 from softhat.frontends.regular.holonomy import (
     STAYS,

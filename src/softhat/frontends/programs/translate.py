@@ -1,0 +1,375 @@
+"""B-RASP and C-RASP programs as formulas, definition by definition.
+
+A Boolean vector is a formula. A number is a list of cases, (formula that says when, counting
+term), because of conditionals, minima and maxima; a comparison is the disjunction over them.
+
+Attention: what S(i, j) and V(i, j) say of i takes few combinations of truth values (the symbol
+at i is one of them, with many values). For each combination S and V speak of j alone, and
+
+    rightmost j < i   value  Y(!S S (S & V))            found  Y O S
+    leftmost  j < i   value  Y O (S & !Y O S & V)       found  Y O S
+
+mirrored for j > i, without `Y` for j <= i, and both directions joined where there is no mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from softhat.errors import FormulaError
+from softhat.frontends.gates import all_of, any_of, negated
+from softhat.frontends.programs import syntax
+from softhat.frontends.programs.parse import parse_program
+from softhat.frontends.programs.syntax import Expression, Variable, parts
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, FIRST, LAST, TRUE, Formula, Term
+
+MOST_CASES = 256
+"""Cases of a number, and ways in which attention may depend on i."""
+
+Cases = tuple[tuple[Formula, Term], ...]
+
+
+def from_program(text: str) -> Formula:
+    """The formula of a B-RASP or C-RASP program: what its `accept` line names (else its last
+    definition) holds at a position iff the formula does. `FormulaError` where it makes no sense."""
+    program = parse_program(text)
+    translation = _Translation(text)
+    for definition in program.definitions:
+        translation.define(definition)
+    accepted = translation.known[program.accept]
+    if not isinstance(accepted, Formula):
+        start = next(d.start for d in program.definitions if d.name == program.accept)
+        raise FormulaError(
+            f"{program.accept} is a number: a program accepts by a Boolean, such as "
+            f"P(i) := {program.accept}(i) > 0",
+            start,
+            text,
+        )
+    return accepted
+
+
+def symbols_of(text: str) -> list[str]:
+    """The symbols that a program asks for, sorted."""
+    found = set()
+    stack = [definition.body for definition in parse_program(text).definitions]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, syntax.IsSymbol):
+            found.add(node.symbol)
+        stack.extend(parts(node))
+    return sorted(found)
+
+
+class _Translation:
+    """The definitions so far: a formula each, or the cases of a number."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.known: dict[str, Formula | Cases] = {}
+
+    def define(self, definition: syntax.Definition) -> None:
+        body = definition.body
+        if self.is_number(body):
+            self.known[definition.name] = self.cases(body, "i")
+        else:
+            self.known[definition.name] = self.formula(body, "i", {})
+
+    def fault(self, message: str, node: Expression) -> FormulaError:
+        return FormulaError(message, node.start, self.text)
+
+    def value(self, node: syntax.Vector) -> Formula | Cases:
+        if node.name not in self.known:
+            raise self.fault(f"{node.name} is not defined before this line", node)
+        return self.known[node.name]
+
+    def is_number(self, node: Expression) -> bool:
+        match node:
+            case syntax.Vector():
+                return not isinstance(self.value(node), Formula)
+            case syntax.Choice(_, _, then, _):
+                return self.is_number(then)
+            # 0 and 1 alone are false and true
+            case syntax.Whole(_, value):
+                return value not in (0, 1)
+            case syntax.CountOf() | syntax.Place() | syntax.Plus() | syntax.Times():
+                return True
+            case syntax.Extreme():
+                return True
+        return False
+
+    # Booleans
+
+    def formula(self, node: Expression, at: Variable, given: dict[Formula, bool]) -> Formula:
+        """What a Boolean expression says of the position `at`. Inside attention `at` is j, and
+        `given` has the truth values of all that is said of i."""
+        if at == "j" and (about := self.about_i(node)) is not None:
+            if isinstance(about, str):
+                return TRUE if given.get(nodes.Symbol(about), False) else FALSE
+            return TRUE if given[about] else FALSE
+        match node:
+            case syntax.Truth(_, value):
+                return TRUE if value else FALSE
+            case syntax.Whole(_, 0 | 1 as value):
+                return TRUE if value else FALSE
+            case syntax.Vector(_, name, where):
+                self.check_variable(node, where, at)
+                known = self.value(node)
+                if isinstance(known, Formula):
+                    return known
+                raise self.fault(f"{name} is a number, but a Boolean is needed here", node)
+            case syntax.IsSymbol(_, symbol, where):
+                self.check_variable(node, where, at)
+                return nodes.Symbol(symbol)
+            case syntax.IsEnd(_, end, where):
+                self.check_variable(node, where, at)
+                return FIRST if end == "first" else LAST
+            case syntax.IsMod(_, where, modulus, remainder):
+                self.check_variable(node, where, at)
+                return nodes.Mod(modulus, remainder)
+            case syntax.Negation(_, operand):
+                return negated(self.formula(operand, at, given))
+            case syntax.Gate(_, kind, left, right):
+                f, g = self.formula(left, at, given), self.formula(right, at, given)
+                return _gate(kind, f, g)
+            case syntax.Choice(_, condition, then, otherwise):
+                c, t, e = (self.formula(x, at, given) for x in (condition, then, otherwise))
+                return any_of([all_of([c, t]), all_of([negated(c), e])])
+            case syntax.Compare(_, left, relation, right):
+                return self.comparison(left, relation, right, at)
+            case syntax.Attention():
+                if at == "j":
+                    raise self.fault("attention inside attention: name the inner one first", node)
+                return self.attention(node)
+        raise self.fault("this is a number, but a Boolean is needed here", node)
+
+    def check_variable(self, node: Expression, where: Variable, at: Variable) -> None:
+        if where != at:
+            raise self.fault(
+                "j stands only inside [ ] and in what attention returns, not here", node
+            )
+
+    def about_i(self, node: Expression) -> Formula | str | None:
+        """Inside attention: an atom about i, as its formula or (for symbols) the symbol."""
+        match node:
+            case syntax.IsSymbol(_, symbol, "i"):
+                return symbol
+            case syntax.Vector(_, _, "i") | syntax.IsEnd(_, _, "i") | syntax.IsMod(_, "i", _, _):
+                return self.formula(node, "i", {})
+            case syntax.Compare(_, left, _, right):
+                said = _variables(left) | _variables(right)
+                if "i" in said and "j" in said:
+                    raise self.fault(
+                        "this compares numbers at i with numbers at j: attention looks for "
+                        "Booleans, so compare with a constant or define P(i) := … first",
+                        node,
+                    )
+                if "i" in said:
+                    return self.formula(node, "i", {})
+        return None
+
+    def comparison(
+        self, left: Expression, relation: syntax.Relation, right: Expression, at: Variable
+    ) -> Formula:
+        sides = self.cases(left, at), self.cases(right, at)
+        self.check_cases(len(sides[0]) * len(sides[1]), left)
+        return any_of(
+            all_of([g, h, nodes.Comparison(t, relation, u)]) for (g, t), (h, u) in product(*sides)
+        )
+
+    # Numbers
+
+    def check_cases(self, count: int, node: Expression) -> None:
+        if count > MOST_CASES:
+            raise self.fault(
+                f"this has {count:,} cases, {MOST_CASES} are the most: use fewer conditionals, "
+                "minima and maxima",
+                node,
+            )
+
+    def cases(self, node: Expression, at: Variable) -> Cases:
+        """A number as (when, term) cases, of which exactly one holds."""
+        match node:
+            case syntax.Whole(_, value):
+                return ((TRUE, nodes.Integer(value)),)
+            case syntax.Place(_, of):
+                if of == "n":
+                    return ((TRUE, nodes.length),)
+                self.check_variable(node, of, at)
+                return ((TRUE, nodes.position),)
+            case syntax.Vector(_, name, where):
+                self.check_variable(node, where, at)
+                known = self.value(node)
+                if isinstance(known, Formula):
+                    raise self.fault(f"{name} is a Boolean, but a number is needed here", node)
+                return known
+            case syntax.Times(_, factor, term):
+                return tuple((g, nodes.Scale(factor, t)) for g, t in self.cases(term, at))
+            case syntax.Plus(_, left, right, sign):
+                join = nodes.Sum if sign == 1 else nodes.Difference
+                pairs = product(self.cases(left, at), self.cases(right, at))
+                return self.merged([(all_of([g, h]), join(t, u)) for (g, t), (h, u) in pairs], node)
+            case syntax.Extreme(_, kind, left, right):
+                made: list[tuple[Formula, Term]] = []
+                for (g, t), (h, u) in product(self.cases(left, at), self.cases(right, at)):
+                    first = nodes.Comparison(t, "<=" if kind == "min" else ">=", u)
+                    made.append((all_of([g, h, first]), t))
+                    made.append((all_of([g, h, negated(first)]), u))
+                return self.merged(made, node)
+            case syntax.Choice(_, condition, then, otherwise):
+                c = self.formula(condition, at, {})
+                yes = [(all_of([c, g]), t) for g, t in self.cases(then, at)]
+                no = [(all_of([negated(c), g]), t) for g, t in self.cases(otherwise, at)]
+                return self.merged(yes + no, node)
+            case syntax.CountOf(_, mask, body):
+                if at == "j":
+                    raise self.fault("a count inside attention: name the count first", node)
+                return self.merged(
+                    [(g, _count(mask, f)) for g, (f,) in self.split([body], node)], node
+                )
+        raise self.fault("this is a Boolean, but a number is needed here", node)
+
+    def merged(self, made: list[tuple[Formula, Term]], node: Expression) -> Cases:
+        together: dict[Term, list[Formula]] = {}
+        for guard, term in made:
+            if guard != FALSE:
+                together.setdefault(term, []).append(guard)
+        self.check_cases(len(together), node)
+        return tuple((any_of(guards), term) for term, guards in together.items())
+
+    # Attention
+
+    def attention(self, node: syntax.Attention) -> Formula:
+        default = self.formula(node.default, "i", {})
+        results = []
+        for guard, (score, value) in self.split([node.score, node.value], node):
+            found, seen = _attend(node.side, node.mask, score, value)
+            results.append(all_of([guard, any_of([seen, all_of([default, negated(found)])])]))
+        return any_of(results)
+
+    def split(
+        self, bodies: Sequence[Expression], node: Expression
+    ) -> Iterator[tuple[Formula, tuple[Formula, ...]]]:
+        """For each combination of what the bodies say of i: when it holds, and what is left to
+        say of j. Combinations that leave the same are one."""
+        symbols: dict[str, None] = {}
+        atoms: dict[Formula, None] = {}
+        stack = list(bodies)
+        while stack:
+            part = stack.pop()
+            about = self.about_i(part)
+            if isinstance(about, str):
+                symbols[about] = None
+            elif about is not None:
+                atoms[about] = None
+            else:
+                stack.extend(reversed(parts(part)))
+        free = [atom for atom in atoms if atom not in (TRUE, FALSE)]
+        fixed = {atom: atom == TRUE for atom in atoms if atom in (TRUE, FALSE)}
+        values: list[str | None] = [*symbols, None]
+        self.check_cases(len(values) * 2 ** min(len(free), 20), node)
+        together: dict[tuple[Formula, ...], list[Formula]] = {}
+        for here, truths in product(values, product((True, False), repeat=len(free))):
+            given: dict[Formula, bool] = {**fixed, **dict(zip(free, truths, strict=True))}
+            said = [atom if given[atom] else negated(atom) for atom in free]
+            if here is None:
+                said += [negated(nodes.Symbol(symbol)) for symbol in symbols]
+            else:
+                given[nodes.Symbol(here)] = True
+                said.append(nodes.Symbol(here))
+            left = tuple(self.formula(body, "j", given) for body in bodies)
+            together.setdefault(left, []).append(all_of(said))
+        if len(together) == 1:
+            yield TRUE, next(iter(together))
+            return
+        for left, guards in together.items():
+            yield any_of(guards), left
+
+
+def _variables(node: Expression) -> set[str]:
+    """The positions whose values a number depends on."""
+    match node:
+        case syntax.Vector(_, _, at):
+            return {at}
+        case syntax.Place(_, of):
+            return set() if of == "n" else {of}
+    return {v for part in parts(node) for v in _variables(part)}
+
+
+def _gate(kind: str, f: Formula, g: Formula) -> Formula:
+    match kind:
+        case "&":
+            return all_of([f, g])
+        case "|":
+            return any_of([f, g])
+        case "->":
+            return any_of([negated(f), g])
+    for constant, other in ((f, g), (g, f)):
+        if constant in (TRUE, FALSE):
+            return other if (constant == TRUE) == (kind == "<->") else negated(other)
+    return nodes.Xor(f, g) if kind == "xor" else nodes.Iff(f, g)
+
+
+def _count(mask: syntax.Mask, f: Formula) -> Term:
+    """How many j of the mask satisfy f: j < i is j <= i of the position before."""
+    if f == FALSE:
+        return nodes.Integer(0)
+    match mask:
+        case "<=":
+            return nodes.Count(f)
+        case "<":
+            return nodes.Count(nodes.Yesterday(f))
+        case ">=":
+            return nodes.CountFuture(f)
+        case ">":
+            return nodes.CountFuture(nodes.Tomorrow(f))
+    return nodes.CountAll(f)
+
+
+def _attend(
+    side: str, mask: syntax.Mask, score: Formula, value: Formula
+) -> tuple[Formula, Formula]:
+    """(some j is found, one is found and the value holds there)."""
+    if score == FALSE:
+        return FALSE, FALSE
+    hit = all_of([score, value])
+    back, ahead = nodes.Once(score), nodes.Eventually(score)
+    near_back = _within(nodes.Since(negated(score), hit), hit, score)
+    near_ahead = _within(nodes.Until(negated(score), hit), hit, score)
+    first = _some(nodes.Once, all_of([hit, negated(nodes.Yesterday(back))]))
+    last = _some(nodes.Eventually, all_of([hit, negated(nodes.Tomorrow(ahead))]))
+    match mask, side:
+        case "<=", "rightmost":
+            return back, near_back
+        case "<=", _:
+            return back, first
+        case "<", "rightmost":
+            return nodes.Yesterday(back), _moved(nodes.Yesterday, near_back)
+        case "<", _:
+            return nodes.Yesterday(back), _moved(nodes.Yesterday, first)
+        case ">=", "leftmost":
+            return ahead, near_ahead
+        case ">=", _:
+            return ahead, last
+        case ">", "leftmost":
+            return nodes.Tomorrow(ahead), _moved(nodes.Tomorrow, near_ahead)
+        case ">", _:
+            return nodes.Tomorrow(ahead), _moved(nodes.Tomorrow, last)
+    some = any_of([back, ahead])
+    if side == "rightmost":
+        return some, any_of([last, all_of([negated(ahead), near_back])])
+    return some, any_of([first, all_of([negated(back), near_ahead])])
+
+
+def _within(walk: Formula, hit: Formula, score: Formula) -> Formula:
+    """The nearest hit: nothing to walk past where every position is looked at."""
+    return hit if score == TRUE or hit == FALSE else walk
+
+
+def _some(operator: type[nodes.Unary], hit: Formula) -> Formula:
+    return FALSE if hit == FALSE else operator(hit)
+
+
+def _moved(operator: type[nodes.Unary], formula: Formula) -> Formula:
+    return FALSE if formula == FALSE else operator(formula)

@@ -1,0 +1,83 @@
+"""The meaning of a B-RASP or C-RASP program by its definition: loops over all j, nothing clever."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from softhat.frontends.programs import syntax
+from softhat.frontends.programs.parse import parse_program
+
+RELATIONS = {
+    "<": operator.lt, "<=": operator.le, "=": operator.eq,
+    "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+GATES = {
+    "&": lambda a, b: a and b,
+    "|": lambda a, b: a or b,
+    "xor": lambda a, b: a != b,
+    "->": lambda a, b: not a or b,
+    "<->": lambda a, b: a == b,
+}
+
+
+def meaning(text: str, word: Sequence[str]) -> list[bool]:
+    """What the program says at every position of the word."""
+    program = parse_program(text)
+    vectors: dict[str, list[Any]] = {}
+    for definition in program.definitions:
+        vectors[definition.name] = [
+            evaluate(definition.body, word, vectors, {"i": i}) for i in range(len(word))
+        ]
+    return [bool(value) for value in vectors[program.accept]]
+
+
+def evaluate(
+    node: syntax.Expression, word: Sequence[str], vectors: dict[str, list[Any]], at: dict[str, int]
+) -> Any:
+    def now(part: syntax.Expression, **more: int) -> Any:
+        return evaluate(part, word, vectors, {**at, **more})
+
+    match node:
+        case syntax.Truth(_, value):
+            return value
+        case syntax.Whole(_, value):
+            return value
+        case syntax.Place(_, of):
+            return len(word) if of == "n" else at[of] + 1
+        case syntax.Vector(_, name, where):
+            return vectors[name][at[where]]
+        case syntax.IsSymbol(_, symbol, where):
+            return word[at[where]] == symbol
+        case syntax.IsEnd(_, end, where):
+            return at[where] == (0 if end == "first" else len(word) - 1)
+        case syntax.IsMod(_, where, modulus, remainder):
+            return (at[where] + 1) % modulus == remainder
+        case syntax.Negation(_, operand):
+            return not now(operand)
+        case syntax.Gate(_, kind, left, right):
+            return GATES[kind](bool(now(left)), bool(now(right)))
+        case syntax.Compare(_, left, relation, right):
+            return RELATIONS[relation](now(left), now(right))
+        case syntax.Choice(_, condition, then, otherwise):
+            return now(then) if now(condition) else now(otherwise)
+        case syntax.Plus(_, left, right, sign):
+            return now(left) + sign * now(right)
+        case syntax.Times(_, factor, term):
+            return factor * now(term)
+        case syntax.Extreme(_, kind, left, right):
+            return (min if kind == "min" else max)(now(left), now(right))
+        case syntax.CountOf(_, mask, body):
+            return sum(bool(now(body, j=j)) for j in seen(mask, at["i"], len(word)))
+        case syntax.Attention(_, side, mask, score, value, default):
+            found = [j for j in seen(mask, at["i"], len(word)) if now(score, j=j)]
+            if not found:
+                return now(default)
+            return now(value, j=found[0] if side == "leftmost" else found[-1])
+    raise AssertionError(node)
+
+
+def seen(mask: str, i: int, n: int) -> list[int]:
+    shown = RELATIONS.get(mask)
+    return [j for j in range(n) if shown is None or shown(j, i)]
