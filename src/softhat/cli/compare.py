@@ -1,0 +1,84 @@
+"""`softhat compare`: one formula in every target: sizes and certified lengths side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Annotated, Any, Literal
+
+import typer
+
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.models import ModelArgument, is_folder, read_model
+from softhat.cli.output import print_json, print_table
+from softhat.errors import SofthatError
+from softhat.formats import FORMATS
+from softhat.transformer.weights import Attention
+
+TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
+SIZES = ("layers", "heads", "d_model", "d_ff", "parameters")
+
+
+def command(
+    formula: ModelArgument,
+    alphabet: AlphabetOption = None,
+    form: Annotated[
+        Literal["text", "csv", "latex"], typer.Option("--format", help="text, csv or latex.")
+    ] = "text",
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compile a formula to each softmax target and compare what comes out.
+
+    One row a target: its size, and the longest word on which it is proved right in each number
+    format.
+
+    Example: softhat compare '!c S a' --alphabet abc --format latex
+    """
+    if is_folder(formula):
+        raise SofthatError("compare takes a formula, which it compiles to every target")
+    rows = [_row(formula, target, alphabet, symbols, props) for target in TARGETS]
+    if as_json:
+        print_json(rows)
+    elif form == "csv":
+        print(_csv(rows), end="")
+    elif form == "latex":
+        print(_latex(rows))
+    else:
+        print_table(list(rows[0]), [[_shown(value) for value in row.values()] for row in rows])
+
+
+def _row(
+    formula: str, target: Attention, alphabet: str | None, symbols: bool, props: bool
+) -> dict[str, Any]:
+    model = read_model(formula, alphabet, target, symbols, props)
+    sizes = {name: getattr(model.size, name) for name in SIZES}
+    return {
+        "attention": target,
+        **sizes,
+        **{name: model.certificate.max_length[name] for name in FORMATS},
+    }
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _latex(rows: list[dict[str, Any]]) -> str:
+    """A `tabular` for booktabs."""
+    names = [name.replace("_", r"\_") for name in rows[0]]
+    lines = [rf"\begin{{tabular}}{{l{'r' * (len(names) - 1)}}}", r"\toprule"]
+    lines += [" & ".join(names) + r" \\", r"\midrule"]
+    for row in rows:
+        cells = [f"{v:,}".replace(",", r"\,") if isinstance(v, int) else v for v in row.values()]
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])

@@ -1,0 +1,51 @@
+"""`softhat explain`: one formula and one word on a page of their own, as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softhat.cli.inputs import AlphabetOption, PropsOption, SymbolsOption
+from softhat.cli.models import AttentionOption, ModelArgument, read_model_and_words
+from softhat.errors import SofthatError
+
+
+def command(
+    model: ModelArgument,
+    word: Annotated[str, typer.Argument(metavar="WORD", help="One word.")],
+    file: Annotated[Path, typer.Option("-o", "--out", help="The HTML file to write.")],
+    alphabet: AlphabetOption = None,
+    attention: AttentionOption = "unbounded",
+    symbols: SymbolsOption = False,
+    props: PropsOption = False,
+) -> None:
+    """Write the explorer's page about one model and one word as a self-contained HTML file.
+
+    It opens from the file system, loads nothing, and answers as the served page does: the word,
+    the temperature, the length and the number format can be changed in it.
+
+    Example: softhat explain '!c S a' abcabb -o report.html
+    """
+    from softhat import __version__
+    from softhat.explore.assets import report
+    from softhat.explore.view import view_of
+    from softhat.export.writing import write_file
+
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise SofthatError(f"a report is an HTML file: name it {file.with_suffix('.html').name}")
+    ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
+    if len(words) != 1:
+        raise SofthatError(f"explain takes one word, not {len(words)}")
+    ready.encode(words[0])  # an unknown symbol is told here
+    write_file(file, report(view_of(ready), _spelt(words[0]), __version__).encode())
+    print(f"written to {file}")
+
+
+def _spelt(word: object) -> str:
+    """The word as the page reads it: characters, tokens with spaces, or sets in braces."""
+    parts = list(word)  # type: ignore[call-overload]
+    if any(not isinstance(part, str) for part in parts):
+        return " ".join("{" + ",".join(sorted(part)) + "}" for part in parts)
+    return "".join(parts) if all(len(part) == 1 for part in parts) else " ".join(parts)

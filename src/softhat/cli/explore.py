@@ -1,0 +1,33 @@
+"""`softhat explore`: formulas, attention and proofs on a page, live."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from softhat.errors import SofthatError
+
+
+def command(
+    port: Annotated[int, typer.Option(help="The port to listen on; 0: a free one.")] = 8151,
+) -> None:
+    """Serve the explorer on this machine and print its address.
+
+    Type a formula and a word and see its truth, the attention that computes it and the proof;
+    drag the temperature until the answer breaks. Bound to 127.0.0.1; Ctrl-C ends it.
+
+    Example: softhat explore --port 8151
+    """
+    from softhat.explore.server import Explorer
+
+    if not 0 <= port <= 65535:
+        raise SofthatError(f"a port is a number from 0 to 65535, not {port}")
+    try:
+        explorer = Explorer(port)
+    except OSError as error:
+        raise SofthatError(
+            f"cannot listen on port {port} ({error.strerror}): choose another with --port"
+        ) from None
+    print(f"softhat explorer: {explorer.address} (Ctrl-C ends it)", flush=True)
+    explorer.run()

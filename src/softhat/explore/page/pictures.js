@@ -1,0 +1,253 @@
+"use strict";
+/* Drawing: attention maps on a canvas, curves and bars as SVG, both as files to keep. */
+
+softhat.pictures = (() => {
+  const NS = "http://www.w3.org/2000/svg";
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#7a5195", "#8a5a00"];
+
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  /** Square root: 2 % stands out beside 98 %. */
+  const shade = (weight) => Math.sqrt(Math.min(1, Math.abs(weight)));
+
+  const colourOf = (node) => (node === null || node === undefined ? css("--faint") : COLOURS[node % COLOURS.length]);
+
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  }
+
+  function svg(width, height, title, ...children) {
+    const name = element("title");
+    name.textContent = title;
+    return element("svg", { viewBox: `0 0 ${width} ${height}`, xmlns: NS, role: "img", "aria-label": title,
+      "font-family": "system-ui, sans-serif" }, name, ...children);
+  }
+
+  function text(x, y, said, attributes = {}) {
+    const made = element("text", { x, y, fill: css("--faint"), "font-size": 11, ...attributes });
+    made.textContent = said;
+    return made;
+  }
+
+  /** What a cell of a map shows: weight in [0, 1], or a difference in [-1, 1]. */
+  function fill(value) {
+    const rgb = value < 0 ? css("--minus-rgb") : css("--ink-rgb");
+    return `rgba(${rgb}, ${shade(value).toFixed(4)})`;
+  }
+
+  /** Where the cells of a map stand: tokens on the left and below. */
+  function grid(rows, columns) {
+    const cell = Math.max(3, Math.min(30, Math.floor(330 / Math.max(rows, columns))));
+    const edge = cell >= 9 ? 26 : 4;
+    return { cell, edge, width: edge + columns * cell + 1, height: rows * cell + edge + 1 };
+  }
+
+  /** Draw a map of values(row, column) on a canvas; `chosen` is outlined. */
+  function map(canvas, tokens, shownRows, values, chosen, argmax) {
+    const g = grid(shownRows.length, tokens.length);
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = g.width * ratio;
+    canvas.height = g.height * ratio;
+    canvas.style.width = `${g.width}px`;
+    canvas.style.height = `${g.height}px`;
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, g.width, g.height);
+    const plus = css("--ink-rgb");
+    const minus = css("--minus-rgb");
+    const line = css("--line");
+    shownRows.forEach((row, r) => {
+      for (let c = 0; c < tokens.length; c++) {
+        const value = values(row, c);
+        const x = g.edge + c * g.cell;
+        const y = r * g.cell;
+        if (value === null) continue;
+        pen.fillStyle = `rgba(${value < 0 ? minus : plus}, ${shade(value)})`;
+        pen.fillRect(x, y, g.cell, g.cell);
+        if (g.cell >= 9) {
+          pen.strokeStyle = line;
+          pen.lineWidth = 0.5;
+          pen.strokeRect(x + 0.25, y + 0.25, g.cell - 0.5, g.cell - 0.5);
+        }
+        if (g.cell >= 24 && Math.abs(value) >= 0.005) {
+          pen.fillStyle = shade(value) > 0.55 ? css("--paper") : css("--ink");
+          pen.font = "10px system-ui, sans-serif";
+          pen.textAlign = "center";
+          pen.fillText((100 * value).toFixed(Math.abs(value) < 0.095 ? 1 : 0), x + g.cell / 2, y + g.cell / 2 + 4);
+        }
+        if (argmax && argmax(row, c)) {
+          pen.strokeStyle = css("--ink");
+          pen.lineWidth = 1.2;
+          pen.strokeRect(x + 1, y + 1, g.cell - 2, g.cell - 2);
+        }
+      }
+    });
+    if (g.cell >= 9) {
+      pen.fillStyle = css("--faint");
+      pen.font = `${Math.min(11, g.cell)}px ui-monospace, monospace`;
+      pen.textAlign = "center";
+      tokens.forEach((token, c) => pen.fillText(short(token), g.edge + (c + 0.5) * g.cell, shownRows.length * g.cell + 12));
+      pen.textAlign = "right";
+      shownRows.forEach((row, r) => pen.fillText(short(tokens[row]), g.edge - 3, (r + 0.75) * g.cell));
+    }
+    if (chosen) {
+      const r = shownRows.indexOf(chosen[0]);
+      if (r >= 0) {
+        pen.strokeStyle = css("--accent");
+        pen.lineWidth = 2;
+        pen.strokeRect(g.edge + chosen[1] * g.cell, r * g.cell, g.cell, g.cell);
+      }
+    }
+    return g;
+  }
+
+  const short = (token) => (token === "<bos>" ? "⊢" : token === "<eos>" ? "⊣" : token.length > 3 ? `${token.slice(0, 2)}…` : token);
+
+  /** The same map as SVG, for a file. */
+  function mapSvg(title, tokens, shownRows, values) {
+    const cell = 16;
+    const edge = 40;
+    const parts = [text(edge, 14, title, { "font-size": 12, fill: "#222" })];
+    shownRows.forEach((row, r) => {
+      parts.push(text(edge - 4, 38 + r * cell, short(tokens[row]), { "text-anchor": "end" }));
+      for (let c = 0; c < tokens.length; c++) {
+        const value = values(row, c);
+        if (value === null) continue;
+        parts.push(element("rect", { x: edge + c * cell, y: 26 + r * cell, width: cell, height: cell,
+          fill: value < 0 ? "rgb(176,58,0)" : "rgb(12,60,130)", "fill-opacity": shade(value).toFixed(4), stroke: "#d0d7de", "stroke-width": 0.5 }));
+      }
+    });
+    tokens.forEach((token, c) => parts.push(text(edge + (c + 0.5) * cell, 40 + shownRows.length * cell, short(token), { "text-anchor": "middle" })));
+    return svg(edge + tokens.length * cell + 10, 50 + shownRows.length * cell, title, ...parts);
+  }
+
+  /** Points joined by lines, with axes; `marks` are labelled vertical lines, `dots` measured points. */
+  function plot({ title, lines, marks = [], dots = [], x, y, width = 420, height = 170 }) {
+    const left = 46, right = 12, top = 22, bottom = 30;
+    const all = lines.flatMap((line) => line.points).concat(dots);
+    const finite = all.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
+    if (!finite.length) return svg(width, 30, title, text(8, 18, `${title}: nothing to draw`));
+    const xs = finite.map((p) => p[0]).concat(marks.map((m) => m.at));
+    const ys = finite.map((p) => p[1]);
+    const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
+    let [y0, y1] = [Math.min(...ys, y.zero ? 0 : Infinity), Math.max(...ys)];
+    if (y1 === y0) y1 = y0 + 1;
+    const px = (v) => left + ((v - x0) / (x1 - x0 || 1)) * (width - left - right);
+    const py = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - top - bottom);
+    const parts = [text(left, 13, title, { fill: css("--ink") })];
+    parts.push(element("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, fill: "none", stroke: css("--faint") }));
+    for (const value of [y0, y1]) parts.push(text(left - 4, py(value) + 4, y.show(value), { "text-anchor": "end" }));
+    parts.push(text(left, height - 14, x.show(x0)), text(width - right, height - 14, x.show(x1), { "text-anchor": "end" }));
+    parts.push(text((left + width) / 2, height - 2, x.name, { "text-anchor": "middle" }));
+    if (y.zero) parts.push(element("path", { d: `M${left} ${py(0)}H${width - right}`, stroke: css("--line"), fill: "none" }));
+    lines.forEach((line) => {
+      const d = line.points.filter(([, b]) => Number.isFinite(b)).map(([a, b], k) => `${k ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
+      parts.push(element("path", { d, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dashed ? "5 3" : "none" }));
+      const last = line.points.findLast(([, b]) => Number.isFinite(b));
+      if (line.name && last) parts.push(text(Math.min(px(last[0]), width - right), py(last[1]) - 5, line.name, { "text-anchor": "end", fill: line.colour }));
+    });
+    dots.forEach(([a, b]) => parts.push(element("circle", { cx: px(a), cy: py(b), r: 2.6, fill: css("--ink") })));
+    marks.forEach((mark, k) => {
+      parts.push(element("path", { d: `M${px(mark.at)} ${top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
+      parts.push(text(px(mark.at), top + 10 + 12 * (k % 3), mark.name, { "text-anchor": px(mark.at) > width * 0.7 ? "end" : "start", fill: mark.colour, dx: px(mark.at) > width * 0.7 ? -4 : 4 }));
+    });
+    return svg(width, height, title, ...parts);
+  }
+
+  /** Signed bars, one a position: to the right of 0 is true. */
+  function bars(title, values, labels, wrong) {
+    const width = 420, height = 92, left = 8, top = 20;
+    const most = Math.max(1e-9, ...values.map(Math.abs));
+    const step = Math.min(26, (width - 2 * left) / values.length);
+    const middle = top + (height - top - 14) / 2;
+    const parts = [text(left, 13, title, { fill: css("--ink") }),
+      element("path", { d: `M${left} ${middle}H${left + step * values.length}`, stroke: css("--faint") })];
+    values.forEach((value, k) => {
+      const size = (Math.abs(value) / most) * ((height - top - 14) / 2);
+      const bar = element("rect", { x: left + k * step + 1, width: Math.max(1, step - 2), height: Math.max(0.5, size),
+        y: value > 0 ? middle - size : middle, fill: wrong[k] ? css("--wrong") : css("--accent") });
+      const name = element("title");
+      name.textContent = `position ${labels[k].place}: margin ${value.toPrecision(4)}`;
+      bar.append(name);
+      parts.push(bar);
+      if (step >= 9) parts.push(text(left + (k + 0.5) * step, height - 2, short(labels[k].token), { "text-anchor": "middle", "font-size": 10 }));
+    });
+    return svg(width, height, title, ...parts);
+  }
+
+  /** Lengths on a logarithmic scale: where we are, what is certified, what failed first. */
+  function meter(title, here, certified, failure) {
+    const width = 420, height = 34 + 17 * certified.length;
+    const most = Math.log2(Math.max(here, 2, ...certified.map((c) => c.length), failure ?? 2)) + 1;
+    const px = (n) => 74 + (Math.log2(Math.max(1, n)) / most) * (width - 190);
+    const parts = [text(8, 13, title, { fill: css("--ink") })];
+    certified.forEach((c, k) => {
+      const y = 24 + 17 * k;
+      const within = here <= c.length;
+      parts.push(text(8, y + 9, c.dtype, { fill: css("--ink") }));
+      parts.push(element("rect", { x: 74, y, width: Math.max(1, px(c.length) - 74), height: 10, rx: 3, fill: within ? css("--right") : css("--wrong"), "fill-opacity": 0.75 }));
+      parts.push(text(px(c.length) + 5, y + 9, lengthText(c.length)));
+    });
+    const bottom = 24 + 17 * certified.length;
+    parts.push(element("path", { d: `M${px(here)} 19V${bottom}`, stroke: css("--accent"), "stroke-width": 2 }));
+    parts.push(text(px(here), bottom + 9, `here: ${here}`, { "text-anchor": "middle", fill: css("--accent") }));
+    if (failure) {
+      parts.push(element("path", { d: `M${px(failure)} 19V${bottom}`, stroke: css("--wrong"), "stroke-width": 2, "stroke-dasharray": "4 3" }));
+      parts.push(text(px(failure), bottom + 9, `first failure: ${failure}`, { "text-anchor": "start", fill: css("--wrong") }));
+    }
+    return svg(width, height, title, ...parts);
+  }
+
+  const lengthText = (n) => {
+    if (!n) return "nothing certified";
+    return n < 1e9 ? `to ${n.toLocaleString("en")}` : `to about 2^${Math.round(Math.log2(n))}`;
+  };
+
+  function download(name, content, type) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  /** Buttons that keep a picture as SVG or PNG; `make` gives an svg element. */
+  function keep(name, make) {
+    const tools = document.createElement("div");
+    tools.className = "tools";
+    const source = () => new XMLSerializer().serializeToString(make());
+    for (const kind of ["SVG", "PNG"]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = `⤓ ${kind}`;
+      button.setAttribute("aria-label", `keep ${name} as ${kind}`);
+      button.addEventListener("click", () => {
+        const file = `softhat-${name.replace(/[^\w.-]+/g, "-")}.${kind.toLowerCase()}`;
+        if (kind === "SVG") return download(file, source(), "image/svg+xml");
+        const made = make();
+        const [, , width, height] = made.getAttribute("viewBox").split(" ").map(Number);
+        made.setAttribute("width", width);
+        made.setAttribute("height", height);
+        const image = new Image();
+        image.onload = () => {
+          const canvas = document.createElement("canvas");
+          canvas.width = 2 * width;
+          canvas.height = 2 * height;
+          const pen = canvas.getContext("2d");
+          pen.fillStyle = css("--paper");
+          pen.fillRect(0, 0, canvas.width, canvas.height);
+          pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+          canvas.toBlob((blob) => download(file, blob));
+        };
+        image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(made))}`;
+      });
+      tools.append(button);
+    }
+    return tools;
+  }
+
+  return { COLOURS, colourOf, css, fill, map, mapSvg, grid, plot, bars, meter, keep, download, short, svg, text, element };
+})();

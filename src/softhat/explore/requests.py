@@ -1,0 +1,96 @@
+"""From what is typed on the page to what it shows: one function a kind of input.
+
+Whoever asks is not trusted: texts, alphabets and words have limits here, before anything is
+parsed, and every refusal is a `SofthatError` in words for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from softhat.compiler import compile as compile_formula
+from softhat.errors import FormulaError, SofthatError
+from softhat.explore.view import view_of_model
+from softhat.logic.fragments import symbols_of
+from softhat.logic.syntax.parse import parse
+
+MOST_TEXT = 20_000
+MOST_WORD = 20_000
+MOST_SYMBOLS = 200
+ATTENTIONS = ("unbounded", "temperature")
+
+
+def view_of(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The view of a request `{kind, text, alphabet, attention, word}`, all of them text."""
+    asked = {
+        name: _text(request, name) for name in ("kind", "text", "alphabet", "attention", "word")
+    }
+    if len(asked["text"]) > MOST_TEXT:
+        raise SofthatError(f"the input has more than {MOST_TEXT:,} characters")
+    if len(asked["word"]) > MOST_WORD:
+        raise SofthatError(f"the word has more than {MOST_WORD:,} characters")
+    if asked["kind"] not in KINDS:
+        raise SofthatError(f"unknown kind of input {asked['kind']!r}: {', '.join(KINDS)}")
+    if asked["attention"] not in ATTENTIONS:
+        raise SofthatError(f"unknown attention: choose one of {', '.join(ATTENTIONS)}")
+    return KINDS[asked["kind"]](asked)
+
+
+def explained(error: SofthatError) -> dict[str, Any]:
+    """What the page shows of an error: the message, and for a formula the line with its column."""
+    if not isinstance(error, FormulaError) or not error.text:
+        return {"error": str(error)}
+    start = error.text.rfind("\n", 0, error.position) + 1
+    end = error.text.find("\n", error.position)
+    line = error.text[start : end if end >= 0 else None]
+    column = error.position - start
+    left = max(0, column - 60)
+    return {
+        "error": error.message,
+        "position": error.position,
+        "line": line[left : left + 100],
+        "column": column - left,
+    }
+
+
+def _formula(asked: Mapping[str, str]) -> dict[str, Any]:
+    formula = parse(asked["text"])
+    if "{" in asked["word"] and not asked["alphabet"].strip():
+        known = _names(asked["word"].translate(str.maketrans("{},", "   ")))
+        names = sorted({*known, *symbols_of(formula)})
+        model = compile_formula(formula, propositions=names, attention=asked["attention"])  # type: ignore[arg-type]
+        return view_of_model(model)
+    alphabet = _alphabet(asked, symbols_of(formula))
+    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=asked["attention"]))  # type: ignore[arg-type]
+
+
+KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {"formula": _formula}
+"""The kinds of input, in the order in which the page offers them."""
+
+
+def _alphabet(asked: Mapping[str, str], used: set[str] | frozenset[str]) -> list[str]:
+    """What was given, or the symbols of the input and of the word."""
+    given = asked["alphabet"].strip()
+    if given:
+        names = _names(given) if any(c.isspace() or c == "," for c in given) else list(given)
+        names = list(dict.fromkeys(names))
+    else:
+        word = asked["word"].strip()
+        long = any(len(symbol) > 1 for symbol in used)
+        found = word.split() if long or any(c.isspace() for c in word) else list(word)
+        names = sorted({*used, *found}) or ["a"]
+    if len(names) > MOST_SYMBOLS:
+        raise SofthatError(f"the alphabet has more than {MOST_SYMBOLS} symbols")
+    return names
+
+
+def _names(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _text(request: Mapping[str, Any], name: str) -> str:
+    value = request.get(name, "")
+    if not isinstance(value, str):
+        raise SofthatError(f"{name} must be text")
+    return value

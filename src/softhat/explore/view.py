@@ -1,0 +1,127 @@
+"""A model as data for the page: what it means, its weights, and what is proved about it.
+
+The page runs the weights itself, so this is everything it needs: one JSON document, whether it
+is sent by the server or stands inside a report.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from softhat.errors import SofthatError
+from softhat.explore.formula_view import Parts
+from softhat.model import Model
+from softhat.positions import Feature, Mod, Named, Table
+from softhat.transformer.weights import Layer, Transformer
+
+FORMAT = "softhat-page/1"
+MOST_PARAMETERS = 400_000
+"""Weights that a page holds: beyond, a browser is no place for them."""
+
+
+def view_of(model: Any) -> dict[str, Any]:
+    return view_of_model(model)
+
+
+def view_of_model(model: Model) -> dict[str, Any]:
+    """A compiled model."""
+    parts = Parts(model.formulas)
+    certificate = model.certificate
+    leaks = {(head.layer, head.head): head.leak for head in certificate.heads}
+    return {
+        "format": FORMAT,
+        "kind": "formula",
+        "title": "; ".join(map(str, model.formulas.values())),
+        "attention": model.attention,
+        "alphabet": list(model.transformer.symbols),
+        "propositional": model.transformer.propositional,
+        "formula": {"nodes": parts.nodes()},
+        "outputs": [parts.output(name, formula) for name, formula in model.formulas.items()],
+        "transformer": _transformer(model.transformer, parts, leaks),
+        "unit": {"name": "C", "base": _sharpness(model.transformer)},
+        "certificate": {
+            "lengths": _lengths(certificate.max_length),
+            "why": [line for line in certificate.explain().splitlines() if line],
+        },
+    }
+
+
+def _transformer(
+    t: Transformer, parts: Parts | None, leaks: dict[tuple[int, int], float]
+) -> dict[str, Any]:
+    if t.size.parameters > MOST_PARAMETERS:
+        raise SofthatError(
+            f"the model has {t.size.parameters:,} parameters: the page holds {MOST_PARAMETERS:,}"
+        )
+    last = len(t.layers)
+    labels = [coordinate.label(last) for coordinate in t.coordinates]
+    return {
+        "attention": t.attention,
+        "symbols": list(t.symbols),
+        "propositional": t.propositional,
+        "sinks": list(t.sinks),
+        "d_model": t.d_model,
+        "positions": [_feature(feature) for feature in t.positions],
+        "embedding": t.embedding.dense().tolist(),
+        "position_embedding": t.position_embedding.dense().tolist(),
+        "layers": [_layer(layer, number, parts, leaks) for number, layer in enumerate(t.layers)],
+        "outputs": list(t.outputs),
+        "readout": t.readout.dense().tolist(),
+        "readout_bias": t.readout_bias.tolist(),
+        "coordinates": [
+            {"label": label, "node": next(iter(parts.of_label(label)), None) if parts else None}
+            for label in labels
+        ],
+    }
+
+
+def _layer(
+    layer: Layer, number: int, parts: Parts | None, leaks: dict[tuple[int, int], float]
+) -> dict[str, Any]:
+    tensors = {
+        name: getattr(layer, name).dense().tolist() for name in ("query", "key", "value", "output")
+    }
+    heads = [
+        {
+            "label": label,
+            "mask": layer.masks[h],
+            "beta": "1",
+            "law_text": "1",
+            "leak": leaks.get((number, h)),
+            "nodes": parts.of_label(label.partition(": ")[2]) if parts else [],
+            **{name: tensor[h] for name, tensor in tensors.items()},
+        }
+        for h, label in enumerate(layer.labels)
+    ]
+    return {
+        "heads": heads,
+        "into": layer.into.dense().tolist(),
+        "into_bias": layer.into_bias.tolist(),
+        "out": layer.out.dense().tolist(),
+        "out_bias": layer.out_bias.tolist(),
+    }
+
+
+def _feature(feature: Feature) -> dict[str, Any]:
+    match feature:
+        case Named(name, scaled):
+            return {"name": name, "scaled": scaled}
+        case Mod(modulus, remainder, sinks):
+            return {"mod": [modulus, remainder], "sinks": sinks}
+        case Table(entries):
+            return {"table": [float(entry) for entry in entries]}
+    raise SofthatError(f"the page does not know the position feature {feature!r}")
+
+
+def _sharpness(t: Transformer) -> float:
+    """C: of the heads that have one, the least."""
+    if t.attention != "temperature":
+        return 4.0
+    found = [4.0]
+    return min((c for c in found if not math.isnan(c)), default=1.0)
+
+
+def _lengths(max_length: Any) -> list[dict[str, Any]]:
+    order = ("bfloat16", "float16", "float32", "float64")
+    return [{"dtype": name, "length": max_length[name]} for name in order if name in max_length]

@@ -1,0 +1,60 @@
+"""Real Chromium for the tests of the page, where it is installed."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium: `make browser` installs it (Debian's package chromium)"
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def explorer() -> Iterator[str]:
+    """The explorer's server in this process, on a free port; its address."""
+    pytest.importorskip("fastapi")
+    from softhat.explore.server import Explorer
+
+    server = Explorer(0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield server.address
+    finally:
+        server.stop()
+        thread.join(timeout=20)
+
+
+def assets() -> Path:
+    import softhat.explore
+
+    return Path(str(softhat.explore.__file__)).parent / "page"

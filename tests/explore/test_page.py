@@ -1,0 +1,252 @@
+"""The page in real Chromium: typing, hovering, dragging, sharing, breaking; and the report."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import softhat
+from softhat.explore.assets import report
+from softhat.explore.view import view_of
+from tests.explore.browser import chromium, explorer, needs_browser
+
+pytestmark = needs_browser
+IMAGES = os.environ.get("SOFTHAT_IMAGES")  # where screenshots for the docs go
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with explorer() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    context.close()
+    assert errors == []
+
+
+def at(address: str, formula: str, word: str, **more: str) -> str:
+    fields = {"k": "formula", "f": formula, "w": word, **more}
+    return address + "#" + "&".join(f"{name}={quote(value)}" for name, value in fields.items())
+
+
+def drawn(page: Any, formula: str) -> None:
+    page.wait_for_function(
+        "text => document.getElementById('formula-text').textContent === text", arg=formula
+    )
+
+
+def truth_row(page: Any, text: str) -> list[bool]:
+    row = page.locator("#truth tr", has=page.locator(f'th[title="{text}"]')).first
+    return ["on" in (cell.get_attribute("class") or "") for cell in row.locator("td").all()]
+
+
+def test_typing_gives_the_truth_row(page: Any, address: str) -> None:
+    page.goto(address)
+    page.fill("#text", "b | Y a")
+    page.fill("#word", "abcaab")
+    drawn(page, "b | Y a")
+    page.wait_for_function(
+        "() => document.querySelectorAll('#truth tr:first-child td').length === 6"
+    )
+    expected = softhat.parse("b | Y a").truth("abcaab").tolist()
+    assert truth_row(page, "b | Y a") == expected
+    assert "at position 6, and right" in page.inner_text("#answer")
+
+
+def test_hovering_a_cell_reads_its_weight(page: Any, address: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb"))
+    drawn(page, "!c S a")
+    canvas = page.locator(".card canvas").first
+    box = canvas.bounding_box()
+    size = (box["width"] - 26) / 7  # <bos> and six symbols; 26 pixels for the tokens
+    page.mouse.move(box["x"] + 26 + 4.5 * size, box["y"] + 6.5 * size)  # row 6, column 4
+    reading = page.inner_text(".card .reading")
+    model = softhat.compile("!c S a", alphabet="abc")
+    weight = model.run("abcabb").attention[0][0][6, 4]
+    assert reading.startswith("b at 6 gives a at 4")
+    shown = re.search(r"gives a at 4 ([\d.]+) %", reading)
+    assert shown is not None
+    assert abs(float(shown.group(1)) - 100 * weight) < 0.006
+    page.mouse.click(box["x"] + 26 + 4.5 * size, box["y"] + 6.5 * size)
+    assert "a at 4 wins" in page.inner_text("#row")
+
+
+def test_arrow_keys_move_in_a_map(page: Any, address: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb"))
+    drawn(page, "!c S a")
+    page.locator(".card canvas").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text(".card .reading").startswith("a at 1 gives a at 1")
+
+
+def measured_critical(formula: str, word: str) -> float:
+    """The least factor of the scores at which every answer is right, by bisection in Python."""
+    from softhat.explore.pictures import with_sharpness
+
+    model = softhat.compile(formula, alphabet="".join(sorted(set(word))))
+    expected = softhat.parse(formula).truth(word)
+    low, high = -2.0, 0.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        with warnings.catch_warnings():  # warmer models are certified for nothing
+            warnings.simplefilter("ignore", softhat.CertificateWarning)
+            answers = with_sharpness(model, 10**middle).truth(word, "float64")
+        low, high = (low, middle) if (answers == expected).all() else (middle, high)
+    return float(10**high)
+
+
+def test_dragging_until_it_breaks(page: Any, address: str) -> None:
+    formula, word = "!c S a", "abcabbbb"
+    page.goto(at(address, formula, word))
+    drawn(page, formula)
+    page.wait_for_function("() => document.body.dataset.critical > 0")
+    found = float(page.evaluate("document.body.dataset.critical"))
+    assert found == pytest.approx(measured_critical(formula, word), rel=1e-6)
+
+    def drag(value: float) -> str:
+        page.evaluate(
+            "v => { const s = document.getElementById('beta'); s.value = v;"
+            " s.dispatchEvent(new Event('input')); }",
+            value,
+        )
+        return str(page.inner_text("#answer"))
+
+    import math
+
+    assert drag(math.log10(found) + 0.01).startswith("✔")
+    assert drag(math.log10(found) - 0.01).startswith("✘")
+
+
+def test_the_url_holds_everything(page: Any, browser: Any, address: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb"))
+    drawn(page, "!c S a")
+    page.fill("#word", "aabcb")
+    page.select_option("#dtype", "bfloat16")
+    page.check("input[value=difference]")
+    shared = page.url
+    other = browser.new_page()
+    other.goto(shared)
+    drawn(other, "!c S a")
+    assert other.input_value("#word") == "aabcb"
+    assert other.input_value("#dtype") == "bfloat16"
+    assert other.is_checked("input[value=difference]")
+    assert truth_row(other, "!c S a") == softhat.parse("!c S a").truth("aabcb").tolist()
+    other.close()
+
+
+def test_a_broken_formula_shows_the_caret_and_keeps_the_view(page: Any, address: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb"))
+    drawn(page, "!c S a")
+    page.fill("#text", "!c S (a")
+    page.wait_for_selector("#complaint:not([hidden])")
+    lines = page.inner_text("#complaint").splitlines()
+    assert "never closed" in lines[0]
+    assert lines[2].index("^") == lines[1].index("(")
+    assert page.inner_text("#formula-text") == "!c S a"
+    page.fill("#text", "!c S a")
+    page.wait_for_selector("#complaint", state="hidden")
+    page.fill("#word", "abxab")
+    page.fill("#alphabet", "abc")
+    page.wait_for_selector("#complaint:not([hidden])")
+    assert "'x'" in page.inner_text("#complaint") or '"x"' in page.inner_text("#complaint")
+
+
+@pytest.mark.parametrize("hostile", ["<script>alert(1)</script>", "' onmouseover=alert(1) x='"])
+def test_hostile_text_is_text(page: Any, address: str, hostile: str) -> None:
+    page.goto(address)
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    escaped = hostile.replace("\\", "\\\\").replace('"', '\\"')
+    page.fill("#text", f'O "{escaped}"')
+    page.wait_for_function(
+        "() => document.getElementById('formula-text').textContent.includes('on') "
+        "|| document.getElementById('formula-text').textContent.includes('alert')"
+    )
+    assert "alert(1)" in page.inner_text("#formula-text")
+    assert page.locator("#meaning script, #meaning [onmouseover]").count() == 0
+
+
+def test_the_tour_has_six_steps(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(".card")
+    page.click("#tour")
+    for step in range(1, 7):
+        assert page.inner_text("#guide-text").startswith(f"{step} of 6.")
+        page.click("#guide-next")
+    assert page.locator("#guide").is_hidden()
+
+
+def test_long_words_and_number_formats(page: Any, address: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb", l="far", n="9", d="bfloat16"))
+    drawn(page, "!c S a")
+    assert page.inner_text("#length-shown") == "512"
+    assert page.inner_text("#answer").startswith("✘")  # certified to 256
+    page.select_option("#dtype", "float32")
+    assert page.inner_text("#answer").startswith("✔")
+    page.select_option("#dtype", "bfloat16")
+    page.click("#first-failure")
+    page.wait_for_function(
+        "() => document.getElementById('first-failure').textContent.startsWith('fails at')",
+        timeout=60000,
+    )
+    failure = int(re.findall(r"\d+", page.inner_text("#first-failure"))[0])
+    assert failure > softhat.compile("!c S a", alphabet="abc").certificate.max_length["bfloat16"]
+
+
+def test_a_report_opens_from_the_file_system(browser: Any, tmp_path: Path) -> None:
+    model = softhat.compile("O (b & Y a)", alphabet="abc")
+    file = tmp_path / "report.html"
+    file.write_text(report(view_of(model), "caabc", "0"), encoding="utf-8")
+    context = browser.new_context(offline=True)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    opened = context.new_page()
+    opened.goto(file.as_uri())
+    drawn(opened, "O (b & Y a)")
+    assert truth_row(opened, "O (b & Y a)") == [False, False, False, True, True]
+    opened.fill("#word", "cab")
+    assert truth_row(opened, "O (b & Y a)") == [False, False, True]
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data"}
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1400, 900), ("phone", 390, 844)])
+def test_widths_and_themes(
+    browser: Any, address: str, tmp_path: Path, scheme: Any, name: str, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    opened = context.new_page()
+    opened.goto(at(address, "H (a -> O b) & #(a) >= #(c)", "bacab"))
+    opened.wait_for_selector("#truth tr:nth-child(3)")
+    opened.wait_for_timeout(200)
+    folder = Path(IMAGES) if IMAGES else tmp_path
+    opened.screenshot(path=folder / f"explorer-{name}-{scheme}.png")
+    wide = opened.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width  # nothing sticks out
+    shown = opened.locator("main > section:visible").count()
+    assert shown == (3 if name == "desktop" else 1)
+    if name == "phone":
+        opened.click("#tabs [data-tab=proof]")
+        assert opened.locator("#proof").is_visible()
+    context.close()

@@ -1,0 +1,112 @@
+"""The runtime in the browser computes what the dense runtime does, and its logic what truth is."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.explore.view import view_of
+from tests.cases import CASES, Case
+from tests.explore.browser import assets
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="no node to run the page's scripts")
+RUNNER = """
+const jobs = JSON.parse(require("fs").readFileSync(0, "utf8"));
+console.log(JSON.stringify(jobs.map(({view, words}) => words.map((plain) => {
+  const word = plain.map((x) => (Array.isArray(x) ? new Set(x) : x));
+  const run = softhat.runtime.run(softhat.runtime.ready(view.transformer), word);
+  const truth = view.formula ? softhat.logic.truth(view.formula.nodes, word) : [];
+  return {
+    margins: Object.values(run.margins).map((row) => Array.from(row)),
+    truth: view.outputs.map((one) => (view.formula ? Array.from(truth[one.root]) : null)),
+    weights: run.layers.map((layer) => layer.heads.map((head) => Array.from(head.weights))),
+  };
+}))));
+"""
+
+CHOSEN = [case for case in CASES if "0000000000" not in case.formula]
+"""Coefficients beyond 2^40 are not compiled."""
+
+
+def in_javascript(jobs: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    sources = [(assets() / name).read_text("utf-8") for name in ("runtime.js", "logic.js")]
+    script = (
+        "\n".join(sources).replace('"use strict";', "").replace("module.exports = softhat", "0")
+    )
+    assert NODE is not None
+    done = subprocess.run(
+        [NODE, "-e", script + RUNNER], input=json.dumps(jobs), text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def job(model: Any, words: list[Any]) -> dict[str, Any]:
+    plain = [[sorted(x) if isinstance(x, set) else x for x in word] for word in words]
+    return {"view": view_of(model), "words": plain}
+
+
+def compare(models: list[Any], words: list[list[Any]]) -> None:
+    jobs = [job(model, some) for model, some in zip(models, words, strict=True)]
+    for model, some, answers in zip(models, words, in_javascript(jobs), strict=True):
+        for word, answer in zip(some, answers, strict=True):
+            for name, margins in zip(model.transformer.outputs, answer["margins"], strict=True):
+                expected = model.margins(word, "float64", name)
+                np.testing.assert_allclose(margins, expected, rtol=0, atol=1e-12)
+            trace = model.run(word)
+            for layer, weights in zip(trace.attention, answer["weights"], strict=True):
+                for head, found in zip(layer, weights, strict=True):
+                    np.testing.assert_allclose(np.ravel(head), found, rtol=0, atol=1e-12)
+
+
+def compiled(case: Case, attention: Any) -> Any:
+    given = {"propositions" if case.propositional else "alphabet": list(case.alphabet)}
+    return softhat.compile(case.formula, attention=attention, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+def test_compiled_models(attention: str) -> None:
+    models = [compiled(case, attention) for case in CHOSEN]
+    words = [case.words(6, longest=20) for case in CHOSEN]
+    compare(models, words)
+    assert len(models) >= 50
+
+
+def test_truth_of_every_operator() -> None:
+    models = [compiled(case, "unbounded") for case in CHOSEN]
+    words = [case.words(25, longest=30, seed=1) for case in CHOSEN]
+    jobs = [job(model, some) for model, some in zip(models, words, strict=True)]
+    for model, some, answers in zip(models, words, in_javascript(jobs), strict=True):
+        (formula,) = model.formulas.values()
+        for word, answer in zip(some, answers, strict=True):
+            assert answer["truth"][0] == formula.truth(word).astype(int).tolist(), (formula, word)
+
+
+def test_rounding_to_narrow_formats() -> None:
+    import ml_dtypes
+
+    rng = random.Random(5)
+    numbers = [rng.uniform(-1, 1) * 2.0 ** rng.randint(-30, 20) for _ in range(500)]
+    numbers += [2048.5, 2049, 2051, 65519, 65520, 257, 258.5, 0, 1e-8, 2.0**-24, 3 * 2.0**-25]
+    source = (assets() / "runtime.js").read_text("utf-8").replace("module.exports = softhat", "0")
+    script = source + (
+        f"const x = {json.dumps(numbers)}; console.log(JSON.stringify(['float16', 'bfloat16']"
+        ".map((f) => x.map((v) => String(softhat.formats[f](v))))));"
+    )
+    assert NODE is not None
+    found = subprocess.run([NODE, "-e", script], text=True, capture_output=True, check=True).stdout
+    narrow: list[Any] = [np.float16, ml_dtypes.bfloat16]
+    for kind, values in zip(narrow, json.loads(found), strict=True):
+        with np.errstate(over="ignore", under="ignore"):
+            expected = np.array(numbers, np.float32).astype(kind).astype(np.float64)
+        np.testing.assert_array_equal(
+            [float(v.replace("Infinity", "inf")) for v in values], expected
+        )
