@@ -33,6 +33,10 @@ test-lowest: .venv-lowest/core
 coverage: .venv/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report term:skip-covered
 
+# The browser for the tests of the page (they are skipped where there is none).
+browser:
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -16,6 +16,7 @@ ORDER = (
     "rationals",
     "positions",
     "laws",
+    "pictures",
     "logic",
     "program",
     "frontends",  # after `program`: RASP computes values, so it compiles to programs, not formulas

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -237,7 +238,8 @@ class Model:
         """Everything that happens on one word: scores, attention, the residual stream."""
         from softhat.runtime.trace import trace
 
-        return trace(self.ready(dtype), self.encode(word))
+        said = "; ".join(str(formula) for formula in self.formulas.values())
+        return replace(trace(self.ready(dtype), self.encode(word)), title=said)
 
     def ready(self, dtype: str) -> Ready:
         """The weights in a number format, made once."""

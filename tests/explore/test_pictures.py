@@ -74,7 +74,7 @@ def test_files(tmp_path: Path, suffix: str) -> None:
     for name in ("leak", "phase"):
         assert (tmp_path / f"{name}{suffix}").read_bytes().startswith(start)
     assert len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(SofthatError, match=r"\.png, \.svg or \.pdf"):
+    with pytest.raises(SofthatError, match=r"\.png, \.svg, \.pdf"):
         leak_and_margin(model, tmp_path / "leak.bmp", ("float32",), longest=4)
     with pytest.raises(SofthatError, match="cannot write"):
         leak_and_margin(model, tmp_path / "no" / "leak.png", ("float32",), longest=4)

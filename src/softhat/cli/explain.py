@@ -31,7 +31,7 @@ def command(
     from softhat import __version__
     from softhat.explore.assets import report
     from softhat.explore.view import view_of
-    from softhat.export.writing import write_file
+    from softhat.files import write_file
 
     if file.suffix.lower() not in (".html", ".htm"):
         raise SofthatError(f"a report is an HTML file: name it {file.with_suffix('.html').name}")

@@ -20,10 +20,10 @@ from softhat.cli.models import (
 from softhat.cli.output import print_json
 from softhat.errors import SofthatError
 from softhat.files import write_file
+from softhat.pictures.style import SUFFIXES
 from softhat.runtime.trace import Trace
 
 Format = Literal["text", "json", "png"]
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def command(
@@ -97,7 +97,7 @@ def _percent(x: float) -> str:
 
 def _by_name(file: Path | None) -> Format:
     suffix = "" if file is None else file.suffix.lower()
-    return "png" if suffix in PICTURES else "json" if suffix == ".json" else "text"
+    return "png" if suffix in SUFFIXES else "json" if suffix == ".json" else "text"
 
 
 def _as(form: Format, trace: Trace) -> str:
@@ -107,11 +107,7 @@ def _as(form: Format, trace: Trace) -> str:
 def _write(trace: Trace, form: Format, file: Path) -> None:
     """The file is there as a whole or not at all."""
     if form == "png":
-        if file.suffix.lower() not in PICTURES:
-            raise SofthatError(f"a picture's name ends in {', '.join(PICTURES)}, unlike {file}")
-        from softhat.explore.trace_picture import draw
-
-        draw(trace, file)
+        trace.plot(file)
         return
     write_file(file, (_as(form, trace) + "\n").encode(errors="backslashreplace"))
 

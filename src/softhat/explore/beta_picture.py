@@ -7,7 +7,7 @@ from pathlib import Path
 
 from softhat.ahat.analysis.analyze import Analysis
 from softhat.errors import SofthatError
-from softhat.explore.figures import check_name, new_figure, save_figure
+from softhat.pictures.style import check_name, figure, save
 
 
 def draw(analysis: Analysis, file: str | Path) -> None:
@@ -22,8 +22,8 @@ def draw(analysis: Analysis, file: str | Path) -> None:
         raise SofthatError(
             "there is nothing to draw: every row that was seen is uniform, so any β will do"
         )
-    figure = new_figure(6, 4)
-    axes = figure.add_subplot()
+    drawn = figure(6, 4)
+    axes = drawn.add_subplot()
     for (layer, head), seen in points.items():
         fit = analysis.fits.get((layer, head))
         label = f"layer {layer}, head {head}" + ("" if fit is None else f": {fit}")
@@ -36,4 +36,4 @@ def draw(analysis: Analysis, file: str | Path) -> None:
     axes.set_ylabel("critical β")
     axes.set_yscale("log")
     axes.legend(fontsize=8)
-    save_figure(figure, file)
+    save(drawn, file)

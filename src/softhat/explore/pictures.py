@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.explore.figures import new_figure, save_figure
 from softhat.laws import Constant, product
 from softhat.model import Model
+from softhat.pictures.style import DTYPE_COLOURS, figure, save
 from softhat.transformer.weights import Layer, Sparse
 from softhat.verification.adversary import Shape, shapes
 from softhat.verification.letters import letters
@@ -29,12 +29,6 @@ from softhat.verification.measure import pristine, probed, taps_of
 from softhat.verification.words import Tokens, numbered, random_words, truth_of
 
 DTYPES = ("bfloat16", "float16", "float32")
-COLOURS = {
-    "bfloat16": "#D55E00",
-    "float16": "#E69F00",
-    "float32": "#0072B2",
-    "float64": "#009E73",
-}
 SHARPNESS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
 WORDS = 12
 """Hostile words for each length."""
@@ -167,11 +161,11 @@ def leak_and_margin(
     lengths go just past the 2,048 positions that float16 holds exactly."""
     if measured is None:
         measured = curves(model, dtypes, spread(longest))
-    figure = new_figure(7.2, 6.4)
-    top, bottom = figure.subplots(2, 1, sharex=True)
+    drawn = figure(7.2, 6.4)
+    top, bottom = drawn.subplots(2, 1, sharex=True)
     certificate = model.certificate
     for curve in measured:
-        colour = COLOURS[curve.dtype]
+        colour = DTYPE_COLOURS[curve.dtype]
         worst = [max(at, default=0.0) for at in curve.leak]
         style = {"color": colour, "marker": "o", "markersize": 3, "linewidth": 1.4}
         top.plot(curve.lengths, worst, label=curve.dtype, **style)
@@ -205,7 +199,7 @@ def leak_and_margin(
         "dotted: certified length", (1, 0.02), xycoords="axes fraction",
         xytext=(-4, 2), textcoords="offset points", ha="right", fontsize=8, color="#555555",
     )  # fmt: skip
-    save_figure(figure, file)
+    save(drawn, file)
 
 
 def phase(
@@ -224,10 +218,10 @@ def phase(
         for dtype in dtypes:
             certified = changed.certificate.max_length[dtype]
             points[dtype].append((c, largest_correct(changed, dtype, limit), certified))
-    figure = new_figure(7.2, 4.6)
-    axes = figure.subplots()
+    drawn = figure(7.2, 4.6)
+    axes = drawn.subplots()
     for k, (dtype, row) in enumerate(points.items()):
-        colour = COLOURS[dtype]
+        colour = DTYPE_COLOURS[dtype]
         shift = 1 + 0.02 * (k - (len(points) - 1) / 2)  # equal lengths stay distinguishable
         at = [c * shift for c, _, _ in row]
         seen = [max(n, 0.5) for _, n, _ in row]
@@ -258,7 +252,7 @@ def phase(
     axes.set_title(_title(model), fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    save_figure(figure, file)
+    save(drawn, file)
     return points
 
 

@@ -6,7 +6,7 @@ parsed, and every refusal is a `SofthatError` in words for people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from softhat.compiler import compile as compile_formula
@@ -69,8 +69,9 @@ KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {"formula": _f
 """The kinds of input, in the order in which the page offers them."""
 
 
-def _alphabet(asked: Mapping[str, str], used: set[str] | frozenset[str]) -> list[str]:
+def _alphabet(asked: Mapping[str, str], used: Iterable[str]) -> list[str]:
     """What was given, or the symbols of the input and of the word."""
+    used = set(used)
     given = asked["alphabet"].strip()
     if given:
         names = _names(given) if any(c.isspace() or c == "," for c in given) else list(given)

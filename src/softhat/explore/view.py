@@ -13,7 +13,7 @@ from softhat.errors import SofthatError
 from softhat.explore.formula_view import Parts
 from softhat.model import Model
 from softhat.positions import Feature, Mod, Named, Table
-from softhat.transformer.weights import Layer, Transformer
+from softhat.transformer.weights import Layer, Transformer, sharpness_of
 
 FORMAT = "softhat-page/1"
 MOST_PARAMETERS = 400_000
@@ -21,7 +21,10 @@ MOST_PARAMETERS = 400_000
 
 
 def view_of(model: Any) -> dict[str, Any]:
-    return view_of_model(model)
+    """Whatever users hold, as a view."""
+    if isinstance(model, Model):
+        return view_of_model(model)
+    raise SofthatError(f"the page shows models, not {type(model).__name__}")
 
 
 def view_of_model(model: Model) -> dict[str, Any]:
@@ -86,8 +89,8 @@ def _layer(
         {
             "label": label,
             "mask": layer.masks[h],
-            "beta": "1",
-            "law_text": "1",
+            "beta": layer.laws[h].to_json(),
+            "law_text": layer.laws[h].text,
             "leak": leaks.get((number, h)),
             "nodes": parts.of_label(label.partition(": ")[2]) if parts else [],
             **{name: tensor[h] for name, tensor in tensors.items()},
@@ -118,7 +121,7 @@ def _sharpness(t: Transformer) -> float:
     """C: of the heads that have one, the least."""
     if t.attention != "temperature":
         return 4.0
-    found = [4.0]
+    found = [sharpness_of(law) for layer in t.layers for law in layer.laws]
     return min((c for c in found if not math.isnan(c)), default=1.0)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.files import write_file
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B58900", "#56B4E9", "#7A5195", "#8A5A00")
 """Okabe and Ito's set, which colour-blind readers tell apart, darkened where it is pale."""
@@ -54,3 +55,9 @@ def rendered(made: Any, suffix: str) -> bytes:
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     made.savefig(buffer, format=suffix.lstrip("."), metadata=dates.get(suffix))
     return buffer.getvalue()
+
+
+def save(made: Any, file: str | Path) -> None:
+    """Write the figure, whole or not at all; the name says which kind of file."""
+    check_name(file)
+    write_file(file, rendered(made, Path(file).suffix.lower()))

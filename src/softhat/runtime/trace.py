@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from softhat.runtime.dense import Maps, Ready
+from softhat.transformer.weights import BOS
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,24 @@ class Trace:
     """For each residual, what each coordinate holds."""
     margins: dict[str, NDArray[Any]]
     """Per output, the signed distance from the threshold at the word's own positions."""
+    title: str = ""
+    """What was asked, for pictures."""
+
+    def plot(self, file: str | Path | None = None) -> Any:
+        """The picture of this trace: a matplotlib figure, written to `file` if there is one."""
+        from softhat.pictures.style import check_name, save
+        from softhat.pictures.traces import trace_figure
+
+        if file is not None:
+            check_name(file)
+        first = int(self.tokens[0] == BOS)
+        own = slice(first, first + len(next(iter(self.margins.values()))))
+        figure = trace_figure(
+            self.tokens, self.attention, self.heads, self.margins, own, self.title
+        )
+        if file is not None:
+            save(figure, file)
+        return figure
 
 
 def trace(ready: Ready, encoded: NDArray[Any]) -> Trace:

@@ -140,7 +140,8 @@ softhat.page = (() => {
     views.meter(view, word.length, failure);
     if (!view.formula || view.attention === "temperature") views.laws(view, word.length);
     clearTimeout(pending);
-    pending = setTimeout(() => temperatures(word, factor), 60);
+    const asking = view;
+    pending = setTimeout(() => view === asking && temperatures(word, factor), 60);
     document.body.dataset.drawn = String(++asked);
   }
 
@@ -196,7 +197,9 @@ softhat.page = (() => {
   }
 
   function show(next) {
+    clearTimeout(pending);
     view = next;
+    latest = null;
     view.id = `${Date.now()}.${Math.random()}`;
     readies = {};
     failure = null;
