@@ -64,7 +64,7 @@ def load(folder: str | Path) -> Any:
         case "compiled":
             return _load_compiled(folder, config)
         case "simulation":
-            from softhat.ahat.simulation.simulate import load as load_simulation
+            from softhat.ahat.simulation.folder import load as load_simulation
 
             return load_simulation(folder)
         case kind:
@@ -135,7 +135,7 @@ def _tensors(t: Transformer) -> dict[str, NDArray[np.float64]]:
 
     tensors = {name: dense(getattr(t, name)) for name in SHARED}
     for number, layer in enumerate(t.layers):
-        for name in Layer.TENSORS:
+        for name in layer.tensors:
             tensors[f"layers.{number}.{name}"] = dense(getattr(layer, name))
     return tensors
 
@@ -203,7 +203,8 @@ def _transformer(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tr
             raise _DamagedError(f"config.json: unknown mask in layer {number}")
         query = take(at + "query", count, None, d_model)
         value = take(at + "value", count, None, d_model)
-        into = take(at + "into", None, d_model)
+        forward = at + "into" in remaining
+        into = take(at + "into", None, d_model) if forward else np.zeros((0, d_model))
         layers.append(
             Layer(
                 labels=tuple(str(head["label"]) for head in heads),
@@ -215,9 +216,11 @@ def _transformer(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tr
                 value=Sparse.from_dense(value),
                 output=Sparse.from_dense(take(at + "output", count, d_model, value.shape[1])),
                 into=Sparse.from_dense(into),
-                into_bias=take(at + "into_bias", into.shape[0]),
-                out=Sparse.from_dense(take(at + "out", d_model, into.shape[0])),
-                out_bias=take(at + "out_bias", d_model),
+                into_bias=take(at + "into_bias", len(into)) if forward else np.zeros(0),
+                out=Sparse.from_dense(
+                    take(at + "out", d_model, len(into)) if forward else np.zeros((d_model, 0))
+                ),
+                out_bias=take(at + "out_bias", d_model) if forward else np.zeros(d_model),
             )
         )
     transformer = Transformer(

@@ -15,8 +15,8 @@ from softhat.ahat import AHAT, Builder
 from softhat.ahat.analysis.fits import fitted
 from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
 from softhat.ahat.model import BOS
-from softhat.ahat.simulation import soft
 from softhat.ahat.simulation.lengths import Lengths
+from tests.ahat import running
 from tests.ahat.definition import evaluate, softmax_values
 
 HALF = Fraction(1, 2)
@@ -139,7 +139,7 @@ def test_uniform_only_up_to_rounding() -> None:
             bound = lengths.bound(4, {(0, 0): beta}, kind).error
             for word in every(model, 4):
                 exact = np.array(model.values(word), dtype=float)
-                found_ = soft.values(model, {(0, 0): beta}, model.codes([word]), kind.name)[0]
+                found_ = running.values(model, {(0, 0): beta}, model.codes([word]), kind.name)[0]
                 assert np.abs(found_ - exact).max() <= bound
 
 
@@ -247,7 +247,7 @@ def test_float32_above_the_ceiling() -> None:
     assert lengths.bound(n, cold).error < 1e-9  # fine in the reals
     worst = 0.0
     for word in every(model, n):
-        found = soft.values(model, cold, model.codes([word]), "float32")[0].astype(float)
+        found = running.values(model, cold, model.codes([word]), "float32")[0].astype(float)
         worst = max(worst, float(np.abs(found - np.array(model.values(word), dtype=float)).max()))
     assert worst > 0.01
     assert lengths.bound(n, cold, FLOAT32).error >= worst
@@ -260,5 +260,5 @@ def test_a_finite_mask_would_be_defeated() -> None:
     model = by_token({"a": Fraction(10**6), "b": Fraction(-(10**6))}, mask="<")
     huge = {(0, 0): 2.0**20}
     for word in ("ab", "ba", "bb"):
-        found = soft.values(model, huge, model.codes([word]))[0]
+        found = running.values(model, huge, model.codes([word]))[0]
         assert np.allclose(found, np.array(model.values(word), dtype=float))

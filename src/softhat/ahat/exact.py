@@ -203,6 +203,14 @@ def integers(rows: tuple[Vector, ...]) -> tuple[Integers, int]:
     return narrowed(num), den
 
 
+def floats(matrix: Matrix | tuple[Vector, ...], columns: int = 0) -> npt.NDArray[np.float64]:
+    """The nearest floats of a rational matrix; one without rows has this many columns."""
+    if not matrix:
+        return np.zeros((0, columns))
+    exact = scaled(matrix)
+    return ratio(exact.num, exact.den)
+
+
 def linear(x: Scaled, weights: Scaled, bias: Scaled | None = None) -> Scaled:
     """`weights · x + bias` on the last axis."""
     rows, columns = weights.num.shape

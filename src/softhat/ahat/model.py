@@ -141,9 +141,15 @@ class AHAT:
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Average-hard attention in floats: the same forward pass with β infinite."""
-        from softhat.ahat.simulation.soft import run
+        from softhat.ahat.simulation.lower import lower
+        from softhat.ahat.simulation.unique import tie_broken
+        from softhat.formats import format_of
+        from softhat.runtime.dense import Ready
+        from softhat.runtime.trace import trace
 
-        return run(self, {}, self.symbols(word), dtype, hard=True)
+        codes = self.codes([word])[0]
+        once = tie_broken(self, len(codes))
+        return trace(Ready(lower(once, None), format_of(dtype)), codes)
 
     def save(self, path: str | Path) -> None:
         """Write the JSON file of design section 6.1."""

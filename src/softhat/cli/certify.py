@@ -13,7 +13,7 @@ from softhat.model import Model
 from softhat.proof.certificate import Certificate, HeadCertificate
 
 if TYPE_CHECKING:
-    from softhat.ahat.simulation.simulate import Simulation
+    from softhat.ahat.simulation.simulation import Simulation
 
 _LABEL = 48
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
 from softhat.export.native_labels import native_labels
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
@@ -48,7 +47,7 @@ def to_huggingface(
     from safetensors.torch import save as to_bytes
 
     t = transformer_of(model)
-    name = _output(t, output)
+    name = t.output_name(output)
     built = _build(t, name, torch_dtype(dtype))
     contents = {  # what save_pretrained writes, without its progress bar
         "config.json": built.config.to_json_string().encode(),
@@ -62,15 +61,6 @@ def to_huggingface(
     contents["labels.json"] = json_bytes(native_labels(t).to_json())
     contents["certificate.json"] = json_bytes(kernel_certificate(model, "torch"))
     write_folder(Path(folder), contents)
-
-
-def _output(t: Transformer, output: str | None) -> str:
-    if output is None and len(t.outputs) == 1:
-        return t.outputs[0]
-    if output not in t.outputs:
-        asked = "this model has several outputs" if output is None else f"no output {output!r}"
-        raise SofthatError(f"{asked}: choose output= one of {', '.join(t.outputs)}")
-    return output
 
 
 def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassification:

@@ -147,7 +147,8 @@ class Attention:
         seen = ~(tops < top - self.lost).all(axis=0)
         if 2 * np.count_nonzero(seen) < len(seen):
             scores = tiles[:, seen].reshape(count, -1)
-            values = values.reshape(-1, TILE, values.shape[1])[seen].reshape(scores.shape[1], -1)
+            width = values.shape[1]
+            values = values.reshape(-1, TILE, width)[seen].reshape(scores.shape[1], width)
         return product(self._weights(scores, top), values)
 
 

@@ -26,7 +26,7 @@ from softhat.runtime.linear.runtime import CHUNK, ENDLESS
 from softhat.runtime.linear.stepper import Stepper, scalar_tokens
 
 if TYPE_CHECKING:
-    from softhat.model import Model
+    from softhat.runtime.answers import Answers
 
 Tokens = str | int | np.integer[Any] | Sequence[str] | Sequence[Set[str]] | NDArray[Any]
 SHORT = 24
@@ -37,7 +37,11 @@ class Stream:
     """Reads tokens in pieces of any size and answers at each position."""
 
     def __init__(
-        self, model: Model, dtype: str = "float32", output: str | None = None, strict: bool = False
+        self,
+        model: Answers,
+        dtype: str = "float32",
+        output: str | None = None,
+        strict: bool = False,
     ) -> None:
         linear = model.linear(dtype)
         if not linear.streamable:
@@ -57,7 +61,7 @@ class Stream:
         self._stepper = Stepper(linear)
         self._codes = {symbol: k for k, symbol in enumerate(model.transformer.symbols)}
         self._single = not model.transformer.propositional
-        self._limit = model.linear_max_length(dtype)
+        self._limit = model.certified_length(dtype, "linear")
         self._strict = strict
         self._dtype = dtype
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.errors import SofthatError
 from softhat.laws import ONE, Constant, Law, PowerOfTwo, Product, product
 from softhat.positions import Feature
 
@@ -80,7 +81,14 @@ class Layer:
     out: Sparse
     out_bias: NDArray[np.float64]
 
-    TENSORS = ("query", "key", "value", "output", "into", "into_bias", "out", "out_bias")
+    ATTENTION = ("query", "key", "value", "output")
+    FEED_FORWARD = ("into", "into_bias", "out", "out_bias")
+    TENSORS = ATTENTION + FEED_FORWARD
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The names of its tensors; a layer without hidden units has no feed-forward."""
+        return self.ATTENTION + (self.FEED_FORWARD if self.into_bias.size else ())
 
     @property
     def sharpness(self) -> tuple[float, ...]:
@@ -133,6 +141,15 @@ class Transformer:
     def tokens(self) -> tuple[str, ...]:
         return self.symbols + self.sinks
 
+    def output_name(self, output: str | None) -> str:
+        """The output that is meant: the one there is, or the one that is named."""
+        if output is None and len(self.outputs) == 1:
+            return self.outputs[0]
+        if output not in self.outputs:
+            asked = "this model has several outputs" if output is None else f"no output {output!r}"
+            raise SofthatError(f"{asked}: choose output= one of {', '.join(self.outputs)}")
+        return output
+
     @property
     def has_bos(self) -> bool:
         return BOS in self.sinks
@@ -150,7 +167,7 @@ class Transformer:
         shared = (self.embedding, self.position_embedding, self.readout)
         parameters = sum(tensor.size for tensor in shared) + self.readout_bias.size
         for layer in self.layers:
-            parameters += sum(int(getattr(layer, name).size) for name in Layer.TENSORS)
+            parameters += sum(int(getattr(layer, name).size) for name in layer.tensors)
         return Size(
             layers=len(self.layers),
             heads=sum(len(layer.labels) for layer in self.layers),

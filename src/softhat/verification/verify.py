@@ -268,7 +268,7 @@ def _verify_simulation(
     seed: int,
 ) -> Any:
     """Simulations have their own reference, exact average-hard attention, and their own check."""
-    from softhat.ahat.simulation.simulate import Simulation
+    from softhat.ahat.simulation.simulation import Simulation
     from softhat.ahat.simulation.verify import verify_simulation
 
     if not isinstance(simulation, Simulation):

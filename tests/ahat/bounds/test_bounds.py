@@ -21,10 +21,10 @@ from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64, REALS
 from softhat.ahat.bounds.sets import set_errors
 from softhat.ahat.exact import run
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation import soft
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.temperature import choose
 from softhat.ahat.words import all_words
+from tests.ahat import running
 from tests.ahat.definition import softmax_values, wide
 from tests.ahat.models import random_model, random_program, random_tieless
 
@@ -32,7 +32,7 @@ from tests.ahat.models import random_model, random_program, random_tieless
 def true_error(model: AHAT, betas: dict[tuple[int, int], float], n: int, dtype: str) -> float:
     codes = np.concatenate(list(all_words(len(model.alphabet), n)))
     exact = np.array([[wide(v) for v in row] for row in run(model, codes).values()])
-    found = soft.values(model, betas, codes, dtype).astype(np.longdouble)
+    found = running.values(model, betas, codes, dtype).astype(np.longdouble)
     return float(np.abs(found - exact).max())
 
 
@@ -60,7 +60,7 @@ def test_the_forward_pass_is_the_definition() -> None:
         word = "".join(rng.choice(model.alphabet) for _ in range(rng.randint(1, 4)))
         expected = np.array(softmax_values(model, betas, word))
         for dtype, tolerance in (("longdouble", 1e-15), ("float64", 1e-11), ("float32", 2e-2)):
-            found = soft.values(model, betas, model.codes([word]), dtype)[0]
+            found = running.values(model, betas, model.codes([word]), dtype)[0]
             assert np.all(np.abs(found - expected) <= tolerance * (1 + np.abs(expected)))
 
 
@@ -152,7 +152,7 @@ def test_structurally_uniform_models_have_no_error() -> None:
     codes = np.concatenate(list(all_words(2, 6)))
     exact = np.array(run(lengths.model, codes).values(), dtype=float)
     for kind in (FLOAT64, FLOAT32):
-        found = soft.values(lengths.model, {}, codes, kind.name)
+        found = running.values(lengths.model, {}, codes, kind.name)
         assert np.abs(found - exact).max() <= lengths.bound(6, {}, kind).error
 
 

@@ -12,8 +12,9 @@ import pytest
 
 import softhat
 from softhat.ahat.gallery import GALLERY
+from softhat.ahat.simulation.folder import load
 from softhat.ahat.simulation.recheck import recheck
-from softhat.ahat.simulation.simulate import Simulation, load
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import round_up
 from softhat.ahat.simulation.verify import verify_simulation
 
@@ -60,13 +61,17 @@ def test_the_contract(induction: Simulation) -> None:
     assert "for every word to length 10" in induction.certificate.explain()
     with pytest.raises(softhat.SofthatError, match="no output 'x'"):
         induction.truth(word, output="x")
-    with pytest.raises(softhat.SofthatError, match="dtype 'float16' is not offered"):
+    with pytest.raises(softhat.SofthatError, match="unknown dtype 'float8'"):
+        induction.values(word, dtype="float8")
+    with pytest.warns(softhat.CertificateWarning, match="certified only to 0 in float16"):
         induction.values(word, dtype="float16")
 
 
 def test_past_the_certificate(induction: Simulation) -> None:
     assert induction.certificate.length == 10
-    with pytest.warns(softhat.CertificateWarning, match="length 11 is past the certificate"):
+    with pytest.warns(
+        softhat.CertificateWarning, match="has 11 positions, but this model is certified only to 10"
+    ):
         induction.truth("ab" * 5 + "a")
     with pytest.raises(softhat.CertificateError):
         induction.truth("ab" * 5 + "a", strict=True)
@@ -105,9 +110,7 @@ def test_damaged_folders(induction: Simulation, tmp_path: Path) -> None:
 
 def test_verify_finds_a_wrong_temperature(induction: Simulation) -> None:
     assert verify_simulation(induction, exhaustive=6, random=50).ok
-    warm = Simulation(
-        induction.source, {**induction.betas, (1, 0): 8.0}, 10, [induction.certificate]
-    )
+    warm = Simulation(induction.source, {**induction.betas, (1, 0): 8.0}, 10, induction.certificate)
     result = verify_simulation(warm, exhaustive=6, random=50)
     assert not result.ok
     assert result.counterexample is not None
@@ -138,7 +141,7 @@ def test_every_binding_beta_is_needed(name: str, longest: int, tmp_path: Path) -
             continue
         key = (head.layer, head.head)
         lowered = {**s.betas, key: round_up(0.75 * s.betas[key])}
-        Simulation(s.source, lowered, longest, [s.certificate]).save(tmp_path / "w")
+        Simulation(s.source, lowered, longest, s.certificate).save(tmp_path / "w")
         result = recheck(tmp_path / "w", max_words=130, starts=6, lengths=(longest,))
         assert not result.ok
         assert max(result.worst.values()) > 1e-3  # it is not only the claim that is off

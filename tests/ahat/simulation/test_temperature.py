@@ -12,9 +12,9 @@ import softhat
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation import soft
 from softhat.ahat.simulation.temperature import NoTemperatureError, grid, grid_index, round_up
 from softhat.ahat.words import all_words
+from tests.ahat import running
 from tests.ahat.models import random_tieless
 
 
@@ -23,7 +23,7 @@ def true_error(model: AHAT, betas: dict[tuple[int, int], float], longest: int) -
     for n in range(1, longest + 1):
         codes = np.concatenate(list(all_words(len(model.alphabet), n)))
         exact = np.array(run(model, codes).values(), dtype=float)
-        worst = max(worst, float(np.abs(soft.values(model, betas, codes) - exact).max()))
+        worst = max(worst, float(np.abs(running.values(model, betas, codes) - exact).max()))
     return worst
 
 

@@ -106,11 +106,17 @@ class LayerPlan:
     after: Space
     forward: FeedForward | None
 
+    @property
+    def together(self) -> int:
+        """How many values its heads write into the residual stream in one sum."""
+        return sum(len(head.head.value) for head in self.heads)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """All layers, and the reader of the model's value."""
 
+    model: AHAT
     layers: tuple[LayerPlan, ...]
     start: Space
     end: Space
@@ -156,7 +162,7 @@ def plan(model: AHAT, noisy: frozenset[int] | None = None) -> Plan:
         after = before
     value = end.reader([model.output_weights])
     weights, bias = model.output_weights, float(model.output_bias)
-    return Plan(tuple(reversed(layers)), after, end, value, weights, bias, model.output_bias)
+    return Plan(model, tuple(reversed(layers)), after, end, value, weights, bias, model.output_bias)
 
 
 def normalised(f: Vector, wrong: frozenset[int]) -> tuple[Vector, Fraction]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import Integers, Scaled, scaled
-from softhat.ahat.model import FeedForward, Head, Matrix, Vector
-from softhat.ahat.simulation.soft import floats
+from softhat.ahat.exact import Integers, Scaled, floats, scaled
+from softhat.ahat.model import AHAT, FeedForward, Head, Matrix, Vector
+from softhat.positions import exact
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,15 +47,73 @@ FLOAT32 = Arithmetic("float32", 24, 80.0)
 ARITHMETICS = {a.name: a for a in (REALS, FLOAT64, FLOAT32)}
 
 
-def embedding_noise(kind: Arithmetic, x: Scaled) -> Floats:
-    """Rounding of the embedding, coordinate by coordinate; 0 where it is representable.
+def embedding_noise(kind: Arithmetic, x: Scaled, model: AHAT, n: int) -> Floats:
+    """Rounding of the embedding x of words of length n, coordinate by coordinate.
 
-    The table holds the sum of token and position embedding, rounded once.
+    The sum of a token's entry and of products weight·feature is taken in the format itself. A
+    coordinate with one summand is off by the rounding of its factors and of their product: by
+    nothing where these are numbers of the format. With more summands, each of which may cancel,
+    it is off by that of their absolute sum.
     """
     size = np.abs(x.floats())
     if not kind.bits:
         return np.zeros_like(size)
-    return np.where(_representable(kind, x), 0.0, size * kind.u)
+    parts = _summands(model, n, kind.bits)
+    once = np.where(_representable(kind, x), 0.0, size * kind.u)
+    single = np.where(parts.exact | parts.plain, once, size * kind.gamma(3))
+    several = np.where(parts.whole, 0.0, parts.size * _gammas(kind, parts.count + 3))
+    return np.where(parts.count <= 1, single, several)
+
+
+@dataclass(frozen=True, slots=True)
+class _Summands:
+    """Per coordinate of the embedding: how many summands it has, and how exact they are."""
+
+    count: npt.NDArray[np.int64]
+    plain: npt.NDArray[np.bool_]  # one feature with weight ±2^k, or a token's entry: one rounding
+    exact: npt.NDArray[np.bool_]  # all factors are numbers of the format
+    whole: npt.NDArray[np.bool_]  # so are all sums, in any order
+    size: Floats  # the greatest sum of absolute summands
+
+
+@lru_cache(maxsize=1024)
+def _summands(model: AHAT, n: int, bits: int) -> _Summands:
+    features = list(zip(*exact(model.positions, n, bos=model.bos), strict=True))
+    columns = [_features(column, bits) for column in features]
+    vectors = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
+    found = []
+    for c, weights in enumerate(model.position_embedding):
+        tokens = [v[c] for v in vectors if v[c]]
+        used = [k for k, w in enumerate(weights) if w]
+        count = bool(tokens) + len(used)
+        plain = count == 1 and (bool(tokens) or _power_of_two(abs(weights[used[0]])))
+        factors = all(_fits(x.numerator, x.denominator, bits) for x in tokens)
+        factors &= all(
+            columns[k][1] and _fits(weights[k].numerator, weights[k].denominator, bits)
+            for k in used
+        )
+        size = max(map(abs, tokens), default=Fraction(0))
+        size += sum((abs(weights[k]) * columns[k][0] for k in used), Fraction(0))
+        den = math.lcm(*(x.denominator for x in tokens), *(columns[k][2] for k in used), 1)
+        den *= math.lcm(1, *(weights[k].denominator for k in used))
+        whole = factors and den & (den - 1) == 0 and size * den < 2**bits
+        found.append((count, plain, factors, whole, float(size) * (1 + 1e-9)))
+    return _Summands(*(np.array(column) for column in zip(*found, strict=True)))
+
+
+def _features(column: tuple[Fraction, ...], bits: int) -> tuple[Fraction, bool, int]:
+    """The greatest absolute value of a feature, whether the format has all, their denominator."""
+    representable = all(_fits(x.numerator, x.denominator, bits) for x in column)
+    return max(map(abs, column)), representable, math.lcm(*(x.denominator for x in column))
+
+
+def _power_of_two(x: Fraction) -> bool:
+    above, below = x.numerator, x.denominator
+    return above & (above - 1) == 0 and below & (below - 1) == 0
+
+
+def _gammas(kind: Arithmetic, operations: npt.NDArray[np.int64]) -> Floats:
+    return np.array([kind.gamma(int(k)) for k in operations])
 
 
 def score_noise(
@@ -74,7 +134,7 @@ def score_noise(
     if not kind.bits:
         return np.zeros_like(gaps)
     d = query_size.shape[-1]
-    wq, wk = np.abs(floats(head.query, np.float64, d)), np.abs(floats(head.key, np.float64, d))
+    wq, wk = np.abs(floats(head.query, d)), np.abs(floats(head.key, d))
     size = beta * ((query_size @ wq.T) @ np.swapaxes(key_size @ wk.T, -1, -2))
     d_k = len(wq)
     if _exact_scores(kind, head, beta, x, size, clean):
@@ -94,19 +154,23 @@ def head_noise(
     clean: npt.NDArray[np.bool_],
     uniform: bool,
     keys: int,
+    together: int,
 ) -> Floats:
-    """Rounding of the head's addition to the residual, per coordinate; one bound for all rows."""
+    """Rounding of the head's addition to the residual, per coordinate; one bound for all rows.
+
+    What the heads of a layer add is summed in any order: `together` counts their values.
+    """
     d = size.shape[-1]
     if not kind.bits or not head.value:
         return np.zeros(d)
     largest = size.reshape(-1, d).max(axis=0)
-    wv, wo = np.abs(floats(head.value, np.float64)), np.abs(floats(head.output, np.float64))
+    wv, wo = np.abs(floats(head.value)), np.abs(floats(head.output))
     value = largest @ wv.T  # (d_v,)
     exact = _exact_products(kind, head.value, x, value * keys, clean)
     value_error = 0.0 if exact else kind.gamma(d + 3)
     mean_error = kind.gamma(3) if exact and uniform else kind.gamma(2 * keys + 8)
     mean = value * (1 + mean_error)
-    change = wo @ (value * (value_error + mean_error) * 1.01 + mean * kind.gamma(wo.shape[1] + 2))
+    change = wo @ (value * (value_error + mean_error) * 1.01 + mean * kind.gamma(together + 2))
     added = np.where(wo.any(axis=1), kind.u * (largest + wo @ mean) * 1.01, 0.0)
     return change + added
 
@@ -119,10 +183,10 @@ def forward_noise(
     if not kind.bits:
         return np.zeros(d)
     largest = size.reshape(-1, d).max(axis=0)
-    wi = np.abs(floats(forward.in_weights, np.float64, d))
-    wo = np.abs(floats(forward.out_weights, np.float64))
-    bi = np.abs(floats((forward.in_bias,), np.float64)[0])
-    bo = np.abs(floats((forward.out_bias,), np.float64)[0])
+    wi = np.abs(floats(forward.in_weights, d))
+    wo = np.abs(floats(forward.out_weights))
+    bi = np.abs(floats((forward.in_bias,))[0])
+    bo = np.abs(floats((forward.out_bias,))[0])
     pre = wi @ largest + bi
     dyadic = _dyadic_matrix((forward.in_bias,))
     exact = dyadic and _exact_products(kind, forward.in_weights, x, pre, clean)
@@ -138,7 +202,7 @@ def readout_noise(kind: Arithmetic, weights: Vector, bias: float, size: Floats) 
     """Rounding of the model's value."""
     if not kind.bits:
         return 0.0
-    w = np.abs(floats((weights,), np.float64)[0])
+    w = np.abs(floats((weights,))[0])
     largest = size.reshape(-1, len(w)).max(axis=0)
     return float((largest @ w + abs(bias)) * kind.gamma(len(w) + 4))
 

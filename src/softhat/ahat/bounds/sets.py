@@ -52,7 +52,8 @@ def set_errors(
     """The certified error of the softmax model over all words of this length."""
     places = sets.stages[0].before if sets.stages else sets.final
     den = sets.stages[0].before_den if sets.stages else sets.final_den
-    error = spread(embedding_noise(arithmetic, Scaled(np.concatenate(places), den)), plan.start)
+    start = Scaled(np.concatenate(places), den)
+    error = spread(embedding_noise(arithmetic, start, plan.model, sets.length), plan.start)
     leaks: dict[tuple[int, int], float] = {}
     added: dict[tuple[int, int], float] = {}
     for l, (layer, stage) in enumerate(zip(plan.layers, sets.stages, strict=True)):
@@ -63,7 +64,16 @@ def set_errors(
             beta = betas.get((l, h), 1.0)
             keys = len(stage.before)
             noise = spread(
-                head_noise(arithmetic, head.head, x, size, clean, head.fact.uniform, keys),
+                head_noise(
+                    arithmetic,
+                    head.head,
+                    x,
+                    size,
+                    clean,
+                    head.fact.uniform,
+                    keys,
+                    layer.together,
+                ),
                 layer.middle,
             )
             work = HeadWork(head, x, error, beta, arithmetic, size, clean)

@@ -16,9 +16,8 @@ from softhat.ahat.bounds.rounding import (
     head_noise,
     readout_noise,
 )
-from softhat.ahat.exact import Scaled, embedding_table
+from softhat.ahat.exact import Scaled, embedding_table, floats
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.soft import floats
 
 
 def uniform_error(model: AHAT, n: int, kind: Arithmetic) -> float:
@@ -27,27 +26,29 @@ def uniform_error(model: AHAT, n: int, kind: Arithmetic) -> float:
     table = embedding_table(model, n)
     x = Scaled(table.num.reshape(-1, d), table.den)
     size = np.abs(x.floats()).max(axis=0)  # of the exact activations
-    error = embedding_noise(kind, x).max(axis=0)
+    error = embedding_noise(kind, x, model, n).max(axis=0)
     clean = error == 0
     length = n + int(model.bos)
     for layer in model.layers:
         before, before_error = size, error
+        together = sum(len(head.value) for head in layer.heads)
         for head in layer.heads:
-            wv = np.abs(floats(head.value, np.float64, d))
-            wo = np.abs(floats(head.output, np.float64))
-            noise = head_noise(kind, head, x, (before + before_error)[None], clean, True, length)
+            wv = np.abs(floats(head.value, d))
+            wo = np.abs(floats(head.output))
+            seen = (before + before_error)[None]
+            noise = head_noise(kind, head, x, seen, clean, True, length, together)
             size = size + wo @ (wv @ before)
             error = error + wo @ (wv @ before_error) + noise
         touched = np.zeros(d, dtype=bool)
         for head in layer.heads:
-            touched |= floats(head.output, np.float64).any(axis=1)
+            touched |= floats(head.output).any(axis=1)
         clean = clean & ~touched
         if layer.feed_forward is not None:
             ff = layer.feed_forward
-            wi = np.abs(floats(ff.in_weights, np.float64, d))
-            wo = np.abs(floats(ff.out_weights, np.float64))
-            bi = np.abs(floats((ff.in_bias,), np.float64)[0])
-            bo = np.abs(floats((ff.out_bias,), np.float64)[0])
+            wi = np.abs(floats(ff.in_weights, d))
+            wo = np.abs(floats(ff.out_weights))
+            bi = np.abs(floats((ff.in_bias,))[0])
+            bo = np.abs(floats((ff.out_bias,))[0])
             noise = forward_noise(kind, ff, (size + error)[None], x, clean)
             error = error + wo @ (wi @ error) + noise
             size = size + wo @ (wi @ size + bi) + bo
@@ -55,5 +56,5 @@ def uniform_error(model: AHAT, n: int, kind: Arithmetic) -> float:
     noise_out = readout_noise(
         kind, model.output_weights, float(model.output_bias), (size + error)[None]
     )
-    weights = np.abs(floats((model.output_weights,), np.float64)[0])
+    weights = np.abs(floats((model.output_weights,))[0])
     return float(weights @ error + noise_out)

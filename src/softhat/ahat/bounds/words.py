@@ -54,7 +54,7 @@ def word_errors(
     words, length = trace.residual.num.shape[:2]
     rows = words * length
     start = trace.layers[0].before if trace.layers else trace.residual
-    error = spread(embedding_noise(arithmetic, start), plan.start)
+    error = spread(embedding_noise(arithmetic, start, plan.model, trace.codes.shape[1]), plan.start)
     leaks: dict[tuple[int, int], float] = {}
     by_head: dict[tuple[int, int], float] = {}
     for l, (layer, exact) in enumerate(zip(plan.layers, trace.layers, strict=True)):
@@ -69,7 +69,9 @@ def word_errors(
             added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, noise, gaps)
             by_head[l, h] = float(added.max(initial=0.0))
             uniform = head.fact.uniform
-            output = head_noise(arithmetic, head.head, exact.before, size, clean, uniform, length)
+            output = head_noise(
+                arithmetic, head.head, exact.before, size, clean, uniform, length, layer.together
+            )
             middle = middle + added + spread(output, layer.middle)
         pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)
         error = through_forward(layer, middle.reshape(rows, -1), pre)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from softhat.ahat.exact import floats
 from softhat.ahat.file import dumps
 from softhat.ahat.file import load as load_ahat
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import from_json
-from softhat.ahat.simulation.simulate import Simulation
-from softhat.ahat.simulation.soft import floats
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
 from softhat.files import json_bytes, read_json, read_tensors, write_folder
 
@@ -30,27 +30,27 @@ def tensors(model: AHAT, betas: Mapping[HeadId, float]) -> dict[str, npt.NDArray
     """The softmax model's weights by name, β folded into the queries."""
     d = model.d_model
     result: dict[str, npt.NDArray[np.float64]] = {
-        "embedding": floats(model.embedding, np.float64),
-        "position_embedding": floats(model.position_embedding, np.float64),
-        "output.weights": floats((model.output_weights,), np.float64)[0],
-        "output.bias": floats(((model.output_bias,),), np.float64)[0],
+        "embedding": floats(model.embedding),
+        "position_embedding": floats(model.position_embedding),
+        "output.weights": floats((model.output_weights,))[0],
+        "output.bias": floats(((model.output_bias,),))[0],
     }
     if model.bos_embedding is not None:
-        result["bos_embedding"] = floats((model.bos_embedding,), np.float64)[0]
+        result["bos_embedding"] = floats((model.bos_embedding,))[0]
     for l, layer in enumerate(model.layers):
         for h, head in enumerate(layer.heads):
             place = f"layers.{l}.heads.{h}"
-            result[f"{place}.query"] = floats(head.query, np.float64, d) * betas.get((l, h), 1.0)
-            result[f"{place}.key"] = floats(head.key, np.float64, d)
-            result[f"{place}.value"] = floats(head.value, np.float64, d)
-            result[f"{place}.output"] = floats(head.output, np.float64)
+            result[f"{place}.query"] = floats(head.query, d) * betas.get((l, h), 1.0)
+            result[f"{place}.key"] = floats(head.key, d)
+            result[f"{place}.value"] = floats(head.value, d)
+            result[f"{place}.output"] = floats(head.output)
         ff = layer.feed_forward
         if ff is not None:
             place = f"layers.{l}.feed_forward"
-            result[f"{place}.in"] = floats(ff.in_weights, np.float64, d)
-            result[f"{place}.in_bias"] = floats((ff.in_bias,), np.float64)[0]
-            result[f"{place}.out"] = floats(ff.out_weights, np.float64)
-            result[f"{place}.out_bias"] = floats((ff.out_bias,), np.float64)[0]
+            result[f"{place}.in"] = floats(ff.in_weights, d)
+            result[f"{place}.in_bias"] = floats((ff.in_bias,))[0]
+            result[f"{place}.out"] = floats(ff.out_weights)
+            result[f"{place}.out_bias"] = floats((ff.out_bias,))[0]
     return result
 
 
@@ -124,7 +124,7 @@ def load(path: str | Path) -> Simulation:
             raise SofthatError(
                 f"{str(path)!r}: tensor {name} does not match ahat.json and the β of config.json"
             )
-    return Simulation(model, betas, certificate.length, [certificate])
+    return Simulation(model, betas, certificate.length, certificate)
 
 
 def _read_json(folder: Path, name: str) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] |
     """Coordinates whose embedding is rounded in this format; None in the reals."""
     if not kind.bits:
         return None
-    noise = embedding_noise(kind, embedding_table(model, n))
+    noise = embedding_noise(kind, embedding_table(model, n), model, n)
     return frozenset(int(c) for c in np.flatnonzero(noise.any(axis=(0, 1))))
 
 

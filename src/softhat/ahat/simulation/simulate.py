@@ -2,191 +2,25 @@
 
 `simulate` chooses an inverse temperature β for every head and returns a softmax transformer with
 the same layers, whose certificate says how far its values can be from the AHAT's, for which
-lengths and in which arithmetic. It is saved as a model folder: `ahat.json` (the source),
-`model.safetensors` (float64 weights, β folded into the queries), `config.json`,
-`certificate.json`.
+lengths and in which arithmetic.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable
+from functools import partial
 
 from softhat.ahat.analysis.structure import nested_averages
-from softhat.ahat.model import AHAT, Word
-from softhat.ahat.simulation import soft
-from softhat.ahat.simulation.certificate import Certificate, certify
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.certificate import certify
 from softhat.ahat.simulation.lengths import FEW_WORDS, MANY_WORDS, Lengths
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import Choice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
 from softhat.ahat.words import feasible_length
-from softhat.errors import CertificateError, CertificateWarning, SofthatError
-from softhat.runtime.trace import Trace
-
-HeadId = tuple[int, int]
-OUTPUT = "value"
-BATCH = 1 << 22  # scores of one head at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """What the model is made of; `heads` is the total, `parameters` counts stored entries."""
-
-    layers: int
-    heads: int
-    d_model: int
-    d_ff: int
-    parameters: int
-
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """A softmax transformer that simulates `source`: its β and its certificate."""
-
-    source: AHAT
-    betas: Mapping[HeadId, float]
-    length: int  # to which it was made
-    _certificate: list[Certificate] = field(default_factory=list, repr=False)
-    _pending: Callable[[], Certificate] | None = field(default=None, repr=False)
-
-    @property
-    def certificate(self) -> Certificate:
-        """What is proved about it; computed when first asked for."""
-        if not self._certificate:
-            if self._pending is None:
-                raise SofthatError("this simulation has no certificate: make it with simulate")
-            self._certificate.append(self._pending())
-        return self._certificate[0]
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        return self.source.alphabet
-
-    @property
-    def size(self) -> Size:
-        layers = self.source.layers
-        widths = [len(x.feed_forward.in_weights) for x in layers if x.feed_forward is not None]
-        from softhat.ahat.simulation.folder import tensors
-
-        stored = sum(t.size for t in tensors(self.source, self.betas).values())
-        heads = sum(len(layer.heads) for layer in layers)
-        return Size(len(layers), heads, self.source.d_model, max(widths, default=0), stored)
-
-    def values(
-        self, word: Word, dtype: str = "float64", strict: bool = False
-    ) -> npt.NDArray[np.float64]:
-        """The softmax model's value at each position (not at `<bos>`)."""
-        return self.margins_many([word], dtype, strict=strict)[0]
-
-    def truth(
-        self,
-        word: Word,
-        dtype: str = "float64",
-        output: str | None = None,
-        runtime: str = "auto",
-        strict: bool = False,
-    ) -> npt.NDArray[np.bool_]:
-        """The decisions value > 0."""
-        return self.margins(word, dtype, output, runtime, strict) > 0
-
-    def truth_many(
-        self,
-        words: Iterable[Word],
-        dtype: str = "float64",
-        output: str | None = None,
-        runtime: str = "auto",
-        strict: bool = False,
-    ) -> list[npt.NDArray[np.bool_]]:
-        """The decisions on many words, batched by length."""
-        return [row > 0 for row in self.margins_many(words, dtype, output, runtime, strict)]
-
-    def margins(
-        self,
-        word: Word,
-        dtype: str = "float64",
-        output: str | None = None,
-        runtime: str = "auto",
-        strict: bool = False,
-    ) -> npt.NDArray[np.float64]:
-        """Signed distance from the threshold: the values themselves, > 0 iff true."""
-        return self.margins_many([word], dtype, output, runtime, strict)[0]
-
-    def margins_many(
-        self,
-        words: Iterable[Word],
-        dtype: str = "float64",
-        output: str | None = None,
-        runtime: str = "auto",
-        strict: bool = False,
-    ) -> list[npt.NDArray[np.float64]]:
-        """`margins` of each word; words of equal length run together."""
-        if output not in (None, OUTPUT):
-            raise SofthatError(f"no output {output!r}: a simulation has one, {OUTPUT!r}")
-        if runtime not in ("auto", "dense"):
-            raise SofthatError(f"a simulation runs densely: runtime cannot be {runtime!r}")
-        parts = [self.source.symbols(word) for word in words]
-        result: list[npt.NDArray[np.float64]] = [np.zeros(0)] * len(parts)
-        for n in sorted({len(p) for p in parts}):
-            self._within(n, dtype, strict)
-            chosen = [k for k, p in enumerate(parts) if len(p) == n]
-            step = max(1, BATCH // (n + 1) ** 2)
-            for start in range(0, len(chosen), step):
-                batch = chosen[start : start + step]
-                codes = self.source.codes([parts[k] for k in batch])
-                found = soft.values(self.source, self.betas, codes, dtype)
-                for k, row in zip(batch, found, strict=True):
-                    result[k] = row
-        return result
-
-    def accepts(
-        self, word: Word, at: str | None = None, dtype: str = "float64", output: str | None = None
-    ) -> bool:
-        """The decision at the last position (or the first, `at="first"`)."""
-        where = 0 if self.acceptance(output, at) == "first" else -1
-        return bool(self.truth(word, dtype, output)[where])
-
-    def acceptance(
-        self, output: str | None = None, at: str | None = None
-    ) -> Literal["first", "last"]:
-        """Where acceptance is read off."""
-        if at not in (None, "first", "last"):
-            raise SofthatError(f"at must be first or last, not {at!r}")
-        return "first" if at == "first" else "last"
-
-    def run(self, word: Word, dtype: str = "float64") -> Trace:
-        """One forward pass: attention, scores (after β and masking), residual, head names."""
-        return soft.run(self.source, self.betas, self.source.symbols(word), dtype)
-
-    def save(self, path: str | Path) -> None:
-        """Write the model folder."""
-        from softhat.ahat.simulation.folder import save
-
-        save(self, Path(path))
-
-    def _within(self, n: int, dtype: str, strict: bool) -> None:
-        """Past the certificate: a warning, or an error if strict.
-
-        A certificate that nobody asked for yet is computed here only where the answer depends on
-        it: in float64, to the length that was asked of `simulate`, it is not.
-        """
-        soft.known_dtype(dtype)
-        if not self._certificate and not strict and dtype == "float64" and n <= self.length:
-            return
-        reached = self.certificate.max_length.get(dtype, 0)
-        if n <= reached:
-            return
-        text = f"length {n} is past the certificate, which ends at {reached} in {dtype}"
-        if strict:
-            raise CertificateError(text)
-        warnings.warn(text, CertificateWarning, stacklevel=4)
+from softhat.errors import SofthatError
 
 
 def simulate(
@@ -247,10 +81,9 @@ def _runnable(model: AHAT, n: int) -> bool:
 
 
 def _finished(model: AHAT, lengths: Lengths, choice: Choice, epsilon: float | None) -> Simulation:
-    def pending() -> Certificate:
-        return certify(lengths, choice, epsilon)
-
-    return Simulation(model, dict(choice.betas), max(choice.bounds), [], pending)
+    return Simulation(
+        model, dict(choice.betas), max(choice.bounds), partial(certify, lengths, choice, epsilon)
+    )
 
 
 def _reachable(lengths: Lengths, max_length: int) -> int:
@@ -295,10 +128,3 @@ def _decision_margin(lengths: Lengths, max_length: int) -> float:
             "the decision there; give an epsilon, or add a bias that keeps values off 0"
         )
     return margin * (1 - 1e-9)
-
-
-def load(path: str | Path) -> Simulation:
-    """Read a simulation from its model folder."""
-    from softhat.ahat.simulation.folder import load as read
-
-    return read(path)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import ExactTrace, run
+from softhat.ahat.exact import ExactTrace, allowed, run
 from softhat.ahat.model import Word
-from softhat.ahat.simulation import soft
-from softhat.ahat.simulation.simulate import Simulation
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words, feasible_length, random_words
+from softhat.transformer.weights import inverse_temperature
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class _State:
         self.found: Violation | None = None
 
     def add(self, codes: npt.NDArray[np.int64]) -> None:
-        source, betas = self.simulation.source, self.simulation.betas
+        source = self.simulation.source
         trace = run(source, codes)
         exact = trace.output.floats()[:, trace.offset :]
         positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
-        values = soft.values(source, betas, codes, self.dtype).astype(np.float64)
+        values = self.simulation.run_batch(codes, self.dtype)[..., 0].astype(np.float64)
         errors = np.abs(values - exact)
         margins = np.where(positive, values, -values)
         self.words += len(codes)
@@ -108,17 +108,21 @@ class _State:
 
 def measured_leak(simulation: Simulation, codes: npt.NDArray[np.int64], trace: ExactTrace) -> float:
     """The greatest attention weight outside the exact argmax sets, over these words."""
-    source, betas = simulation.source, simulation.betas
-    x = soft.embedded(source, codes, np.float64)
+    ready = simulation.ready("float64")
+    x = ready.embed(codes)
+    words, rows, d_model = x.shape
     worst = 0.0
-    for l, layer in enumerate(source.layers):
-        added = np.zeros_like(x)
+    for l, layer in enumerate(ready.layers):
+        flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * words)
         for h, head in enumerate(layer.heads):
-            _, attention, out = soft.attend(head, x, betas.get((l, h), 1.0))
-            outside = np.where(trace.layers[l].heads[h].best, 0.0, attention).sum(axis=2)
-            worst = max(worst, float(outside.max(initial=0.0)))
-            added = added + out
-        x = x + added
-        if layer.feed_forward is not None:
-            x = x + soft.forward(layer.feed_forward, x)
+            q, k = (m(flat).reshape(-1, rows, words) for m in (head.query, head.key))
+            scores = inverse_temperature(head.law, codes.shape[1]) * np.einsum("riw,rjw->wij", q, k)
+            scores = np.where(allowed(head.mask, rows), scores, -np.inf)
+            top = scores.max(axis=2, keepdims=True)
+            weights = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+            outside = np.where(trace.layers[l].heads[h].best, 0.0, weights).sum(axis=2)
+            total = weights.sum(axis=2)
+            leak = outside / np.where(total == 0, 1.0, total)
+            worst = max(worst, float(leak.max(initial=0.0)))
+        x, _ = ready.step(layer, x, keep=False)
     return worst

@@ -1,0 +1,114 @@
+"""A softmax transformer that simulates hard attention: its source, its laws, its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.certificate import Certificate
+from softhat.ahat.simulation.lower import VALUE, lower
+from softhat.errors import SofthatError
+from softhat.formats import format_of
+from softhat.laws import ONE, Constant, Law
+from softhat.logic.semantics.words import Word
+from softhat.runtime.answers import Answers, End
+
+HeadId = tuple[int, int]
+
+
+class Simulation(Answers):
+    """A softmax transformer that simulates `source`. Its one output is its value."""
+
+    DTYPE = "float64"
+
+    def __init__(
+        self,
+        source: AHAT,
+        laws: Mapping[HeadId, Law | float],
+        length: int,
+        certificate: Certificate | Callable[[], Certificate] | None = None,
+    ) -> None:
+        """`length` is the one to which it was made; a certificate may be computed later."""
+        self._laws = {
+            name: law if isinstance(law, Law) else Constant(Fraction(law))
+            for name, law in laws.items()
+        }
+        super().__init__(lower(source, self._laws))
+        self.source = source
+        self.length = length
+        self._certificate = certificate
+
+    def __repr__(self) -> str:
+        s = self.size
+        return (
+            f"<softhat.Simulation to length {self.length}: {s.layers} layers, {s.heads} heads, "
+            f"d_model {s.d_model}, {s.parameters} parameters>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A certificate that nobody asked for yet is computed: how to is not data."""
+        return {**super().__getstate__(), "_certificate": self.certificate}
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proved about it; computed when first asked for."""
+        if self._certificate is None:
+            raise SofthatError("this simulation has no certificate: make it with simulate")
+        if not isinstance(self._certificate, Certificate):
+            self._certificate = self._certificate()
+        return self._certificate
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return self.source.alphabet
+
+    @property
+    def laws(self) -> dict[HeadId, Law | None]:
+        """β of each head as a function of n; None for a head whose rows are uniform anyway."""
+        return {name: None if law == ONE else law for name, law in self._laws.items()}
+
+    @property
+    def betas(self) -> dict[HeadId, float]:
+        """β of each head at the length to which the simulation was made."""
+        return {name: float(law.at(self.length)) for name, law in self._laws.items()}
+
+    def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
+        """Acceptance is read off at the last position unless `at` says otherwise."""
+        self.output_name(output)
+        if at not in (None, "first", "last"):
+            raise SofthatError(f"at must be first or last, not {at!r}")
+        return "first" if at == "first" else "last"
+
+    def encode(self, word: Word | NDArray[Any]) -> NDArray[Any]:
+        """Symbol codes; text with spaces is a list of symbols."""
+        if isinstance(word, np.ndarray):
+            return super().encode(word)
+        return self.source.codes([word])[0]  # type: ignore[list-item]
+
+    def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
+        """The length to which values (or decisions) are proved; the linear runtime has no proof."""
+        if runtime == "linear":
+            return 0
+        return self.certificate.max_length.get(format_of(dtype).name, 0)
+
+    def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
+        """A certificate that nobody asked for yet is not computed where the answer is known: in
+        float64 to the length that was asked of `simulate`."""
+        if isinstance(self._certificate, Certificate):
+            return super()._is_certified(n, dtype, runtime)
+        return format_of(dtype).name == "float64" and n <= self.length and runtime == "dense"
+
+    def save(self, folder: str | Path) -> None:
+        """Write a model folder: config.json, model.safetensors, ahat.json, certificate.json."""
+        from softhat.ahat.simulation.folder import save
+
+        save(self, Path(folder))
+
+
+__all__ = ["VALUE", "HeadId", "Simulation"]

@@ -1,0 +1,302 @@
+"""Words in, answers out: what everything that users hold has in common.
+
+A compiled model and a simulation are both a transformer with a certificate. They differ in what
+they are compared with (formulas, hard attention) and in what is proved; how they run is one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.formats import format_of
+from softhat.logic.semantics.words import Word, encode, encode_sets
+from softhat.transformer.weights import Size, Transformer
+
+# The runtimes are imported where they are used: compiling and saving need none of them.
+if TYPE_CHECKING:
+    from softhat.runtime.dense import Ready
+    from softhat.runtime.linear.runtime import LinearModel
+    from softhat.runtime.stream import Stream
+    from softhat.runtime.trace import Trace
+
+Runtime = Literal["auto", "dense", "linear"]
+End = Literal["first", "last"]
+BATCH = 1 << 18
+"""Positions that a batch of words may have."""
+CROSSOVER = 256
+"""From this length on the linear runtime is the faster one (measured)."""
+
+
+class Certified(Protocol):
+    """What is proved about a model, as far as everyone needs it."""
+
+    @property
+    def max_length(self) -> Mapping[str, int]:
+        """The length to which answers are proved right in each number format; 0 if none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `json.dump`."""
+
+    def explain(self) -> str:
+        """The same in sentences."""
+
+
+class Answers(ABC):
+    """A transformer that answers at each position of a word: its value there is > 0, or not.
+
+    `dtype` is a number format's name; without one it is the model's own. A model with several
+    outputs needs `output`.
+    """
+
+    DTYPE: ClassVar[str]
+    """The number format of answers unless another is asked for."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.transformer = transformer
+        self._ready: dict[str, Ready] = {}
+        self._linear: dict[str, LinearModel | SofthatError] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is made on demand stays behind."""
+        return {**self.__dict__, "_ready": {}, "_linear": {}}
+
+    # What kinds of model say for themselves
+
+    @property
+    @abstractmethod
+    def certificate(self) -> Certified:
+        """For which lengths and number formats the answers are proved right."""
+
+    @abstractmethod
+    def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
+        """Where acceptance is read off; None if that is open and `at` does not say."""
+
+    @abstractmethod
+    def save(self, folder: str | Path) -> None:
+        """Write a model folder."""
+
+    @abstractmethod
+    def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
+        """The length to which answers are proved right in a number format by a runtime."""
+
+    def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
+        return n <= self.certified_length(dtype, runtime)
+
+    # Facts
+
+    @property
+    def attention(self) -> str:
+        return self.transformer.attention
+
+    @property
+    def size(self) -> Size:
+        return self.transformer.size
+
+    def output_name(self, output: str | None) -> str:
+        """The output that is meant."""
+        return self.transformer.output_name(output)
+
+    # Answers
+
+    def truth(
+        self,
+        word: Word,
+        dtype: str | None = None,
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> NDArray[np.bool_]:
+        """The model's answer at each position of `word`."""
+        return self.margins(word, dtype, output, runtime, strict) > 0
+
+    def truth_many(
+        self,
+        words: Iterable[Word | NDArray[Any]],
+        dtype: str | None = None,
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> list[NDArray[np.bool_]]:
+        """`truth` of each word; words of equal length run together."""
+        return [margins > 0 for margins in self.margins_many(words, dtype, output, runtime, strict)]
+
+    def accepts(
+        self,
+        word: Word,
+        at: End | None = None,
+        dtype: str | None = None,
+        output: str | None = None,
+    ) -> bool:
+        """The answer at the position that decides acceptance."""
+        name = self.output_name(output)
+        where = self.acceptance(name, at)
+        if where is None:
+            raise SofthatError(
+                "the formula looks both ways, so a word is accepted at its first or its last "
+                "position: say which with at='first' or at='last'"
+            )
+        return bool(self.truth(word, dtype, name)[0 if where == "first" else -1])
+
+    def values(
+        self,
+        word: Word,
+        dtype: str | None = None,
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> Any:
+        """The read-out at each position of the word; the answer is value > 0."""
+        return self.margins(word, dtype, output, runtime, strict)
+
+    def margins(
+        self,
+        word: Word,
+        dtype: str | None = None,
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> NDArray[Any]:
+        """The signed distance from the threshold at each position: > 0 iff true."""
+        return self.margins_many([word], dtype, output, runtime, strict)[0]
+
+    def margins_many(
+        self,
+        words: Iterable[Word | NDArray[Any]],
+        dtype: str | None = None,
+        output: str | None = None,
+        runtime: Runtime = "auto",
+        strict: bool = False,
+    ) -> list[NDArray[Any]]:
+        """`margins` of each word; words of equal length run together."""
+        dtype = dtype or self.DTYPE
+        column = self.transformer.outputs.index(self.output_name(output))
+        encoded = [self.encode(word) for word in words]
+        results: list[NDArray[Any]] = [np.empty(0)] * len(encoded)
+        by_length: dict[int, list[int]] = {}
+        for at, tokens in enumerate(encoded):
+            by_length.setdefault(len(tokens), []).append(at)
+        for n, places in by_length.items():
+            chosen = self.runtime_for(n, runtime, dtype)
+            self._check_length(n, dtype, strict, chosen)
+            if chosen == "linear":
+                for at in places:
+                    results[at] = self.linear(dtype).margins(encoded[at])[:, column]
+                continue
+            step = max(1, BATCH // (n + 2))
+            for start in range(0, len(places), step):
+                chunk = places[start : start + step]
+                batch = np.stack([encoded[at] for at in chunk])
+                for at, row in zip(chunk, self.run_batch(batch, dtype), strict=True):
+                    results[at] = row[:, column]
+        return results
+
+    def run_batch(self, tokens: NDArray[Any], dtype: str | None = None) -> NDArray[Any]:
+        """Margins (batch, n, outputs) of encoded words of equal length, by the dense runtime."""
+        ready = self.ready(dtype or self.DTYPE)
+        x = ready.embed(tokens)
+        for layer in ready.layers:
+            x, _ = ready.step(layer, x, keep=False)
+        return ready.margins(x)
+
+    def run(self, word: Word, dtype: str = "float64") -> Trace:
+        """Everything that happens on one word: scores, attention, the residual stream."""
+        from softhat.runtime.trace import trace
+
+        return trace(self.ready(dtype), self.encode(word))
+
+    def stream(
+        self, dtype: str | None = None, output: str | None = None, strict: bool = False
+    ) -> Stream:
+        """The model as a stream of tokens, in constant memory; for pure-past formulas."""
+        from softhat.runtime.stream import Stream
+
+        return Stream(self, dtype or self.DTYPE, output, strict)
+
+    # Runtimes
+
+    def runtime_for(
+        self, n: int, runtime: Runtime = "auto", dtype: str | None = None
+    ) -> Literal["dense", "linear"]:
+        """The runtime that `truth` and `margins` use for a word of length n.
+
+        `auto` takes the linear one for long words, if the weights allow it. In float16 and
+        bfloat16 it stays dense: those are asked for to see what hardware would do, and the
+        linear runtime rounds less.
+        """
+        dtype = dtype or self.DTYPE
+        if runtime not in get_args(Runtime):
+            choices = ", ".join(get_args(Runtime))
+            raise SofthatError(f"unknown runtime {runtime!r}: choose one of {choices}")
+        wide = format_of(dtype).name in ("float32", "float64")
+        if runtime == "dense" or (runtime == "auto" and (n < CROSSOVER or not wide)):
+            return "dense"
+        try:
+            self.linear(dtype)
+        except SofthatError:
+            if runtime == "linear":
+                raise
+            return "dense"
+        return "linear"
+
+    def linear(self, dtype: str | None = None) -> LinearModel:
+        """The linear-time runtime, made once; an error if the weights do not allow it."""
+        from softhat.runtime.linear.forms import UnknownShapeError
+        from softhat.runtime.linear.runtime import LinearModel
+
+        form = format_of(dtype or self.DTYPE)
+        if form.name not in self._linear:
+            try:
+                self._linear[form.name] = LinearModel(self.transformer, form)
+            except UnknownShapeError as error:
+                self._linear[form.name] = error
+        found = self._linear[form.name]
+        if isinstance(found, SofthatError):
+            raise SofthatError(f"this model cannot run in linear time ({found}): run it densely")
+        return found
+
+    def ready(self, dtype: str) -> Ready:
+        """The weights in a number format, made once."""
+        from softhat.runtime.dense import Ready
+
+        form = format_of(dtype)
+        if form.name not in self._ready:
+            self._ready[form.name] = Ready(self.transformer, form)
+        return self._ready[form.name]
+
+    def encode(self, word: Word | NDArray[Any]) -> NDArray[Any]:
+        """Symbol codes (n,), or proposition bits (n, propositions); arrays are encoded already."""
+        names = self.transformer.symbols
+        if not self.transformer.propositional:
+            return encode(word, names)
+        if not isinstance(word, np.ndarray):
+            return encode_sets(word, names)
+        if word.ndim != 2 or word.shape[1] != len(names) or not len(word):
+            raise SofthatError(
+                f"an encoded word has a row of {len(names)} bits a position, not {word.shape}"
+            )
+        return word.astype(np.bool_, copy=False)
+
+    def _check_length(
+        self, n: int, dtype: str, strict: bool, runtime: Literal["dense", "linear"]
+    ) -> None:
+        """Past the certified length an answer may be wrong: say so, or refuse."""
+        if not strict and self._is_certified(n, dtype, runtime):
+            return
+        limit = self.certified_length(dtype, runtime)
+        if n <= limit:
+            return
+        message = (
+            f"the word has {n:,} positions, but this model is certified only to {limit:,} "
+            f"in {format_of(dtype).name}"
+        )
+        if strict:
+            raise CertificateError(message)
+        warnings.warn(message, CertificateWarning, stacklevel=4)
