@@ -61,6 +61,10 @@ class Format:
         digits = self.wide_digits if products > NARROW else self.sum_digits
         return max(_spacing(size, digits), self.sum_smallest)
 
+    def roundoff(self, size: float) -> float:
+        """How far the largest of numbers up to `size` is off when stored, as a share of `size`."""
+        return _spacing(size, self.digits) / 2 / size if size else 0.0
+
     def load(self, weight: float) -> float:
         """A weight as stored."""
         return _stored(self.name, weight)
