@@ -57,7 +57,10 @@ def sign_bound(kind: Sign, n: int, form: Format) -> Bound | Failure:
     summed = sum(row.error for row in rows) + (means + len(rows)) * form.grid_of_score(
         parts, means + len(rows)
     )
-    rising = sum(n * max(0.0, mean.high) * form.roundoff(mean.query) for mean in kind.means)
+    rising = sum(
+        n * max(0.0, mean.high) * (form.roundoff(mean.query) + 2 * form.u_sum)
+        for mean in kind.means
+    )
     # What rounds to the largest number is stored as such.
     room = form.largest * (1 + 2.0 ** -(form.digits + 1)) - scores.sharpness * summed - absolute
     if max(most + rising * CARE, at_sink if kind.seen_by_sink else 0.0) >= room:
