@@ -70,6 +70,12 @@ class Format:
         return _stored(self.name, weight)
 
 
+def grid_of(weight: float) -> float:
+    """The largest power of two that `weight` is a multiple of."""
+    numerator, denominator = float(weight).as_integer_ratio()
+    return float(numerator & -numerator) / denominator if numerator else float("inf")
+
+
 def _spacing(size: float, digits: int) -> float:
     """The least power of two g with size <= 2^digits·g."""
     if size <= 0:

@@ -33,8 +33,9 @@ from softhat.proof.cells import (
 from softhat.proof.certificate import Certificate
 from softhat.proof.claims import Claims
 from softhat.proof.gates import feed_forward, read_out
-from softhat.proof.heads import HeadWeights, recognise
-from softhat.proof.kinds import Average, Kind, Sign
+from softhat.proof.heads import recognise
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.lengths import Head, Proof, Report
 from softhat.proof.scores import Failure
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
@@ -166,8 +167,8 @@ def _loaded(
     atoms: Atoms,
     form: Format,
 ) -> Kind | Failure:
-    """The head as its weights are stored. A comparison's rounding is bounded with its scores."""
-    if isinstance(kind, Sign | Average):
+    """The head as its weights are stored, if its bound does not count their rounding."""
+    if kind.bounds_weights:
         return kind
     sides = {"query": weights.query, "key": weights.key}
     loaded = {

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from softhat.proof.heads import NAMES
+
 if TYPE_CHECKING:
     from softhat.proof.certificate import Certificate, HeadCertificate
-
-_KINDS = {
-    "Latest": "looks back to the last position that decides",
-    "Earliest": "looks ahead to the first position that decides",
-    "Previous": "looks at the position before",
-    "Next": "looks at the position after",
-    "Average": "averages over positions with equal weights",
-    "Sign": "compares counts with a threshold by attending to the word or to the sink",
-}
 
 
 def explain(c: Certificate) -> str:
@@ -37,7 +30,7 @@ def _claims(c: Certificate) -> list[str]:
 
 def _heads(c: Certificate) -> list[str]:
     lines = []
-    for kind, does in _KINDS.items():
+    for kind, does in NAMES.items():
         heads = [head for head in c.heads if head.kind == kind]
         if heads:
             lines.append(_kind(kind, does, heads, c.attention))

@@ -8,11 +8,11 @@ from math import inf
 
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.print import to_short
-from softhat.proof.arithmetic import CAP, Format
-from softhat.proof.bounds import bound
+from softhat.proof.arithmetic import CAP, Format, grid_of
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, Sum, Threshold
-from softhat.proof.kinds import Kind, grid_of, kind_name, min_gap, numbers, real_leak
+from softhat.proof.heads import bound
+from softhat.proof.heads.kind import Kind
 from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 from softhat.transformer.weights import Transformer
@@ -102,7 +102,7 @@ class Report:
 
     def _slack(self, total: Sum, room: float) -> float:
         """What a sum tolerates beyond the leak of the heads in it, noted for each head."""
-        leaks = [real_leak(self.proof.heads[at].kind) for at, _ in total.raws]
+        leaks = [self.proof.heads[at].kind.leak for at, _ in total.raws]
         slack = room - sum(leaks)
         for at, _ in total.raws:
             head = self.proof.heads[at]
@@ -122,11 +122,11 @@ class Report:
         return HeadCertificate(
             layer=head.layer,
             head=head.head,
-            kind=kind_name(head.kind),
+            kind=head.kind.name,
             label=head.label,
-            numbers=numbers(head.kind),
-            min_gap=min_gap(head.kind),
-            leak=real_leak(head.kind),
+            numbers=head.kind.numbers,
+            min_gap=head.kind.min_gap,
+            leak=head.kind.leak,
             holds_for="every n",
             beta=f"{sharpness:g}·P, P the next power of two >= n+2" if scaled else "1",
             slack=head.slack,

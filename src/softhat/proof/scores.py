@@ -14,10 +14,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import frexp, inf, nextafter
 
-from softhat.proof.arithmetic import Format
-from softhat.proof.kinds import Scores, Side, grid_of
+from softhat.proof.arithmetic import Format, grid_of
 from softhat.transformer.weights import Attention
 
+COARSE = "scores of neighbouring positions are rounded together"
 BETA = "the inverse temperature is beyond the range of the format"
 Number = float | Fraction
 _SURE = 2.0**51
@@ -25,6 +25,27 @@ _SURE = 2.0**51
 _NONE: Number = 0
 CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One weight of a query or key row: of a feature (`base`·P^power), a bit or a mean."""
+
+    base: str
+    power: int
+    weight: float
+
+
+Side = tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The rows as numbers, without coordinates: what rounding depends on."""
+
+    attention: Attention
+    sharpness: float
+    rows: tuple[tuple[Side, Side], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,46 @@
+"""The kinds of attention head that the proof knows, one file each.
+
+A file says how a kind is recognised from query and key weights, what it computes (an atom of the
+proof's logic), what leaks in the reals and how far its output can be off in a number format; each
+bound cites its theorem. The kinds and labels that a model carries are not trusted. A new kind is
+one more file, listed in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import ModuleType
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.atoms import Atoms
+from softhat.proof.cells import Cell, VoidError
+from softhat.proof.heads import average, latest, previous, sign
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.reading import HeadWeights, read
+from softhat.proof.scores import Failure
+from softhat.proof.softmax import Bound
+
+KINDS: tuple[ModuleType, ...] = (average, previous, latest, sign)
+"""Each has `NAMES` (what its heads are called and do), `fits` and `recognise`; the first that
+fits is taken, and what does not meet its theorem's conditions voids the certificate."""
+
+NAMES: dict[str, str] = {name: does for kind in KINDS for name, does in kind.NAMES.items()}
+"""What a head of each name does, in words."""
+
+
+def recognise(
+    head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
+) -> tuple[Kind, list[Cell]]:
+    """The head's kind, and what each of its value rows makes it return."""
+    reading = read(head, cells, number, atoms, level)
+    for kind in KINDS:
+        if kind.fits(reading):
+            found: tuple[Kind, list[Cell]] = kind.recognise(reading)
+            return found
+    raise VoidError("its scores have none of the known forms")
+
+
+@lru_cache(maxsize=1 << 16)
+def bound(kind: Kind, n: int, form: Format) -> Bound | Failure:
+    """The error of a head's output for every word of length at most n."""
+    return kind.bound(n, form)

@@ -1,0 +1,103 @@
+"""Average: uniform attention, the mean of Σ a·bit over the positions that a mask lets through.
+
+**Theorem** (`average` of proofs/Average.v). With no scores every weight is exp(0) = 1, so the
+head returns Σ v_j / (number of positions, sinks included): nothing leaks, at any n.
+
+**In floats** the values are multiples of a power of two, so their sum is exact while it stays
+within what the accumulating format holds; the division rounds once, and what reads the mean
+(`sign`) counts that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+
+from softhat.proof.arithmetic import Format, grid_of
+from softhat.proof.atoms import Range
+from softhat.proof.cells import Bit, Cell, Feature, Mean, VoidError, Zero
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.reading import Reading
+from softhat.proof.scores import Failure
+from softhat.proof.softmax import EXACT, Bound
+from softhat.transformer.weights import Mask
+
+NAMES = {"Average": "averages over positions with equal weights"}
+
+_RANGES: dict[Mask, Range] = {"<=": "past", ">=": "future", "none": "total"}
+
+
+@dataclass(frozen=True, slots=True)
+class Average(Kind):
+    """Uniform attention. Values lie in [low, high], integers in units of `grid`."""
+
+    NUMBERS = ("low", "high")
+    bounds_weights = True
+
+    over: Range
+    low: float
+    high: float
+    grid: float
+    mass: float
+    """The largest Σ|a| of a value: no partial sum of a projection is larger."""
+    weights: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        return "Average"
+
+    @property
+    def min_gap(self) -> float:
+        return inf
+
+    @property
+    def leak(self) -> float:
+        return 0.0
+
+    def bound(self, n: int, form: Format) -> Bound | Failure:
+        """That projections and sums are exact, in any order."""
+        size = max(-self.low, self.high)
+        if any(form.load(weight) != weight for weight in self.weights):
+            return Failure("a weight of the values is not representable")
+        if self.weights and not form.holds(size, self.grid):
+            return Failure("values are not representable")
+        if self.weights and max(n * size, self.mass) > 2.0**form.sum_digits * self.grid:
+            return Failure("sums of values are not exact")
+        if max(n * size, self.mass) > form.sum_largest:
+            return Failure("sums of values overflow")
+        if n + 2 > 2.0**form.sum_digits:
+            return Failure("the number of positions is not exact")
+        return EXACT
+
+
+def fits(reading: Reading) -> bool:
+    return not reading.scores.rows
+
+
+def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
+    head, cells, space = reading.head, reading.cells, reading.atoms.space
+    over = _RANGES[head.mask]
+    low = high = mass = 0.0
+    grid = inf
+    made: list[Cell] = []
+    weights: set[float] = set()
+    for form in head.value:
+        terms = []
+        for at, weight in form.items():
+            match cells[at]:
+                case Bit(function):
+                    terms.append((Fraction(weight), function))
+                case Zero():
+                    terms.append((Fraction(weight), space.false))
+                case Feature("ordinary", 0):
+                    terms.append((Fraction(weight), space.true))
+                case _:
+                    raise VoidError("it averages something that is not a stored bit")
+            weights.add(weight)
+            grid = min(grid, grid_of(weight))
+        mass = max(mass, sum(map(abs, form.values())))
+        bounds = space.range_of_sum(terms)
+        low, high = min(low, float(bounds[0])), max(high, float(bounds[1]))
+        made.append(Mean(over, tuple(terms), reading.number))
+    return Average(over, low, high, grid, mass, tuple(sorted(weights))), made

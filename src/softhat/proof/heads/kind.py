@@ -1,0 +1,43 @@
+"""What every kind of head has: its numbers, its theorem in the reals, its bound in floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.scores import Failure
+from softhat.proof.softmax import Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A head as the proof sees it. Scores are in logits, with the temperature multiplied in."""
+
+    NUMBERS: ClassVar[tuple[str, ...]]
+    """The coefficients of its score that a certificate shows."""
+    bounds_weights: ClassVar[bool] = False
+    """Whether `bound` counts the rounding of weights; if not, the head is read again with its
+    weights as stored."""
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def min_gap(self) -> float:
+        """The best score minus the next, for every n and every word."""
+        raise NotImplementedError
+
+    @property
+    def leak(self) -> float:
+        """Attention outside the winner in real arithmetic, for every n, at most."""
+        raise NotImplementedError
+
+    def bound(self, n: int, form: Format) -> Bound | Failure:
+        """The error of its output for every word of length at most n."""
+        raise NotImplementedError
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.NUMBERS}

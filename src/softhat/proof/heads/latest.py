@@ -1,0 +1,143 @@
+"""Latest (mirrored: Earliest): the value at the last j <= i that is not ruled out.
+
+    score = B(j - i) - A·i·bad_j,  A >= 2B   (with temperature scaling A·P·bad_j)
+
+**Theorem** (`latest_leak`, `latest_unbounded`, `latest_temperature` of proofs/Latest.v; what it
+computes: `since_latest`). All but e^-B of the attention is on the last j without bad, for every
+n: the next candidates are 1, 2, … positions away, so gaps are B, 2B, …, and those of keys that
+are ruled out are at least as large.
+
+**In floats** (`latest_float` of proofs/Floats.v for the scores). The one row that rules keys out
+is exactly 0 for all others, so their scores are only B·j and -B·i, exact while these are; a
+ruled-out key's score is off by a share of its own size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, expm1
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.atoms import Direction
+from softhat.proof.cells import Cell, Feature, Form, Raw, VoidError, literal
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.reading import NO_KIND, Key, Reading, refuse_averages, slope_of
+from softhat.proof.scores import CARE, COARSE, Failure, Scores, rounded, rows_of, total_of
+from softhat.proof.softmax import EXACT, Bound, checked, softmax
+
+NAMES = {
+    "Latest": "looks back to the last position that decides",
+    "Earliest": "looks ahead to the first position that decides",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Latest(Kind):
+    """Softmax of B(j - i) - A·i·bad_j."""
+
+    NUMBERS = ("slope", "penalty")
+
+    direction: Direction
+    scores: Scores
+    slope: float
+    penalty: float
+
+    @property
+    def name(self) -> str:
+        return "Latest" if self.direction == "past" else "Earliest"
+
+    @property
+    def min_gap(self) -> float:
+        return self.slope
+
+    @property
+    def leak(self) -> float:
+        """e^-B = Σ e^-kB / (1 + Σ e^-kB): `latest_leak`."""
+        return 0.0 if self.scores.attention == "hard" else exp(-self.slope)
+
+    def bound(self, n: int, form: Format) -> Bound | Failure:
+        """Gaps are B, 2B, …, less twice the error of a score; those of ruled-out keys larger."""
+        rows = rows_of(self.scores, n, form)
+        if isinstance(rows, Failure):
+            return rows
+        keys = [key for _, key in self.scores.rows]
+        ruling = [any(e.base in ("bit", "ordinary") for e in key) for key in keys]
+        kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
+        sharpness = self.scores.sharpness
+        total = total_of(kept, sharpness, form)
+        if total.size > form.largest:
+            return Failure("scores overflow")
+        error = rounded(total, sharpness, total.size, form)
+        # A ruled-out key's score is off by a share of its own size, (A + 2B)·i at most, and of
+        # what its other rows hold beyond the 2B·i of B·j and B·i.
+        share = (len(rows) + 3) * 2 * form.u_sum + 4 * 2.0**-form.digits
+        held = sharpness * sum(max(-row.low, row.high) for row in kept)
+        if any(ruling):
+            error += share * max(0.0, held - 2 * self.slope * n * CARE)
+        ruled = share * (self.penalty + 2 * self.slope) / self.slope if any(ruling) else 0.0
+        if self.scores.attention == "hard":
+            safe = 2 * error < self.slope and ruled + 2 * error / self.slope < 1
+            return EXACT if safe else Failure(COARSE)
+        exponent = 2 * error + self.slope * ruled
+        if exponent > self.slope * 0.9:
+            return Failure(COARSE)
+        losers = exp(exponent) * exp(-self.slope) / -expm1(-self.slope)
+        terms = min(n + 2.0, 4 + 2 * (form.visible + exponent) / self.slope)
+        tail = min(losers, 2 * form.normal / -expm1(-self.slope))
+        return checked(softmax(losers, losers, terms, tail, form))
+
+
+def fits(reading: Reading) -> bool:
+    return (reading.here, "1", 0) in reading.terms
+
+
+def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
+    cells, atoms, terms = reading.cells, reading.atoms, dict(reading.terms)
+    slope = slope_of(terms, reading.here)
+    # The penalty of a bad key: A·i with unbounded positions, A·P with temperature scaling.
+    across = ("1", 1) if reading.head.attention == "temperature" else (reading.here, 0)
+    form: Form = {}
+    penalty = max((abs(value) for value in terms.values()), default=Fraction(0))
+    for (query, key, power), value in terms.items():
+        if (query, power) != across or not (isinstance(key, int) or key == "ordinary"):
+            raise VoidError(NO_KIND)
+        at = key if isinstance(key, int) else cells.index(Feature("ordinary", 0))
+        form[at] = float(-value / penalty)
+    bad = literal(cells, form, atoms)
+    if bad is None:
+        raise VoidError("the keys that it rules out are not a stored bit or the negation of one")
+    if form and penalty < 2 * slope:
+        raise VoidError(
+            f"ruling out a key costs {float(penalty)}·{reading.here}, less than twice the slope"
+        )
+    refuse_averages(reading.scores)
+    _one_row_rules_out(reading, bad, across)
+    made: list[Cell] = []
+    for held in reading.values():
+        if atoms.space.both(bad, held) != atoms.space.false:
+            raise VoidError("its value does not imply that the key is not ruled out")
+        made.append(Raw(atoms.since(bad, held, reading.direction, reading.level), reading.number))
+    return Latest(reading.direction, reading.scores, float(slope), float(penalty)), made
+
+
+def _one_row_rules_out(reading: Reading, bad: int, across: tuple[Key, int]) -> None:
+    """Keys are ruled out by one row, whose key is a multiple of `bad` and whose query has one
+    sign: so the penalty of other keys is exactly 0, and that of these is off by a share of it."""
+    head, what = reading.head, reading.what
+    ruling = [
+        (query, key)
+        for query, key in zip(head.query, head.key, strict=True)
+        if any(isinstance(what(at)[0], int) or what(at)[0] == "ordinary" for at in key)
+    ]
+    if len(ruling) > 1:
+        raise VoidError("several rows rule out keys, and could cancel")
+    for query, key in ruling:
+        scaled = head.attention == "temperature"
+        if any((what(at)[0], what(at)[1] + scaled) != across for at in query):
+            raise VoidError("the row that rules out keys has a query of another form")
+        if min(query.values()) < 0 < max(query.values()):
+            raise VoidError("the weights that rule out keys cancel")
+        size = max(map(abs, key.values())) * (-1 if min(query.values()) > 0 else 1)
+        if literal(reading.cells, {at: w / size for at, w in key.items()}, reading.atoms) != bad:
+            raise VoidError("a row mixes positions with the keys that it rules out")

@@ -1,0 +1,342 @@
+"""Sign: whether Σ counts reach a threshold, by ordinary positions against the sink.
+
+    score = Σ κ·mean_i·key_j + A_i·i + A_r·r_i + A_0 + D(j - i) on ordinary j, 0 at the sink
+
+where key_j is the number of positions that the mean is over, so that at j = i the logit is
+Σ κ·count + A_i·i + A_r·r + A_0, an integer multiple of `unit` away from `up` > 0 and `down` < 0.
+
+**Theorem** (`sign_positive`, `sign_negative` of proofs/Sign.v). If the logit is positive, all but
+e^-up of the attention is on ordinary positions; if it is negative at most e^-down/(1 - e^-slope),
+for every n, where scores fall by at least `slope` a step. The value is 1 on ordinary positions.
+
+**In floats** (docs/certificates.md, "Comparisons"). Means are rounded once at their division and
+once to storage; keys must be exact; what rounding takes off the logit at j = i, and at other j,
+must leave some of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, expm1, gcd, inf
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.atoms import Direction, Range, Sum
+from softhat.proof.cells import Cell, Mean, Raw, VoidError
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.reading import NO_KIND, Reading
+from softhat.proof.scores import (
+    BETA,
+    CARE,
+    Failure,
+    Row,
+    Scores,
+    Side,
+    power_of_two,
+    row_of,
+    scale,
+    stored,
+    temperature_fits,
+)
+from softhat.proof.softmax import EXACT, Bound, checked, softmax
+
+NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
+
+_NEAR = "counts next to the threshold are not told from it"
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A mean that Sign reads: κ·Σ a·bit lies in [low, high] at a position."""
+
+    over: Range
+    low: float
+    high: float
+    query: float
+    """How large its query can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign(Kind):
+    """Ordinary positions against the sink: at j = i the logit is Σ κ·count + A_i·i + A_r·r + A_0.
+
+    It is never nearer to 0 than `up` above and `down` below, and is a multiple of `unit` away
+    from these. `steep` is D.
+    """
+
+    NUMBERS = ("steep", "at_i", "at_r", "constant", "unit")
+    bounds_weights = True
+
+    direction: Direction
+    scores: Scores
+    means: tuple[Slope, ...]
+    at_i: float
+    at_r: float
+    constant: float
+    up: float
+    down: float
+    unit: float
+    steep: float
+    seen_by_sink: bool
+    """Whether the other sink's query, where i = r = 0, sees all keys."""
+
+    @property
+    def name(self) -> str:
+        return "Sign"
+
+    @property
+    def min_gap(self) -> float:
+        return min(self.up, self.down)
+
+    @property
+    def leak(self) -> float:
+        """`sign_positive`, `sign_negative`."""
+        if self.scores.attention == "hard":
+            return 0.0
+        down = min(self.down, -self.constant) if self.one_sided else self.down
+        return max(exp(-self.up), exp(-down) / -expm1(-self.slope))
+
+    @property
+    def one_sided(self) -> bool:
+        """A comparison of counts in the head's own direction with a positive constant."""
+        alone = len(self.means) == 1 and self.means[0].over == self.direction
+        return alone and not self.at_i and not self.at_r and self.constant < 0
+
+    @property
+    def slope(self) -> float:
+        """How fast scores fall with the distance, at least, where the answer is no.
+
+        With one average over the head's own direction and a negative constant A_0 as the rest,
+        the score is at most A_0 - D(i - j) where the average is negative, and falls by more than
+        D a step where it is not: then D need not outweigh the average.
+        """
+        if self.one_sided:
+            return self.steep
+        past = self.direction == "past"
+        rising, falling = ("future", "past") if past else ("past", "future")
+        slope = self.steep
+        for mean in self.means:
+            if mean.over == falling:
+                slope += min(0.0, mean.low)
+            elif mean.over == rising:
+                slope -= max(0.0, mean.high)
+        return slope
+
+    def bound(self, n: int, form: Format) -> Bound | Failure:
+        """At j = i the logit is at least `up` above 0 or `down` below; it falls with the
+        distance."""
+        scores = self.scores
+        if not temperature_fits(scores, n, form):
+            return Failure(BETA)
+        if any(mean.query > form.largest for mean in self.means):
+            return Failure("an average times its weight overflows")
+        rows: list[Row] = []
+        means = 0
+        absolute = 0.0
+        for query, key in scores.rows:
+            if any(entry.base == "mean" for entry in query):
+                found = _mean_error(query, key, n, scores, form)
+                if isinstance(found, Failure):
+                    return found
+                absolute += found
+                means += 1
+                continue
+            row = row_of(query, key, n, scale(scores.attention, n), form)
+            if isinstance(row, Failure):
+                return row
+            rows.append(row)
+        rest = [self.at_i * i + self.at_r * r + self.constant for i, r in ((1, 1), (1, n), (n, 1))]
+        most = sum(n * max(0.0, mean.high) for mean in self.means) + max(rest)
+        least = sum(n * min(0.0, mean.low) for mean in self.means) + min(rest)
+        # The other sink's query, where only averages and D·j are not 0, sees every key. Were its
+        # score infinite, its row would not be a number, and no gate makes that 0.
+        at_sink = sum((n + 1) * max(0.0, mean.high) for mean in self.means) + self.steep * n
+        parts = sum(max(-row.low, row.high) + row.error for row in rows)
+        parts += (n + 2) * sum(max(-mean.low, mean.high) for mean in self.means) / scores.sharpness
+        if parts > form.sum_largest:
+            return Failure("the parts of scores overflow")
+        summed = sum(row.error for row in rows) + (means + len(rows)) * form.grid_of_score(
+            parts, means + len(rows)
+        )
+        rising = sum(
+            n * max(0.0, mean.high) * (form.roundoff(mean.query) + 2 * form.u_sum)
+            for mean in self.means
+        )
+        # What rounds to the largest number is stored as such.
+        room = form.largest * (1 + 2.0 ** -(form.digits + 1)) - scores.sharpness * summed - absolute
+        if max(most + rising * CARE, at_sink if self.seen_by_sink else 0.0) >= room:
+            return Failure("scores overflow")
+        yes = self.up if least <= 0 else max(self.up, least)
+        no = self.down if most >= 0 else max(self.down, -most)
+        if self.one_sided:
+            no = min(no, -self.constant)
+        slope = self.slope * (1 - 3 * form.u_sum - form.u)
+
+        def left(logit: float) -> tuple[float, float]:
+            """What errors leave of a logit of at least this size: at j = i, and at other j."""
+            found = []
+            for size, coarser in (
+                (logit, 1),
+                (logit + self.unit, 2),
+            ):  # the next binade at the earliest
+                here, there = _score_errors(
+                    self, n, form, rows, means, (min(rest), max(rest)), size, coarser
+                )
+                kept = size * (1 - 3 * form.u_sum - form.u) - absolute
+                found.append((kept - here * CARE, kept - there * CARE))
+            return min(here for here, _ in found), min(there for _, there in found)
+
+        far = inf
+        low = high = 0.0
+        if most >= 0:
+            here, there = left(yes)
+            if here <= 0:
+                return Failure(_NEAR)
+            low, far = exp(-here), min(far, there - yes)
+        if least <= 0:
+            here, there = left(no)
+            if here <= 0 or there + slope <= 0:
+                return Failure(_NEAR)
+            high = exp(-here) + exp(-there - slope) / -expm1(-slope)
+            far = min(far, there - no)
+        if scores.attention == "hard":
+            return EXACT
+        terms = min(n + 2.0, 4 + (form.visible - 4 * far) / slope)
+        tail = 2 * form.normal / -expm1(-slope)
+        return checked(softmax(low, high, terms, tail, form))
+
+
+def fits(reading: Reading) -> bool:
+    return bool(reading.terms)
+
+
+def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
+    cells, atoms, terms, here = reading.cells, reading.atoms, dict(reading.terms), reading.here
+    _averages_stand_alone(reading)
+    if any(value != atoms.space.true for value in reading.values()):
+        raise VoidError("it compares, but its value is not 1 on the word's own positions")
+    steep = terms.pop(("1", here, 0), Fraction(0))
+    at: dict[str, Fraction] = {
+        base: terms.pop((base, "ordinary", 0), Fraction(0)) for base in ("i", "r", "ordinary")
+    }
+    at[here] += steep
+    slopes: list[Slope] = []
+    weighted: dict[tuple[Range, int], Fraction] = {}
+    for query in [q for q in dict.fromkeys(q for q, _, _ in terms) if isinstance(q, int)]:
+        mean = cells[query]
+        if not isinstance(mean, Mean):
+            raise VoidError(f"it compares coordinate {query}, which is not an average")
+        needed = {"past": ("i",), "future": ("r",), "total": ("i", "r")}[mean.over]
+        found = [terms.pop((query, base, 0), Fraction(0)) for base in (*needed, "ordinary")]
+        if len(set(found)) != 1:
+            raise VoidError("an average is not multiplied by the number of positions it is over")
+        scaled = [(found[0] * a, f) for a, f in mean.terms]
+        low, high = atoms.space.range_of_sum(scaled)
+        (weight,) = (row[query] for row in reading.head.query if query in row)
+        held = max(map(abs, atoms.space.range_of_sum(list(mean.terms))))
+        slopes.append(Slope(mean.over, float(low), float(high), float(held) * abs(weight)))
+        for a, f in scaled:
+            weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
+    if terms:
+        raise VoidError(NO_KIND)
+    unit = _common([*weighted.values(), at["i"], at["r"]]) or 2 * abs(at["ordinary"])
+    if not unit:
+        raise VoidError("it compares nothing")
+    whole = -at["ordinary"] / unit  # Σ + … >= whole, of integers: the least that counts is
+    least = -((-whole.numerator) // whole.denominator)
+    up = float(unit * least + at["ordinary"])
+    down = float(unit) - up
+    if up <= 0:
+        raise VoidError("its threshold is an integer, so that the sign of 0 would decide")
+    i, r = int(at["i"] / unit), int(at["r"] / unit)
+    total = Sum(
+        {key: int(a / unit) for key, a in weighted.items() if a}, i - r, r, r
+    )  # r = n + 1 - i
+    function = atoms.at_least(total, least, reading.level)
+    kind = Sign(
+        reading.direction, reading.scores, tuple(slopes), float(at["i"]), float(at["r"]),
+        float(at["ordinary"]), up, down, float(unit), float(steep), reading.head.sinks > 1,
+    )  # fmt: skip
+    if kind.slope <= 0:
+        raise VoidError("its scores do not fall with the distance")
+    return kind, [Raw(function, reading.number) for _ in reading.head.value]
+
+
+def _averages_stand_alone(reading: Reading) -> None:
+    """Each average is the whole query of one row: then nothing that it adds can cancel."""
+    cells = reading.cells
+    read = [at for query in reading.head.query for at in query if isinstance(cells[at], Mean)]
+    alone = [at for query in reading.head.query for at in query if len(query) == 1]
+    if len(set(read)) != len(read) or not set(read) <= set(alone):
+        raise VoidError("an average is read by several rows, or beside something else")
+    if any(isinstance(cells[at], Mean) for key in reading.head.key for at in key):
+        raise VoidError("a key reads an average")
+
+
+def _common(values: list[Fraction]) -> Fraction:
+    """The greatest common divisor of rationals."""
+    result = Fraction(0)
+    for value in values:
+        if value:
+            a, b = result, abs(value)
+            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+            result = Fraction(numerator, a.denominator * b.denominator)
+    return result
+
+
+def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) -> float | Failure:
+    """The absolute error that a mean's row adds to a logit: of means below the normal numbers."""
+    scaled = scale(scores.attention, n)
+    found = stored(key, n, scaled, form)
+    if isinstance(found, Failure):
+        return found
+    keys, off = found
+    (entry,) = query
+    if off:
+        return Failure("positions are not representable")
+    if not power_of_two(abs(entry.weight)) or abs(entry.weight) > form.largest:
+        return Failure("an average is multiplied by a weight that is not a power of two")
+    return (abs(entry.weight) + 1) * form.smallest * keys.size * scaled * scores.sharpness
+
+
+def _score_errors(
+    kind: Sign,
+    n: int,
+    form: Format,
+    rows: list[Row],
+    means: int,
+    rest: tuple[float, float],
+    logit: float,
+    coarser: int,
+) -> tuple[float, float]:
+    """The error of a comparison's score where the logit is `logit`: at j = i, and at other j.
+
+    Past and future averages share the n positions. At j = i the averages' terms and the rest add
+    up to ± the logit, which bounds the positive and the negative terms. There the last addition
+    has a small result and is nearly exact: of m terms, m - 2 additions can be off, and no more
+    than there are inexact terms (`coarse`) at each spacing. `coarser` multiplies the spacing.
+    """
+    sizes = dict.fromkeys(("past", "future", "total"), 0.0)
+    for mean in kind.means:
+        sizes[mean.over] += max(-mean.low, mean.high, 0.0)
+    near = (n + 1) * (max(sizes["past"], sizes["future"]) + sizes["total"])
+    far = (n + 1) * sum(sizes.values())
+    if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
+        near = far = min(near, logit + max(-rest[0], rest[1]))
+    sharpness = kind.scores.sharpness
+    above, below = sum(row.high for row in rows), -sum(row.low for row in rows)
+    operands = sum(row.error for row in rows)
+    relative = (form.u_sum + form.u) * (1 + form.u_sum + form.u)
+    added = max(0.0, min(near, (near - rest[0] + logit) / 2)) / sharpness
+    taken = max(0.0, min(near, (near + rest[1] + logit) / 2)) / sharpness
+    terms = means + len(rows)
+    spacing = coarser * form.grid_of_score(max(above + added, below + taken), terms)
+    coarse = means + sum(row.grid < spacing for row in rows)
+    additions = sum(spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse)
+    own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
+    products = sum(form.grid_of_score(size / sharpness, terms) for size in [*own, 2 * logit]) / 2
+    here = sharpness * (operands + additions + products) + near * relative
+    spacing = coarser * form.grid_of_score(max(above, below) + far / sharpness, terms)
+    coarse = means + sum(row.grid < spacing for row in rows)
+    there = sharpness * (operands + coarse * spacing) + far * relative
+    return here, there
