@@ -30,6 +30,7 @@ ORDER = (
     "compiler",
     "folders",
     "export",
+    "zoo",
     "explore",
     "bench",
     "cli",

@@ -51,6 +51,10 @@ JsonOption = Annotated[
 ]
 
 
+ZOO = "zoo:"
+"""Before the name of an entry of the zoo."""
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """A formula as the command line gave it, with the alphabet if that is known."""
@@ -74,6 +78,8 @@ def read_given(
     argument: str, alphabet: Collection[str] | None = None, props: bool = False
 ) -> Given:
     """A formula as text, or what `--regex` and the like put in its place."""
+    if argument.startswith(ZOO):
+        return _read_entry(argument, alphabet, props)
     plain = argument.removeprefix(MODULAR)
     mark = next((mark for mark, _, _ in MARKS.values() if plain.startswith(mark)), None)
     if mark is None:
@@ -84,6 +90,16 @@ def read_given(
     if props:
         raise SofthatError(f"--{mark[:-1]} speaks of words of symbols: leave --props out")
     return _read_marked(mark, plain.removeprefix(mark), alphabet, plain != argument)
+
+
+def _read_entry(argument: str, alphabet: Collection[str] | None, props: bool) -> Given:
+    """The formula of an entry of the zoo, which has its alphabet unless another is given."""
+    from softhat.zoo.catalogue import entry_of, formula_of
+
+    entry = entry_of(argument)
+    if entry.propositional and not props:
+        raise SofthatError(f"{argument} speaks of sets of propositions: add --props")
+    return Given(formula_of(entry), tuple(alphabet or entry.alphabet), entry.empty)
 
 
 def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:

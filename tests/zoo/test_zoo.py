@@ -1,0 +1,100 @@
+"""Every entry of the zoo is what its recogniser says: the formula, and the soft model."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import islice, product
+from typing import Any
+
+import pytest
+
+import softhat
+from softhat.zoo.catalogue import entry_of, formula_of, zoo
+from softhat.zoo.entry import Entry
+from softhat.zoo.references import REFERENCES
+from tests.cli.run import softhat as run
+from tests.zoo.recognisers import RECOGNISERS
+
+LANGUAGES = [entry for entry in zoo().values() if entry.kind != "ahat"]
+SHORT = 400
+"""Short words tried for a formula; a model gets an eighth of them."""
+
+
+def letters(entry: Entry) -> list[Any]:
+    if not entry.propositional:
+        return list(entry.alphabet)
+    subsets = product([False, True], repeat=len(entry.alphabet))
+    return [{name for name, on in zip(entry.alphabet, s, strict=True) if on} for s in subsets]
+
+
+def spelt(entry: Entry, word: list[Any]) -> Any:
+    plain = not entry.propositional and all(len(symbol) == 1 for symbol in entry.alphabet)
+    return "".join(word) if plain else word
+
+
+def example(entry: Entry) -> list[Any]:
+    return entry.example.split() if max(map(len, entry.alphabet)) > 1 else list(entry.example)
+
+
+def words(entry: Entry, most: int, seed: int) -> list[Any]:
+    """All short words, and random longer ones."""
+    rng = random.Random(f"{entry.name} {seed}")
+    every = letters(entry)
+    short = islice((w for n in range(1, 9) for w in product(every, repeat=n)), most)
+    longer = [rng.choices(every, k=rng.randint(5, 30)) for _ in range(most // 4)]
+    return [spelt(entry, list(word)) for word in [*short, *longer]]
+
+
+def long_words(entry: Entry, n: int) -> list[Any]:
+    """On both sides of the border: the example repeated, with one change, halves, random."""
+    rng = random.Random(entry.name)
+    every = letters(entry)
+    repeated = ((example(entry) or [every[0]]) * n)[:n]
+    changed = list(repeated)
+    changed[rng.randrange(n)] = rng.choice(every)
+    halves = [*[every[0]] * (n // 2), *[every[-1]] * (n - n // 2)]
+    return [spelt(entry, w) for w in (repeated, changed, halves, rng.choices(every, k=n))]
+
+
+def test_names_and_references() -> None:
+    assert len(zoo()) >= 80
+    assert set(RECOGNISERS) == {entry.name for entry in LANGUAGES}
+    cited = {key for key in REFERENCES if any(key in e.known for e in zoo().values())}
+    assert cited == set(REFERENCES)
+    for entry in zoo().values():
+        assert entry.name == entry.name.lower().replace(" ", "-").replace("_", "-")
+        assert entry.known.endswith((".", "?"))
+
+
+@pytest.mark.parametrize("entry", LANGUAGES, ids=lambda entry: entry.name)
+def test_the_formula_is_the_language(entry: Entry) -> None:
+    recognise, formula = RECOGNISERS[entry.name], formula_of(entry)
+    for word in words(entry, SHORT, 0) + long_words(entry, 60):
+        assert formula.accepts(word, at=entry.at) == recognise(word), word
+    if entry.example:
+        assert recognise(spelt(entry, example(entry)))
+
+
+@pytest.mark.parametrize("entry", LANGUAGES, ids=lambda entry: entry.name)
+def test_the_soft_model_is_the_language(entry: Entry) -> None:
+    given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
+    recognise, model = RECOGNISERS[entry.name], softhat.compile(formula_of(entry), **given)
+    for word in words(entry, SHORT // 8, 1) + long_words(entry, 500):
+        assert model.accepts(word, at=entry.at) == recognise(word), word
+
+
+def test_unknown_names_are_met_with_near_ones() -> None:
+    with pytest.raises(softhat.SofthatError, match="did you mean dyck-1"):
+        entry_of("dyck1")
+
+
+def test_the_command() -> None:
+    listed = json.loads(run("zoo", "--json").out)
+    assert {"dyck-1", "bounded-dyck-2-3", "tomita-4", "parity"} <= {one["name"] for one in listed}
+    shown = json.loads(run("zoo", "show", "dyck-1", "--json").out)
+    assert shown["certified"]["float32"] > 10**6
+    assert run("zoo", "show", "dyck-one").code == 2
+    assert "accepted" in run("eval", "zoo:dyck-1", "(())").out
+    assert run("eval", "zoo:absence-globally", "{p} {}").code == 2
+    assert run("verify", "zoo:tomita-4", "--exhaustive", "6", "--random", "20").code == 0
