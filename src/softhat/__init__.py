@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from softhat.export.onnx import to_onnx as to_onnx
     from softhat.export.torch import to_torch as to_torch
     from softhat.folders import load as load
+    from softhat.frontends import rasp as rasp
     from softhat.frontends.programs.translate import from_program as from_program
     from softhat.frontends.regular.translate import from_dfa as from_dfa
     from softhat.frontends.regular.translate import from_regex as from_regex
@@ -73,7 +74,7 @@ _HOME = {
     "to_torch": "softhat.export.torch",
     "verify": "softhat.verification.verify",
 }
-_SUBPACKAGES = ("ahat",)
+_SUBPACKAGES = {"ahat": "softhat.ahat", "rasp": "softhat.frontends.rasp"}
 
 __all__ = [*_HOME, *_SUBPACKAGES, "__version__"]
 
@@ -84,7 +85,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name in _SUBPACKAGES:
-        return importlib.import_module(f"softhat.{name}")
+        return importlib.import_module(_SUBPACKAGES[name])
     raise AttributeError(f"module 'softhat' has no attribute {name!r}")
 
 
