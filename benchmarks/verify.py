@@ -18,7 +18,7 @@ from typing import Any
 
 import softhat
 from softhat.logic.fragments import describe
-from softhat.verification.pool import processes
+from softhat.work import processes
 
 FORMULAS = (
     "a S (b & Y (a S (b & O a)))",

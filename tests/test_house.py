@@ -12,6 +12,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "softhat"
 ORDER = (
     "errors",
     "files",
+    "work",
     "formats",
     "rationals",
     "positions",
@@ -50,8 +51,8 @@ STILL_TO_MEND = {
     "verification/locate.py imports model",
     "verification/measure.py imports compiler",
     "verification/measure.py imports model",
-    "verification/pool.py imports folders",
-    "verification/pool.py imports model",
+    "verification/remote.py imports folders",
+    "verification/remote.py imports model",
     "verification/verify.py imports ahat",
     "verification/verify.py imports model",
     "verification/words.py imports model",

@@ -19,7 +19,7 @@ import pytest
 import softhat
 from softhat.errors import SofthatError
 from softhat.verification.items import Job
-from softhat.verification.pool import processes
+from softhat.work import processes
 from tests.cases import CASES, Case
 
 SMALL: dict[str, Any] = {"exhaustive": 5, "random": 20, "adversarial": 10, "max_length": 40}

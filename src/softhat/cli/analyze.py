@@ -14,8 +14,8 @@ from softhat.ahat.analysis.tally import Counterexample
 from softhat.ahat.file import load
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import print_facts, print_json, print_table
-from softhat.cli.progress import counting
 from softhat.errors import SofthatError
+from softhat.work import progress
 
 LEVELS = {
     "proved_all": "proved for all words of every length",
@@ -60,8 +60,14 @@ def command(
         raise SofthatError("--text is for a Hugging Face checkpoint; for an AHAT use --words")
     source = load(model)
     given = None if words is None else [w for item in words for w in _words(item)]
-    with counting("words") as progress:
-        result = analyze(source, up_to=up_to, words=given, leak=leak, progress=progress)
+    with progress(quiet=as_json) as show:
+        result = analyze(
+            source,
+            up_to=up_to,
+            words=given,
+            leak=leak,
+            progress=lambda done, total: show("words", done, total, ""),
+        )
     if plot is not None:
         from softhat.explore.beta_picture import draw
 

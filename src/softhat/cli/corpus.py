@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +10,10 @@ import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
-from softhat.errors import SofthatError
-from softhat.export.corpus.corpus import Progress, make_corpus
+from softhat.export.corpus.corpus import make_corpus
 from softhat.export.corpus.work import Settings
 from softhat.transformer.weights import Attention
+from softhat.work import progress
 
 
 def command(
@@ -44,8 +41,6 @@ def command(
 
     Example: softhat corpus --count 1000 -o corpus
     """
-    if jobs < 0:
-        raise SofthatError(f"--jobs is a number of processes, not {jobs}")
     settings = Settings(
         count=count,
         seed=seed,
@@ -57,8 +52,8 @@ def command(
         shard=shard,
     )
     start = time.monotonic()
-    with _progress() as progress:
-        make_corpus(folder, settings, jobs, dask, progress)
+    with progress(quiet=as_json) as show:
+        make_corpus(folder, settings, jobs, dask, lambda what, k, n: show(what, k, n, ""))
     seconds = time.monotonic() - start
     if as_json:
         print_json({"folder": str(folder), "models": count, "seconds": round(seconds, 3)})
@@ -70,24 +65,3 @@ def command(
             ("seconds", f"{seconds:.1f}"),
         ]
     )
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar for the formulas and one for the shards, on a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda what, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
-
-    with Bars(console=Console(stderr=True)) as bars:
-        known: dict[str, TaskID] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in known:
-                known[what] = bars.add_task(what, total=total)
-            bars.update(known[what], completed=done, total=total)
-
-        yield show

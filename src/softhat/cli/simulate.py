@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json
-from softhat.cli.progress import note_line
+from softhat.work import progress
 
 
 def command(
@@ -42,8 +43,10 @@ def command(
     from softhat.ahat.simulation.simulate import simulate
 
     source = load(model)
-    with note_line() as note:
-        simulation = simulate(source, max_length, None if decide else epsilon, snap, note)
+    with progress(quiet=as_json) as show:
+        target = None if decide else epsilon
+        note = partial(show, "simulating", 0, None)
+        simulation = simulate(source, max_length, target, snap, note)
         note("certifying in floats")
         certificate = simulation.certificate
     simulation.save(folder)

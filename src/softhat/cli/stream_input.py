@@ -26,6 +26,7 @@ from softhat.errors import CertificateWarning, SofthatError
 from softhat.files import opened
 from softhat.model import Model
 from softhat.runtime.stream import Stream
+from softhat.work import progress as bars
 
 BLOCK = 1 << 20
 """Bytes read at a time."""
@@ -55,24 +56,31 @@ def stream_file(
     """
     name = "standard input" if source == "-" else source
     name_of_output = model.output_name(output)
-    with _open(source) as file, _Progress(file, progress) as shown:
+    began = perf_counter()
+    at = 0
+    with _open(source) as file, bars(quiet=not progress) as show:
+        size = _size(file)
         runner = _Runner(model, dtype, name_of_output, strict)
         pieces = read_pieces(file, name, model.transformer, tokens, BLOCK)
         try:
             for batch, done in pieces:
                 for answer in runner.run(batch):
-                    shown.bytes = done
+                    at = done
                     yield answer
-                shown.update(done, runner.tokens)
+                show("bytes", done, size, f"{_rate(runner.tokens, began)} tokens a second")
         except KeyboardInterrupt:
-            shown.close()
             print(
-                f"interrupted after {runner.tokens:,} tokens (byte {shown.bytes:,} of {name}); "
+                f"interrupted after {runner.tokens:,} tokens (byte {at:,} of {name}); "
                 "what was written so far is valid",
                 file=sys.stderr,
             )
             raise
-        shown.finish(runner.tokens, runner.how())
+    if progress:
+        print(
+            f"{runner.tokens:,} tokens in {perf_counter() - began:.2f} s, "
+            f"{_rate(runner.tokens, began)} a second ({runner.how()})",
+            file=sys.stderr,
+        )
 
 
 def write_stream(answers: Iterator[Answers], file: IO[str]) -> None:
@@ -170,53 +178,6 @@ class _Runner:
         return f"{' and '.join(sorted(self.used)) or 'no'} runtime, {self.dtype}"
 
 
-class _Progress:
-    """A bar on a terminal, and one line with the throughput at the end."""
-
-    def __init__(self, file: IO[bytes], wanted: bool) -> None:
-        self.bytes = 0
-        self.began = perf_counter()
-        self.wanted = wanted
-        self.bar: Any = None
-        if wanted and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self.bar = Progress(
-                BarColumn(),
-                TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self.task = self.bar.add_task("", total=_size(file), rate="")
-
-    def __enter__(self) -> _Progress:
-        if self.bar is not None:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def update(self, done: int, tokens: int) -> None:
-        self.bytes = done
-        if self.bar is not None:
-            rate = tokens / max(1e-9, perf_counter() - self.began)
-            self.bar.update(self.task, completed=done, rate=f"{_short(rate)} tokens/s")
-
-    def finish(self, tokens: int, how: str) -> None:
-        self.close()
-        if self.wanted:
-            seconds = perf_counter() - self.began
-            rate = _short(tokens / max(1e-9, seconds))
-            print(f"{tokens:,} tokens in {seconds:.2f} s, {rate} a second ({how})", file=sys.stderr)
-
-
 def _open(source: str) -> IO[bytes]:
     if source == "-":
         return standard_input()
@@ -230,7 +191,8 @@ def _size(file: IO[bytes]) -> int | None:
         return None
 
 
-def _short(rate: float) -> str:
+def _rate(tokens: int, began: float) -> str:
+    rate = tokens / max(1e-9, perf_counter() - began)
     for unit, name in ((1e6, " million"), (1e3, " thousand")):
         if rate >= unit:
             return f"{rate / unit:.1f}{name}"

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,10 +18,11 @@ from softhat.cli.inputs import (
 )
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model
 from softhat.cli.output import print_facts, print_json, print_table
-from softhat.errors import MissingExtraError, SofthatError
+from softhat.errors import SofthatError
 from softhat.model import Model
 from softhat.verification.report import Verification
 from softhat.verification.verify import verify
+from softhat.work import progress, workers
 
 _LABEL = 48  # characters of a head's label in the table; --json gives all
 
@@ -84,7 +81,7 @@ def command(
         _only_for_formulas(
             {"beyond": beyond, "dask": dask, "resume": resume, "plot": plot, "phase": phase}
         )
-    with _workers(jobs, dask) as (executor, renew), _progress(quiet=as_json) as progress:
+    with workers(jobs, dask) as renew, progress(quiet=as_json) as show:
         result = verify(
             loaded,
             exhaustive=exhaustive,
@@ -94,12 +91,11 @@ def command(
             max_words=max_words,
             dtype=dtype,
             runtime=runtime,
-            executor=executor,
             renew=renew,
             seed=seed,
             beyond=beyond,
             resume=resume,
-            progress=progress,
+            progress=lambda done, total, words: show("items", done, total, f"{words:,} words"),
         )
     if not isinstance(result, Verification):
         _report_simulation(result, as_json)
@@ -132,67 +128,6 @@ def _draw(model: Any, dtype: str, plot: Path | None, phase: Path | None) -> None
     if phase is not None:
         pictures.phase(model, phase, dtypes)
         print(f"drew {phase}", file=sys.stderr)
-
-
-@contextmanager
-def _workers(
-    jobs: int, dask: str | None
-) -> Iterator[tuple[Executor | None, Callable[[], Executor] | None]]:
-    """Where the items run: a Dask cluster, processes on all cores, or here."""
-    if jobs < 0:
-        raise SofthatError(f"--jobs is a number of processes, not {jobs}")
-    if dask is not None:
-        with _dask(dask) as executor:
-            yield executor, None
-        return
-    count = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or 1
-    if count == 1:
-        yield None, None
-        return
-    from softhat.verification.pool import processes
-
-    with processes(count) as renew:
-        yield None, renew
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[Executor]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtraError("distributed", "dask") from None
-    try:
-        client = Client(address, timeout=10)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise SofthatError(f"no Dask scheduler at {address}: {error}") from None
-    with client, client.get_executor() as executor:
-        yield executor
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, int, int], None] | None]:
-    """A bar on standard error, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        with nullcontext():
-            yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    with Progress(
-        TextColumn("verifying"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total} items, {task.fields[words]:,} words"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("verify", total=None, words=0)
-
-        def update(done: int, total: int, words: int) -> None:
-            bar.update(task, completed=done, total=total, words=words)
-
-        yield update
 
 
 def _report(result: Verification, asked: int, asked_length: int) -> None:

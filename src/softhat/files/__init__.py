@@ -16,6 +16,7 @@ from softhat.files.reading import (
     read_text,
 )
 from softhat.files.writing import (
+    check_writable,
     json_bytes,
     locked,
     make_folder,
@@ -25,6 +26,7 @@ from softhat.files.writing import (
 )
 
 __all__ = [
+    "check_writable",
     "json_bytes",
     "locked",
     "make_folder",

@@ -63,6 +63,18 @@ def write_file(path: str | Path, data: bytes) -> None:
                 raise
 
 
+def check_writable(path: str | Path) -> None:
+    """Refuse a file that could not be written later, before any work is done for it."""
+    target = Path(path)
+    with _refusals(target):
+        if not _is_stream(target):
+            parent = Path(os.path.realpath(target)).parent
+            with locked(parent):
+                fresh = _temporary(parent, "file")
+                fresh.touch()
+                fresh.unlink()
+
+
 def write_files(directory: str | Path, contents: Mapping[str, bytes]) -> None:
     """Put files of one directory in place together; its other files are left alone."""
     with _refusals(Path(directory)):

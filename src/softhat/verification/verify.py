@@ -23,11 +23,12 @@ from softhat.formats import format_of
 from softhat.model import Model
 from softhat.verification.items import KINDS, Item, Job, Settings
 from softhat.verification.locate import locate
-from softhat.verification.pool import Results, pack_model, run_here, run_on
-from softhat.verification.progress import State
+from softhat.verification.remote import pack_model, run_item
 from softhat.verification.report import Counterexample, HeadReport, Verification
 from softhat.verification.shrink import shrunk
+from softhat.verification.state import State
 from softhat.verification.words import decode
+from softhat.work import Results, Task, run, source_digest
 
 RUNTIMES = ("dense", "linear", "auto")
 
@@ -105,7 +106,8 @@ def _check(settings: Settings) -> None:
 
 def _fingerprint(model: Model, settings: Settings, items: int) -> str:
     digest = hashlib.sha256(pack_model(model))
-    digest.update(json.dumps([asdict(settings), items], sort_keys=True).encode())
+    asked = [asdict(settings), items, source_digest()]
+    digest.update(json.dumps(asked, sort_keys=True).encode())
     return digest.hexdigest()
 
 
@@ -121,11 +123,7 @@ def _run(
     the first one, the shortest, is found whoever is fastest. False if interrupted."""
     pending = [(k, item) for k, item in enumerate(items) if k < state.end(len(items))]
     pending = [(k, item) for k, item in pending if k not in state.done]
-    if executor is None and renew is not None and pending:
-        executor = renew()
-    results: Results = (
-        run_here(job, pending) if executor is None else run_on(executor, job, pending, renew)
-    )
+    results = run(_tasks(job, pending, executor is not None or renew is not None), executor, renew)
     try:
         with closing(results):  # type: ignore[type-var]
             for k, found in _until_mismatch(results, state, len(items)):
@@ -135,6 +133,14 @@ def _run(
     except KeyboardInterrupt:
         return False
     return True
+
+
+def _tasks(job: Job, pending: list[tuple[int, Item]], elsewhere: bool) -> Iterator[Task]:
+    if not elsewhere:
+        yield from ((k, job.run, (item,)) for k, item in pending)
+        return
+    packed, settings = pack_model(job.model), asdict(job.settings)
+    yield from ((k, run_item, (packed, settings, tuple(item))) for k, item in pending)
 
 
 def _until_mismatch(results: Results, state: State, total: int) -> Iterator[tuple[int, Any]]:

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.corpus.pool import Runner, runner
 from softhat.export.corpus.work import CHUNK, LONGEST, Settings, draw, make_shard
 from softhat.files import (
     json_bytes,
@@ -40,6 +39,7 @@ from softhat.folders import load
 from softhat.logic.random import FAMILIES
 from softhat.model import Model
 from softhat.transformer.weights import Attention
+from softhat.work.run import Renew, run, workers
 
 FORMAT = "softhat-corpus/1"
 FRUITLESS = 20
@@ -67,8 +67,8 @@ def make_corpus(
         make_folder(folder / "shards")
         held.enter_context(locked(folder / "shards", patience=0))
         shards = range(0, settings.count, settings.shard)
-        with runner(jobs, dask) as run:
-            texts = _formulas(folder, settings, run, progress)
+        with workers(jobs, dask) as renew:
+            texts = _formulas(folder, settings, renew, progress)
             missing = [k for k in range(len(shards)) if not _complete(folder, k)]
             done = len(shards) - len(missing)
             progress("shards", done, len(shards))
@@ -77,7 +77,7 @@ def make_corpus(
                 for k, first in enumerate(shards)
                 if k in set(missing)
             )
-            for k, (tensors, lines) in run(tasks):
+            for k, (tensors, lines) in run(tasks, renew=renew):
                 write_file(_shard(folder, k, "jsonl"), lines)
                 write_file(_shard(folder, k, "safetensors"), tensors)  # now it is complete
                 done += 1
@@ -189,7 +189,9 @@ def _settle(folder: Path, settings: Settings) -> None:
     write_file(folder / "corpus.json", json_bytes(document))
 
 
-def _formulas(folder: Path, settings: Settings, run: Runner, progress: Progress) -> list[str]:
+def _formulas(
+    folder: Path, settings: Settings, renew: Renew | None, progress: Progress
+) -> list[str]:
     """The first `count` formulas of the seed that differ in truth from all before them."""
     path = folder / "formulas.jsonl"
     if path.is_file():
@@ -206,7 +208,7 @@ def _formulas(folder: Path, settings: Settings, run: Runner, progress: Progress)
             yield k, draw, (settings, k)
             k += 1
 
-    for k, drawn in run(tasks()):
+    for k, drawn in run(tasks(), renew=renew):
         arrived[k] = drawn
         while chunk in arrived and not enough:  # in order, whoever was first
             before = len(seen)

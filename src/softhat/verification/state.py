@@ -1,21 +1,24 @@
 """What of a verification is done: kept in memory, and in a file if it is to be resumed.
 
-The file is JSON, written under another name and then renamed, so a crash leaves the last whole
-state. It names the model and the settings it belongs to.
+The file is JSON, whole at any moment. It names the model, the settings and the softhat it belongs
+to, and is signed with this user's key: what somebody else wrote into it is not believed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from softhat.errors import SofthatError
-from softhat.files import read_json, write_file
+from softhat.files import check_writable, read_json, write_file
+from softhat.files.keys import is_signed, signature
 
-FORMAT = "softhat-verification/1"
+FORMAT = "softhat-verification/2"
 EVERY = 2.0
 """Seconds between writes."""
 
@@ -33,26 +36,35 @@ class State:
     mismatch: int | None = None
     """The first item known to have found one."""
     written: float = -EVERY
+    complained: bool = False
 
     @staticmethod
     def open(path: str | Path | None, fingerprint: str) -> State:
         """The state in a file, or an empty one that will be written there."""
         state = State(Path(path) if path is not None else None, fingerprint)
-        if state.path is None or not state.path.exists():
+        if state.path is None:
+            return state
+        if not os.path.exists(state.path):  # noqa: PTH110 - Path.exists raises for a long name
+            check_writable(state.path)
             return state
         try:
             stored = read_json(state.path)
             if stored["format"] != FORMAT:
                 raise KeyError("format")
             owner, done = stored["job"], {int(k): found for k, found in stored["done"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise SofthatError(
                 f"{path} is not the state of a verification: delete it, or choose another file"
             ) from None
         if owner != fingerprint:
             raise SofthatError(
-                f"{path} belongs to another model or other options: give the ones it was begun "
-                "with, or choose another file"
+                f"{path} belongs to another model or other options, or to another softhat: give "
+                "the ones it was begun with, or choose another file"
+            )
+        if not is_signed(_signed_bytes(owner, stored["done"]), stored.get("signature")):
+            raise SofthatError(
+                f"{path} cannot be believed: it was changed, or another user or machine wrote it; "
+                "delete it, or choose another file"
             )
         for k, found in done.items():
             state._count(k, found)
@@ -83,10 +95,25 @@ class State:
     def save(self) -> None:
         if self.path is None:
             return
+        try:
+            self._write(self.path)
+        except SofthatError as error:  # the verification itself is not lost by that
+            if not self.complained:
+                warnings.warn(f"what is done is not kept: {error}", stacklevel=2)
+            self.complained = True
+        self.written = time.monotonic()
+
+    def _write(self, path: Path) -> None:
+        done = {str(k): found for k, found in sorted(self.done.items())}
         document = {
             "format": FORMAT,
             "job": self.fingerprint,
-            "done": {str(k): found for k, found in sorted(self.done.items())},
+            "done": done,
+            "signature": signature(_signed_bytes(self.fingerprint, done)),
         }
-        write_file(self.path, json.dumps(document).encode())
-        self.written = time.monotonic()
+        write_file(path, json.dumps(document).encode())
+
+
+def _signed_bytes(fingerprint: str, done: dict[str, Any]) -> bytes:
+    """What the signature is of: equal data, equal bytes."""
+    return json.dumps([FORMAT, fingerprint, done], sort_keys=True).encode()
