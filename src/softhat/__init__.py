@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from softhat.frontends.programs.translate import from_program as from_program
     from softhat.frontends.regular.translate import from_dfa as from_dfa
     from softhat.frontends.regular.translate import from_regex as from_regex
-    from softhat.logic.equivalence import equivalent as equivalent
+    from softhat.logic.decide.questions import equivalent as equivalent
+    from softhat.logic.decide.questions import implies as implies
+    from softhat.logic.decide.questions import satisfiable as satisfiable
     from softhat.logic.syntax.nodes import Formula as Formula
     from softhat.logic.syntax.nodes import Term as Term
     from softhat.logic.syntax.nodes import count as count
@@ -60,10 +62,12 @@ _HOME = {
     "count": "softhat.logic.syntax.nodes",
     "count_all": "softhat.logic.syntax.nodes",
     "count_future": "softhat.logic.syntax.nodes",
-    "equivalent": "softhat.logic.equivalence",
     "from_dfa": "softhat.frontends.regular.translate",
     "from_program": "softhat.frontends.programs.translate",
     "from_regex": "softhat.frontends.regular.translate",
+    "equivalent": "softhat.logic.decide.questions",
+    "implies": "softhat.logic.decide.questions",
+    "satisfiable": "softhat.logic.decide.questions",
     "length": "softhat.logic.syntax.nodes",
     "parse": "softhat.logic.syntax.parse",
     "position": "softhat.logic.syntax.nodes",

@@ -2,5 +2,5 @@
 
 `syntax` reads and prints formulas, `semantics` gives their truth on words; the modules here are
 passes from formulas to formulas (core form, simplification, linear comparisons) and questions
-about them (fragments, equivalence).
+about them (fragments, decide).
 """

@@ -1,0 +1,278 @@
+"""What can be proved about comparisons of counts without trying words.
+
+Counting makes the questions undecidable, but much of it is only in the way of a proof:
+
+* a threshold, `#(f) >= c`, is temporal: f here, and c - 1 times before;
+* a sum in which all other positions cancel, `#(f) + #>(f) - #*(f) >= 1`, says something about
+  this position only;
+* a sum to which no position can contribute less than 0, `i - #(f) >= 0`, is always at least what
+  this position contributes.
+
+Any other comparison becomes an `Unknown`, related to the others by the third rule: where
+`T' - T` is never negative, `T >= 0` implies `T' >= 0`. A proof that there is no word then holds
+whatever the unknowns are; a word that is found may owe itself to impossible values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any
+
+from softhat.logic.core import to_core
+from softhat.logic.decide.letters import Letters
+from softhat.logic.decide.machine import Unknown
+from softhat.logic.linear import LinearForm, linear
+from softhat.logic.semantics.truth import truth
+from softhat.logic.simplify import simplify
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node
+from softhat.logic.syntax.walk import distinct, fold, rebuild
+
+Clause = tuple[tuple[int, bool], ...]
+"""At every position one of these unknowns (by number) has this value."""
+
+_THRESHOLD = 64  # the largest threshold that is spelt out: it takes as many bits
+_OPERANDS = 6  # counted formulas whose combinations are tried
+_LETTERS = 64  # letters that are looked at one by one
+_UNKNOWNS = 40  # comparisons that are related to each other, each to each
+
+
+def without_counting(core: Formula, letters: Letters) -> tuple[Formula, tuple[Clause, ...]]:
+    """`core` with its comparisons spelt out or unknown, in core form, and what holds of these."""
+    sums = _Sums(letters)
+    unknowns: dict[_Sum, Unknown] = {}
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        same = rebuild(node, below)
+        if not isinstance(same, Comparison):
+            return same
+        total = sums.of(linear(same))
+        if total.least >= 0:
+            return TRUE
+        if total.negated().least >= 0:
+            return FALSE
+        for spelt in (sums.local(total), sums.threshold(total)):
+            if spelt is not None:
+                return spelt
+        return unknowns.setdefault(total, Unknown(len(unknowns)))
+
+    plain = fold(core, step)
+    assert isinstance(plain, Formula)
+    return to_core(simplify(plain)), tuple(_facts(unknowns))
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """What a position adds: a number for each letter, and one for each formula that holds.
+
+    What only depends on the letter is in the numbers, so equal sums look the same.
+    """
+
+    letters: tuple[int, ...]
+    formulas: frozenset[tuple[Formula, int]]
+
+    def plus(self, other: _Weights, factor: int = 1) -> _Weights:
+        letters = tuple(a + factor * b for a, b in zip(self.letters, other.letters, strict=True))
+        weights = dict(self.formulas)
+        for formula, w in other.formulas:
+            weights[formula] = weights.get(formula, 0) + factor * w
+        return _Weights(letters, frozenset((f, w) for f, w in weights.items() if w))
+
+    @property
+    def least(self) -> int:
+        """What a position adds at least."""
+        return min(self.letters) + sum(min(w, 0) for _, w in self.formulas)
+
+    def __bool__(self) -> bool:
+        return any(self.letters) or bool(self.formulas)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A linear form by what positions before, at and after position i add to it."""
+
+    before: _Weights
+    here: _Weights
+    after: _Weights
+    constant: int
+
+    def plus(self, other: _Sum, factor: int = 1) -> _Sum:
+        return _Sum(
+            self.before.plus(other.before, factor),
+            self.here.plus(other.here, factor),
+            self.after.plus(other.after, factor),
+            self.constant + factor * other.constant,
+        )
+
+    def negated(self) -> _Sum:
+        """Is >= 0 exactly where this is not: -1 minus it."""
+        opposite = self.plus(self, -2)
+        return replace(opposite, constant=opposite.constant - 1)
+
+    @property
+    def least(self) -> float:
+        """A lower bound: any number of positions before and after, one here."""
+        if self.before.least < 0 or self.after.least < 0:
+            return -math.inf
+        return self.constant + self.here.least
+
+
+class _Sums:
+    """Linear forms as sums, over one set of letters."""
+
+    def __init__(self, letters: Letters) -> None:
+        self._letters = letters
+        self._known: dict[Formula, _Weights] = {}
+        few = letters.count <= _LETTERS
+        self._words = [letters.word([k]) for k in range(letters.count)] if few else None
+        self._nothing = _Weights((0,) * (letters.count if few else 1), frozenset())
+
+    def of(self, form: LinearForm) -> _Sum:
+        before = here = after = self._nothing
+        for a, formula in form.past:
+            one = self._one(formula)
+            before, here = before.plus(one, a), here.plus(one, a)
+        for a, formula in form.future:
+            one = self._one(formula)
+            here, after = here.plus(one, a), after.plus(one, a)
+        for a, formula in form.total:
+            one = self._one(formula)
+            before, here, after = before.plus(one, a), here.plus(one, a), after.plus(one, a)
+        return _Sum(before, here, after, form.constant)
+
+    def _one(self, formula: Formula) -> _Weights:
+        """1 where the formula holds."""
+        if formula not in self._known:
+            rows, _ = distinct(formula)
+            if formula == TRUE:
+                letters, formulas = (1,) * len(self._nothing.letters), frozenset[Any]()
+            elif self._words is not None and all(isinstance(node, _GATES) for node, _ in rows):
+                letters = tuple(int(truth(formula, word)[0]) for word in self._words)
+                formulas = frozenset()
+            else:
+                letters, formulas = self._nothing.letters, frozenset({(formula, 1)})
+            self._known[formula] = _Weights(letters, formulas)
+        return self._known[formula]
+
+    def local(self, total: _Sum) -> Formula | None:
+        """A sum to which only this position adds, as a Boolean formula."""
+        operands = sorted(total.here.formulas, key=lambda pair: str(pair[0]))
+        if total.before or total.after or len(operands) > _OPERANDS:
+            return None
+        spelt: Formula = FALSE
+        for values in product((False, True), repeat=len(operands)):
+            added = total.constant
+            case: Formula = TRUE
+            for (formula, w), value in zip(operands, values, strict=True):
+                added += w * value
+                case = nodes.And(case, formula if value else nodes.Not(formula))
+            enough = self._those([w + added >= 0 for w in total.here.letters])
+            spelt = nodes.Or(spelt, nodes.And(case, enough))
+        return spelt
+
+    def threshold(self, total: _Sum) -> Formula | None:
+        """A sum that adds the same for one formula, as a temporal formula."""
+        nothing = self._nothing
+        added = total.before or total.after
+        match total.before, total.here, total.after:
+            case (x, y, z) if x == y and z == nothing:
+                where = "past"
+            case (x, y, z) if y == z and x == nothing:
+                where = "future"
+            case (x, y, z) if x == y == z:
+                where = "all"
+            case (_, y, z) if y == z == nothing:
+                where = "before"
+            case (x, y, _) if x == y == nothing:
+                where = "after"
+            case _:
+                return None
+        found = self._single(added)
+        if found is None:
+            return None
+        w, counted = found
+        # w·#(f) + c >= 0 is #(f) >= -c / w, or, for a negative w, not #(f) >= c / -w + 1.
+        least = -(total.constant // w) if w > 0 else total.constant // -w + 1
+        if not 1 <= least <= _THRESHOLD:
+            return None
+        past = _often(counted, least, nodes.Yesterday, nodes.Since)
+        future = _often(counted, least, nodes.Tomorrow, nodes.Until)
+        reached: Formula
+        match where:
+            case "past":
+                reached = past
+            case "future":
+                reached = future
+            case "before":
+                reached = nodes.Yesterday(past)
+            case "after":
+                reached = nodes.Tomorrow(future)
+            case _:  # reached at the last position at the latest
+                reached = nodes.Until(TRUE, past)
+        return reached if w > 0 else nodes.Not(reached)
+
+    def _single(self, weights: _Weights) -> tuple[int, Formula] | None:
+        """The weights as one formula with one weight."""
+        values = {w for w in weights.letters if w}
+        if len(values) == 1 and not weights.formulas:
+            (w,) = values
+            return w, self._those([bool(here) for here in weights.letters])
+        if len(weights.formulas) == 1 and not values:
+            ((formula, w),) = weights.formulas
+            return w, formula
+        return None
+
+    def _those(self, chosen: list[bool]) -> Formula:
+        """The formula that one of these letters stands here."""
+        if all(chosen) or not any(chosen):
+            return nodes.Constant(all(chosen))
+        those: Formula = FALSE
+        for number, wanted in enumerate(chosen):
+            if wanted:
+                those = nodes.Or(those, self._letter(number))
+        return those
+
+    def _letter(self, number: int) -> Formula:
+        letter = self._letters.letter(number)
+        if isinstance(letter, str):
+            return nodes.Symbol(letter)
+        exactly: Formula = TRUE
+        for name in self._letters.names:
+            holds: Formula = nodes.Symbol(name)
+            exactly = nodes.And(exactly, holds if name in letter else nodes.Not(holds))
+        return exactly
+
+
+_GATES = (nodes.Symbol, nodes.Constant, nodes.Not, nodes.And, nodes.Or, nodes.Xor)
+
+
+def _often(
+    counted: Formula,
+    least: int,
+    beside: Callable[[Formula], Formula],
+    since: Callable[[Formula, Formula], Formula],
+) -> Formula:
+    """`counted` at this position or on that side of it, in all at least so often."""
+    reached: Formula = TRUE
+    for k in range(least):
+        reached = since(TRUE, counted if k == 0 else nodes.And(counted, beside(reached)))
+    return reached
+
+
+def _facts(unknowns: dict[_Sum, Unknown]) -> list[Clause]:
+    """Which comparisons imply, exclude or exhaust each other."""
+    if len(unknowns) > _UNKNOWNS:
+        return []
+    literals = [
+        (total if value else total.negated(), unknown.number, value)
+        for total, unknown in unknowns.items()
+        for value in (True, False)
+    ]
+    return [
+        ((one, not x), (other, y))
+        for (small, one, x), (large, other, y) in combinations(literals, 2)
+        if one != other and large.plus(small, -1).least >= 0
+    ]

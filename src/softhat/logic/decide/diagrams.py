@@ -1,0 +1,219 @@
+"""Reduced ordered binary decision diagrams: sets of bit vectors in canonical form.
+
+A diagram is a number: 0 is the empty set, 1 everything, any other a node that branches on one
+variable. Nodes are shared and never built twice, so two diagrams are the same set iff they are
+the same number (Bryant, 1986). Variables are their levels, numbered from the root down. Work is
+counted, one step for each pair of nodes met for the first time, so that a question too hard for
+this representation ends in `TooHardError` after a bounded and reproducible time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+FALSE, TRUE = 0, 1
+_SHIFT = 31  # a pair of diagrams makes one key
+_BOTTOM = 1 << 30  # the level of the two constants, below every variable
+
+
+class TooHardError(Exception):
+    """The budget is used up."""
+
+
+class Diagrams:
+    """All diagrams of one question: the table of nodes, and what was computed before."""
+
+    def __init__(self, budget: int) -> None:
+        self.left = budget  # steps that may still be made
+        self._level = [_BOTTOM, _BOTTOM]
+        self._low = [FALSE, TRUE]
+        self._high = [FALSE, TRUE]
+        self._nodes: dict[int, dict[int, int]] = {}
+        self._ands: dict[int, int] = {}
+        self._xors: dict[int, int] = {}
+        self._nots: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
+
+    def __len__(self) -> int:
+        """Nodes that were built so far."""
+        return len(self._level)
+
+    def variable(self, level: int) -> int:
+        return self._node(level, FALSE, TRUE)
+
+    def negation(self, f: int) -> int:
+        found = self._nots.get(f)
+        if found is None:
+            low, high = self.negation(self._low[f]), self.negation(self._high[f])
+            found = self._node(self._level[f], low, high)
+            self._nots[f] = found
+            self._nots[found] = f
+        return found
+
+    def conjunction(self, f: int, g: int) -> int:
+        if f == g:
+            return f
+        if f > g:
+            f, g = g, f
+        if f <= TRUE:
+            return g if f else FALSE
+        key = f << _SHIFT | g
+        found = self._ands.get(key)
+        if found is None:
+            at_f, at_g = self._level[f], self._level[g]
+            if at_f < at_g:
+                low = self.conjunction(self._low[f], g)
+                high = self.conjunction(self._high[f], g)
+            elif at_f > at_g:
+                low = self.conjunction(f, self._low[g])
+                high = self.conjunction(f, self._high[g])
+            else:
+                low = self.conjunction(self._low[f], self._low[g])
+                high = self.conjunction(self._high[f], self._high[g])
+            found = self._node(at_f if at_f < at_g else at_g, low, high)
+            self._ands[key] = found
+        return found
+
+    def disjunction(self, f: int, g: int) -> int:
+        return self.negation(self.conjunction(self.negation(f), self.negation(g)))
+
+    def difference(self, f: int, g: int) -> int:
+        """In f and not in g."""
+        return self.conjunction(f, self.negation(g))
+
+    def exclusive(self, f: int, g: int) -> int:
+        """In one of the two, not in both."""
+        if f == g:
+            return FALSE
+        if f > g:
+            f, g = g, f
+        if f <= TRUE:
+            return self.negation(g) if f else g
+        key = f << _SHIFT | g
+        found = self._xors.get(key)
+        if found is None:
+            level, f0, f1, g0, g1 = self._split(f, g)
+            found = self._node(level, self.exclusive(f0, g0), self.exclusive(f1, g1))
+            self._xors[key] = found
+        return found
+
+    def equal(self, f: int, g: int) -> int:
+        return self.negation(self.exclusive(f, g))
+
+    def product(self, f: int, g: int, forget: frozenset[int]) -> int:
+        """`∃ forget. f ∧ g`, without building f ∧ g."""
+        lowest = max(forget, default=-1)
+        known: dict[int, int] = {}
+        level = self._level
+
+        def step(f: int, g: int) -> int:
+            if f > g:
+                f, g = g, f
+            if f == FALSE or g == TRUE:
+                return f
+            if f == g:
+                f = TRUE
+            if level[f] > lowest and level[g] > lowest:
+                return self.conjunction(f, g)
+            key = f << _SHIFT | g
+            found = known.get(key)
+            if found is None:
+                self.spend()
+                top, f0, f1, g0, g1 = self._split(f, g)
+                found = step(f0, g0)
+                if top not in forget:
+                    found = self._node(top, found, step(f1, g1))
+                elif found != TRUE:
+                    found = self.disjunction(found, step(f1, g1))
+                known[key] = found
+            return found
+
+        return step(f, g)
+
+    def exists(self, f: int, forget: frozenset[int]) -> int:
+        return self.product(TRUE, f, forget)
+
+    def rename(self, f: int, by: int) -> int:
+        """Every variable moved by the same number of levels."""
+        known = {FALSE: FALSE, TRUE: TRUE}
+
+        def step(f: int) -> int:
+            found = known.get(f)
+            if found is None:
+                found = self._node(self._level[f] + by, step(self._low[f]), step(self._high[f]))
+                known[f] = found
+            return found
+
+        return step(f)
+
+    def restrict(self, f: int, values: Mapping[int, bool]) -> int:
+        """With some variables fixed."""
+        known = {FALSE: FALSE, TRUE: TRUE}
+
+        def step(f: int) -> int:
+            found = known.get(f)
+            if found is None:
+                level = self._level[f]
+                if level in values:
+                    found = step(self._high[f] if values[level] else self._low[f])
+                else:
+                    found = self._node(level, step(self._low[f]), step(self._high[f]))
+                known[f] = found
+            return found
+
+        return step(f)
+
+    def least(self, f: int, order: Sequence[int]) -> dict[int, bool]:
+        """The first assignment to `order`, false before true, with which f is not empty."""
+        chosen: dict[int, bool] = {}
+        for level in order:
+            without = self.restrict(f, {level: False})
+            chosen[level] = without == FALSE
+            f = self.restrict(f, {level: True}) if without == FALSE else without
+        return chosen
+
+    def support(self, f: int) -> frozenset[int]:
+        """The variables that f depends on."""
+        levels, seen, todo = set(), {FALSE, TRUE}, [f]
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                levels.add(self._level[node])
+                todo += (self._low[node], self._high[node])
+        return frozenset(levels)
+
+    def all_of(self, parts: Iterable[int]) -> int:
+        result = TRUE
+        for part in parts:
+            result = self.conjunction(result, part)
+        return result
+
+    def _split(self, f: int, g: int) -> tuple[int, int, int, int, int]:
+        """The higher of the two top levels, and both diagrams without and with its variable."""
+        at_f, at_g = self._level[f], self._level[g]
+        if at_f < at_g:
+            return at_f, self._low[f], self._high[f], g, g
+        if at_f > at_g:
+            return at_g, f, f, self._low[g], self._high[g]
+        return at_f, self._low[f], self._high[f], self._low[g], self._high[g]
+
+    def _node(self, level: int, low: int, high: int) -> int:
+        if low == high:
+            return low
+        siblings = self._nodes.get(level)
+        if siblings is None:
+            siblings = self._nodes[level] = {}
+        key = low << _SHIFT | high
+        found = siblings.get(key)
+        if found is None:
+            self.spend()
+            found = siblings[key] = len(self._level)
+            self._level.append(level)
+            self._low.append(low)
+            self._high.append(high)
+        return found
+
+    def spend(self, steps: int = 1) -> None:
+        if self.left <= 0:
+            raise TooHardError
+        self.left -= steps

@@ -1,0 +1,121 @@
+"""A formula as a sequential machine that reads a word from left to right.
+
+The machine keeps one bit for each temporal operator of the core form (Y, S, X, U):
+
+* a *memory* for `Y f` (f at the position before) and for `f S g` (its value at the position
+  before, since `f S g = g | (f & Y(f S g))`);
+* a *promise* for `X f` (f at the next position) and for `f U g` (its value at the next position,
+  since `f U g = g | (f & X(f U g))`), guessed now and checked one position later. At the last
+  position nothing is promised.
+
+Given the memories before, the letter and the promises made here, every subformula has one value,
+so the machine is its list of gates. What depends only on the position (`first`, `mod`) takes no
+bit: the search goes position by position and knows where it is. An `Unknown` is an input that may
+take any value at any position.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Node
+from softhat.logic.syntax.walk import distinct, fold, rebuild
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Unknown(Formula):
+    """Stands for a formula of which the machine knows nothing, such as a comparison of counts."""
+
+    number: int
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.number,)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Gates in order, operands before operators, and which of them need a bit."""
+
+    gates: tuple[tuple[Node, tuple[int, ...]], ...]
+    root: int
+    memories: tuple[int, ...]  # gates that are Y or S
+    promises: tuple[int, ...]  # gates that are X or U
+    never: tuple[int, ...]  # gates that must be false throughout for the root to hold at the end
+    period: int  # positions this far apart look alike to the gates that read the position
+
+    def remembered(self, gate: int) -> int:
+        """The gate whose value the bit of `gate` holds: the one at i for i+1, or the reverse."""
+        node, operands = self.gates[gate]
+        return operands[0] if isinstance(node, nodes.Yesterday | nodes.Tomorrow) else gate
+
+    def place(self, i: int) -> int:
+        """Positions with the same place look alike."""
+        return i if i <= 1 else 2 + (i - 2) % self.period
+
+
+def build(formula: Formula) -> Machine:
+    """The machine whose root has the truth value of `formula`, a formula in core form."""
+    rows, (root,) = distinct(formula)
+    kinds = [type(node) for node, _ in rows]
+    moduli = [node.modulus for node, _ in rows if isinstance(node, nodes.Mod)]
+
+    def of(*wanted: type[Node]) -> tuple[int, ...]:
+        return tuple(k for k, kind in enumerate(kinds) if kind in wanted)
+
+    return Machine(
+        tuple(rows),
+        root,
+        memories=of(nodes.Yesterday, nodes.Since),
+        promises=of(nodes.Tomorrow, nodes.Until),
+        never=tuple(_never(rows, root)),
+        period=math.lcm(*moduli),
+    )
+
+
+def _never(rows: list[tuple[Node, tuple[int, ...]]], root: int) -> Iterator[int]:
+    """The root is a conjunction with `H f`: then `O !f` must be false from the start."""
+    todo = [root]
+    while todo:
+        node, operands = rows[todo.pop()]
+        if isinstance(node, nodes.And):
+            todo.extend(operands)
+        elif isinstance(node, nodes.Not):
+            inner, below = rows[operands[0]]
+            if isinstance(inner, nodes.Since) and rows[below[0]][0] == nodes.TRUE:
+                yield operands[0]
+
+
+_MIRRORED: dict[type[Node], type[Node]] = {
+    nodes.Yesterday: nodes.Tomorrow,
+    nodes.Since: nodes.Until,
+    nodes.First: nodes.Last,
+}
+_MIRRORED |= {image: kind for kind, image in _MIRRORED.items()}
+
+
+def mirror(core: Formula) -> Formula | None:
+    """The formula that is true of the reversed word where `core` is true of the word.
+
+    None where there is none: `mod` counts from the first position.
+    """
+    rows, _ = distinct(core)
+    if any(isinstance(node, nodes.Mod) for node, _ in rows):
+        return None
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        image = _MIRRORED.get(type(node))
+        return rebuild(node, below) if image is None else image(*below)
+
+    image = fold(core, step)
+    assert isinstance(image, Formula)
+    return image
+
+
+def looks_ahead(core: Formula) -> bool:
+    """Does its truth depend on what comes after the position?"""
+    ahead = (nodes.Tomorrow, nodes.Until, nodes.Last)
+    return any(isinstance(node, ahead) for node, _ in distinct(core)[0])

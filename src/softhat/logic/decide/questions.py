@@ -1,0 +1,181 @@
+"""Is a formula satisfiable, are two equivalent, does one imply the other: for every length.
+
+Without counting the answer is exact for words of every length. Comparisons of counts are
+undecidable in general: for them either a proof that needs no more than linear arithmetic on the
+counts is found, or `up_to` must say up to which length all words shall be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from softhat.errors import SofthatError
+from softhat.logic.core import simplify, to_core
+from softhat.logic.decide.counting import Clause, without_counting
+from softhat.logic.decide.diagrams import TooHardError
+from softhat.logic.decide.letters import Letters, letters_for
+from softhat.logic.decide.machine import Unknown, looks_ahead, mirror
+from softhat.logic.decide.search import Goal, shortest
+from softhat.logic.decide.short import Where, first_word
+from softhat.logic.semantics.truth import resolve_at
+from softhat.logic.semantics.words import Word
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import And, Formula, Not, Once, Xor
+from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.walk import distinct
+
+_BUDGET = 5_000_000  # steps of diagrams: ten to twenty seconds
+_MOST = 1 << 30  # words tried on request
+# All words of length n are tried while n^3 times their number is at most this:
+_FEW = 1 << 15  # before anything else, some milliseconds
+_MANY = 1 << 26  # where diagrams give up, some seconds
+
+
+def satisfiable(
+    f: Formula | str,
+    alphabet: Iterable[str] | None = None,
+    propositions: Iterable[str] | None = None,
+    at: Literal["first", "last"] | None = None,
+    up_to: int | None = None,
+) -> Word | None:
+    """The shortest word that f accepts, the first in the order of the alphabet, or None.
+
+    None means that no word of any length is accepted (with `up_to`: none of at most that many
+    symbols). A formula that looks both ways needs `at`, as `accepts` does.
+    """
+    f = _formula(f)
+    return _find(f, resolve_at(f, at), [f], alphabet, propositions, up_to)
+
+
+def equivalent(
+    f: Formula | str,
+    g: Formula | str,
+    alphabet: Iterable[str] | None = None,
+    propositions: Iterable[str] | None = None,
+    up_to: int | None = None,
+) -> Word | None:
+    """None if f and g agree at every position of every word (of at most `up_to` symbols).
+
+    Otherwise the shortest word on which they differ, the first in the order of the alphabet.
+    Without an alphabet (or propositions) the words are made of the formulas' own symbols.
+    """
+    f, g = _formula(f), _formula(g)
+    return _find(Xor(f, g), "anywhere", [f, g], alphabet, propositions, up_to)
+
+
+def implies(
+    f: Formula | str,
+    g: Formula | str,
+    alphabet: Iterable[str] | None = None,
+    propositions: Iterable[str] | None = None,
+    up_to: int | None = None,
+) -> Word | None:
+    """None if g holds at every position of every word where f does.
+
+    Otherwise the shortest word with a position where f holds and g does not.
+    """
+    f, g = _formula(f), _formula(g)
+    return _find(And(f, Not(g)), "anywhere", [f, g], alphabet, propositions, up_to)
+
+
+def _formula(given: Formula | str) -> Formula:
+    if isinstance(given, Formula):
+        return given
+    return parse(given)  # which refuses what is no text
+
+
+def _find(
+    wanted: Formula,
+    where: Where,
+    given: list[Formula],
+    alphabet: Iterable[str] | None,
+    propositions: Iterable[str] | None,
+    up_to: int | None,
+) -> Word | None:
+    """The shortest word on which `wanted` holds there."""
+    if up_to is not None and (not isinstance(up_to, int) or up_to < 1):
+        raise SofthatError(f"up_to is a length of words, at least 1, not {up_to!r}")
+    letters = letters_for(given, alphabet, propositions)
+    core = to_core(simplify(wanted))
+    counts = any(isinstance(node, nodes.Comparison) for node, _ in distinct(core)[0])
+    decide = _by_counting if counts else _exactly
+    found = decide(core, where, letters, up_to)
+    return None if found is None else letters.word(found)
+
+
+def _exactly(core: Formula, where: Where, letters: Letters, up_to: int | None) -> list[int] | None:
+    """For formulas without comparisons."""
+    tried, word = _short(core, where, letters, 0, _FEW, up_to)
+    if word is not None or tried == up_to:
+        return word
+    try:
+        return shortest(goal_of(core, where), letters, _BUDGET, up_to)
+    except TooHardError:
+        pass
+    tried, word = _short(core, where, letters, tried, _MANY, up_to)
+    if word is not None or tried == up_to:
+        return word
+    raise SofthatError(
+        f"too hard to decide within {_BUDGET:,} steps: there is no such word of at most {tried} "
+        f"symbols, and longer ones are open; up_to={max(tried, 1)} asks for no more"
+    )
+
+
+def _short(
+    core: Formula, where: Where, letters: Letters, tried: int, most: int, up_to: int | None
+) -> tuple[int, list[int] | None]:
+    """Words longer than `tried`, while the next length costs at most `most`."""
+    while tried != up_to and (tried + 1) ** 3 * letters.count ** (tried + 1) <= most:
+        tried += 1
+        if (word := first_word(core, letters, where, tried)) is not None:
+            return tried, word
+    return tried, None
+
+
+def goal_of(core: Formula, where: Where, facts: tuple[Clause, ...] = ()) -> Goal:
+    """The search for a word on which `core` holds there.
+
+    A word is read from its end where that leaves fewer promises to guess.
+    """
+    image = mirror(core)
+    backwards = image is not None and _promises(image) < _promises(core)
+    if image is not None and backwards:
+        turned: dict[Where, Where] = {"first": "last", "last": "first", "anywhere": "anywhere"}
+        core, where = image, turned[where]
+    if where == "anywhere":
+        # Where nothing looks ahead, a shortest word ends at the position that is looked for.
+        core, where = to_core(Once(core)) if looks_ahead(core) else core, "last"
+    return Goal(core, where, backwards, facts)
+
+
+def _promises(core: Formula) -> int:
+    return sum(isinstance(node, nodes.Tomorrow | nodes.Until) for node, _ in distinct(core)[0])
+
+
+def _by_counting(
+    core: Formula, where: Where, letters: Letters, up_to: int | None
+) -> list[int] | None:
+    """For formulas with comparisons: a proof for every length, or all words up to `up_to`."""
+    plain, facts = without_counting(core, letters)
+    if not any(isinstance(node, Unknown) for node, _ in distinct(plain)[0]):
+        return _exactly(plain, where, letters, up_to)
+    try:
+        if shortest(goal_of(plain, where, facts), letters, _BUDGET // 5, None) is None:
+            return None
+    except TooHardError:
+        pass
+    if up_to is None:
+        raise SofthatError(
+            "counting is not decided for every length: say up to which length all words are to be "
+            "tried, as in up_to=10"
+        )
+    for length in range(1, up_to + 1):
+        if letters.count**length > _MOST:
+            raise SofthatError(
+                f"there is no such word of at most {length - 1} symbols, and too many longer ones "
+                f"to try: {letters.count}^{length}; give a smaller up_to"
+            )
+        if (word := first_word(core, letters, where, length)) is not None:
+            return word
+    return None
