@@ -159,7 +159,8 @@ class _Sums:
 
     def local(self, total: _Sum) -> Formula | None:
         """A sum to which only this position adds, as a Boolean formula."""
-        operands = sorted(total.here.formulas, key=lambda pair: str(pair[0]))
+        met = list(self._known)
+        operands = sorted(total.here.formulas, key=lambda pair: met.index(pair[0]))
         if total.before or total.after or len(operands) > _OPERANDS:
             return None
         spelt: Formula = FALSE

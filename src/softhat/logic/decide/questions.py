@@ -26,7 +26,7 @@ from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
 
 _BUDGET = 5_000_000  # steps of diagrams: ten to twenty seconds
-_MOST = 1 << 30  # words tried on request
+_MOST = 1 << 27  # words of a length that are tried on request
 # All words of length n are tried while n^3 times their number is at most this:
 _FEW = 1 << 15  # before anything else, some milliseconds
 _MANY = 1 << 26  # where diagrams give up, some seconds

@@ -121,14 +121,15 @@ class _Steps:
                 case _ if k in needs:
                     self._bit[k] = level
                     level += 2
-        self._code = (
-            [self._name[name] for name in letters.names if name in self._name]
+        # The levels of a letter's number, highest bit first; a name that no gate reads has none.
+        self._code: list[int | None] = (
+            [self._name.get(name) for name in letters.names]
             if letters.propositional
             else list(range(letters.bits))
         )
         self._before = frozenset(self._bit.values())
         self._after = frozenset(level + 1 for level in self._before)
-        self._letter = frozenset(self._code)
+        self._letter = frozenset(level for level in self._code if level is not None)
         self._inputs = self._letter | frozenset(self._unknown.values())
 
     def after(self, states: int, i: int, last: bool = False) -> int:
@@ -154,10 +155,10 @@ class _Steps:
         return self._least(self._apply(both, i, last, forget, "least_before"), 0)
 
     def _least(self, reached: int, by: int) -> tuple[int, int]:
-        chosen = self.diagrams.least(reached, self._code)
+        chosen = self.diagrams.least(reached, [x for x in self._code if x is not None])
         number = 0
         for level in self._code:
-            number = 2 * number + chosen[level]
+            number = 2 * number + (level is not None and chosen[level])
         return number, self.diagrams.rename(self.diagrams.restrict(reached, chosen), by)
 
     def _constrained(self, states: int, after: int) -> int:
@@ -197,7 +198,7 @@ class _Steps:
         d = self.diagrams
         valid = TRUE
         if not self.letters.propositional:
-            valid = _below(d, self._code, self.letters.count)
+            valid = _below(d, list(range(self.letters.bits)), self.letters.count)
         for clause in self.goal.facts:
             one = TRUE  # not one of them: the negation of the clause
             for number, value in clause:
@@ -252,8 +253,8 @@ class _Steps:
         d = self.diagrams
         if self.letters.propositional:
             return d.variable(self._name[name])
-        number, high = self.letters.names.index(name), len(self._code) - 1
-        bits = [d.variable(level) for level in self._code]
+        number, high = self.letters.names.index(name), self.letters.bits - 1
+        bits = [d.variable(level) for level in range(self.letters.bits)]
         return d.all_of(
             bit if number >> high - k & 1 else d.negation(bit) for k, bit in enumerate(bits)
         )
