@@ -16,16 +16,18 @@ def test_what_is_printed() -> None:
     done = softhat("check", "!O !(a & (b | c)) -> #(a)+#(a) >= 2")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
-        "formula     !O !(a & (b | c)) -> #(a) + #(a) >= 2",
-        "pretty      ¬⟐¬(a ∧ (b ∨ c)) → #(a) + #(a) ≥ 2",
-        "simplified  H (a & (b | c)) -> #(a) >= 1",
-        "core        true S !(a & (b | c)) | #(a) >= 1",
-        "fragment    pure past with counting",
-        "depth       1",
-        "size        16 nodes, 10 distinct subformulas",
-        "symbols     a b c",
-        "decoder     yes",
-        "accepts     at the last position",
+        "formula      !O !(a & (b | c)) -> #(a) + #(a) >= 2",
+        "pretty       ¬⟐¬(a ∧ (b ∨ c)) → #(a) + #(a) ≥ 2",
+        "simplified   H (a & (b | c)) -> #(a) >= 1",
+        "core         true S !(a & (b | c)) | #(a) >= 1",
+        "fragment     pure past with counting",
+        "depth        1",
+        "size         16 nodes, 10 distinct subformulas",
+        "symbols      a b c",
+        "decoder      yes",
+        "accepts      at the last position",
+        "satisfiable  yes: accepts a",
+        "valid        yes",
     ]
 
 
@@ -44,10 +46,10 @@ def test_json() -> None:
 
 def test_where_formulas_come_from(tmp_path: Path) -> None:
     file = tmp_path / "formula.txt"
-    file.write_text("\ufeffa S % since\n  b\n", "utf-8")
+    file.write_text("\ufeffa S // since\n  b\n", "utf-8")
     for done in (softhat("check", f"@{file}"), softhat("check", "-", stdin="a S b")):
         assert done.code == 0
-        assert done.out.startswith("formula     a S b\n")
+        assert done.out.startswith("formula      a S b\n")
     missing = softhat("check", f"@{tmp_path / 'none.txt'}")
     assert missing.code == 2
     assert "No such file" in missing.err
@@ -106,7 +108,7 @@ def test_unknown_symbols() -> None:
 def test_deep_formulas_in_a_process(text: str) -> None:
     done = softhat_process("check", "-", stdin=text.encode())
     assert (done.code, done.err) == (0, "")
-    assert "fragment    Boolean" in done.out
+    assert "fragment     Boolean" in done.out
     assert len(done.out) < 20_000
 
 

@@ -21,8 +21,11 @@ from typer.core import TyperCommand
 from softhat.errors import FormulaError, SofthatError
 
 SUMMARIES = {
-    "check": "What a formula is: pretty form, fragment, depth, core form.",
+    "check": "What a formula is: forms, fragment, depth, satisfiable, valid.",
     "eval": "Truth of a formula at every position of words.",
+    "satisfiable": "The shortest word that a formula accepts, of any length.",
+    "equivalent": "Whether two formulas agree on words of every length, or where not.",
+    "implies": "Whether a formula holds wherever another does, or where not.",
     "compile": "A formula to a transformer, written as a model folder.",
     "run": "What a model answers on words, and by how much.",
     "trace": "Attention maps and residual stream of one word: text, JSON or PNG.",

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from softhat.cli.deciding import kind_of_words
+from softhat.cli.eval import AtOption
 from softhat.cli.inputs import (
     AlphabetOption,
     FormulaArgument,
     Given,
     JsonOption,
     PropsOption,
+    plain_word,
     read_alphabet,
     read_given,
+    show_word,
 )
 from softhat.cli.output import print_facts, print_json
 from softhat.logic.core import simplify, to_core
+from softhat.logic.decide.judge import Judgement, judge
 from softhat.logic.fragments import Description, describe
 from softhat.logic.syntax.nodes import Node
 from softhat.logic.syntax.print import to_text, to_unicode
 
+_SHOWN_WORD = 100  # symbols of a word
 _SHOWN = 2_000  # characters of a form; --json gives all
 
 
@@ -26,16 +32,19 @@ def command(
     formula: FormulaArgument,
     alphabet: AlphabetOption = None,
     props: PropsOption = False,
+    at: AtOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What a formula is: pretty form, fragment, depth, simplified and core form.
+    """What a formula is: forms, fragment, depth, whether it is satisfiable and valid.
 
     Example: softhat check '!c S a'
     """
     given = read_given(formula, read_alphabet(alphabet, props=props), props)
     parsed = given.formula
     description = describe(parsed)
-    forms: dict[str, Node] = {"simplified": simplify(parsed), "core": to_core(parsed)}
+    simplified = simplify(parsed)
+    judged = judge(parsed, simplified, **kind_of_words(given.alphabet, props, parsed), at=at)
+    forms: dict[str, Node] = {"simplified": simplified, "core": to_core(parsed)}
     if as_json:
         print_json(
             {
@@ -43,6 +52,7 @@ def command(
                 "pretty": to_unicode(parsed),
                 **{name: to_text(form) for name, form in forms.items()},
                 **asdict(description),
+                **_judgement(judged),
                 **_language(given),
             }
         )
@@ -52,7 +62,8 @@ def command(
             ("formula", _short(to_text(parsed))),
             ("pretty", _short(to_unicode(parsed))),
             *((name, _short(to_text(form))) for name, form in forms.items()),
-            *_facts(description),
+            *_facts(description, judged.where),
+            *_judgement_facts(judged),
             *_language_facts(given),
         ]
     )
@@ -72,8 +83,37 @@ def _language_facts(given: Given) -> list[tuple[str, str]]:
     return [("automaton", f"{given.states} states"), ("empty word", belongs)]
 
 
-def _facts(known: Description) -> list[tuple[str, str]]:
-    where = f"at the {known.acceptance} position" if known.acceptance else "say --at first or last"
+def _judgement(judged: Judgement) -> dict[str, object]:
+    model, against = judged.model, judged.counterexample
+    return {
+        "satisfiable": judged.satisfiable,
+        "model": None if model is None else plain_word(model),
+        "valid": judged.valid,
+        "counterexample": None if against is None else plain_word(against),
+    }
+
+
+def _judgement_facts(judged: Judgement) -> list[tuple[str, str]]:
+    """Shortest words for and against, or why they are not known."""
+    anywhere = judged.where == "anywhere"
+    true, false = ("true in", "false in") if anywhere else ("accepts", "rejects")
+    facts = []
+    for name, answer, word, said in (
+        ("satisfiable", judged.satisfiable, judged.model, true),
+        ("valid", judged.valid, judged.counterexample, false),
+    ):
+        shown = "not decided" if answer is None else "yes" if answer else "no"
+        if word is not None:
+            shown += f": {said} {show_word(word, _SHOWN_WORD)}"
+        elif answer is None:
+            shown += f": {judged.reason}"
+        facts.append((name, shown))
+    return facts
+
+
+def _facts(known: Description, judged_at: str) -> list[tuple[str, str]]:
+    chosen = known.acceptance or (judged_at if judged_at != "anywhere" else None)
+    where = f"at the {chosen} position" if chosen else "say --at first or last"
     return [
         ("fragment", known.fragment),
         ("depth", str(known.temporal_depth)),

@@ -95,7 +95,7 @@ def test_what_is_said_is_true(seed: int) -> None:
         found = equivalent(f, g, alphabet="ab", up_to=7)
     for length in range(1, 8):
         batch = all_words("ab", length)
-        differ = unpack(evaluate(f ^ g, batch), batch.count).any(axis=1)
+        differ = np.atleast_1d(unpack(evaluate(f ^ g, batch), batch.count).any(axis=1))
         assert differ.any() == (found is not None and len(found) <= length)
         if found is not None and len(found) == length:
             number = int(found.replace("a", "0").replace("b", "1"), 2)  # type: ignore[union-attr]

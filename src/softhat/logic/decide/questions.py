@@ -8,6 +8,7 @@ counts is found, or `up_to` must say up to which length all words shall be tried
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from softhat.errors import SofthatError
@@ -25,11 +26,22 @@ from softhat.logic.syntax.nodes import And, Formula, Not, Once, Xor
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
 
-_BUDGET = 5_000_000  # steps of diagrams: ten to twenty seconds
 _MOST = 1 << 27  # words of a length that are tried on request
-# All words of length n are tried while n^3 times their number is at most this:
-_FEW = 1 << 15  # before anything else, some milliseconds
-_MANY = 1 << 26  # where diagrams give up, some seconds
+_FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much work an answer is worth."""
+
+    steps: int = 5_000_000
+    """Steps of diagrams: about a second for half a million."""
+    words: int = 1 << 26
+    """Where diagrams give up, all words of length n are tried while n^3 times their number is at
+    most this: some seconds."""
+
+
+FULL = Effort()
 
 
 def satisfiable(
@@ -45,7 +57,7 @@ def satisfiable(
     symbols). A formula that looks both ways needs `at`, as `accepts` does.
     """
     f = _formula(f)
-    return _find(f, resolve_at(f, at), [f], alphabet, propositions, up_to)
+    return find_word(f, resolve_at(f, at), [f], alphabet, propositions, up_to)
 
 
 def equivalent(
@@ -61,7 +73,7 @@ def equivalent(
     Without an alphabet (or propositions) the words are made of the formulas' own symbols.
     """
     f, g = _formula(f), _formula(g)
-    return _find(Xor(f, g), "anywhere", [f, g], alphabet, propositions, up_to)
+    return find_word(Xor(f, g), "anywhere", [f, g], alphabet, propositions, up_to)
 
 
 def implies(
@@ -76,7 +88,7 @@ def implies(
     Otherwise the shortest word with a position where f holds and g does not.
     """
     f, g = _formula(f), _formula(g)
-    return _find(And(f, Not(g)), "anywhere", [f, g], alphabet, propositions, up_to)
+    return find_word(And(f, Not(g)), "anywhere", [f, g], alphabet, propositions, up_to)
 
 
 def _formula(given: Formula | str) -> Formula:
@@ -85,40 +97,43 @@ def _formula(given: Formula | str) -> Formula:
     return parse(given)  # which refuses what is no text
 
 
-def _find(
+def find_word(
     wanted: Formula,
     where: Where,
     given: list[Formula],
     alphabet: Iterable[str] | None,
     propositions: Iterable[str] | None,
     up_to: int | None,
+    effort: Effort = FULL,
 ) -> Word | None:
-    """The shortest word on which `wanted` holds there."""
+    """The shortest word on which `wanted` holds there; the words are over what `given` needs."""
     if up_to is not None and (not isinstance(up_to, int) or up_to < 1):
         raise SofthatError(f"up_to is a length of words, at least 1, not {up_to!r}")
     letters = letters_for(given, alphabet, propositions)
     core = to_core(simplify(wanted))
     counts = any(isinstance(node, nodes.Comparison) for node, _ in distinct(core)[0])
     decide = _by_counting if counts else _exactly
-    found = decide(core, where, letters, up_to)
+    found = decide(core, where, letters, up_to, effort)
     return None if found is None else letters.word(found)
 
 
-def _exactly(core: Formula, where: Where, letters: Letters, up_to: int | None) -> list[int] | None:
+def _exactly(
+    core: Formula, where: Where, letters: Letters, up_to: int | None, effort: Effort
+) -> list[int] | None:
     """For formulas without comparisons."""
     tried, word = _short(core, where, letters, 0, _FEW, up_to)
     if word is not None or tried == up_to:
         return word
     try:
-        return shortest(goal_of(core, where), letters, _BUDGET, up_to)
+        return shortest(goal_of(core, where), letters, effort.steps, up_to)
     except TooHardError:
         pass
-    tried, word = _short(core, where, letters, tried, _MANY, up_to)
+    tried, word = _short(core, where, letters, tried, effort.words, up_to)
     if word is not None or tried == up_to:
         return word
     raise SofthatError(
-        f"too hard to decide within {_BUDGET:,} steps: there is no such word of at most {tried} "
-        f"symbols, and longer ones are open; up_to={max(tried, 1)} asks for no more"
+        f"too hard to decide within {effort.steps:,} steps: there is no such word of at most "
+        f"{tried} symbols, and longer ones are open; up_to={max(tried, 1)} asks for no more"
     )
 
 
@@ -154,21 +169,21 @@ def _promises(core: Formula) -> int:
 
 
 def _by_counting(
-    core: Formula, where: Where, letters: Letters, up_to: int | None
+    core: Formula, where: Where, letters: Letters, up_to: int | None, effort: Effort
 ) -> list[int] | None:
     """For formulas with comparisons: a proof for every length, or all words up to `up_to`."""
     plain, facts = without_counting(core, letters)
     if not any(isinstance(node, Unknown) for node, _ in distinct(plain)[0]):
-        return _exactly(plain, where, letters, up_to)
+        return _exactly(plain, where, letters, up_to, effort)
     try:
-        if shortest(goal_of(plain, where, facts), letters, _BUDGET // 5, None) is None:
+        if shortest(goal_of(plain, where, facts), letters, effort.steps // 5, None) is None:
             return None
     except TooHardError:
         pass
     if up_to is None:
         raise SofthatError(
             "counting is not decided for every length: say up to which length all words are to be "
-            "tried, as in up_to=10"
+            "tried, as in up_to=10 (--up-to 10)"
         )
     for length in range(1, up_to + 1):
         if letters.count**length > _MOST:

@@ -1,0 +1,75 @@
+"""What the commands that decide have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from softhat.cli.inputs import plain_word, read_alphabet, read_given, show_word
+from softhat.cli.output import print_json
+from softhat.errors import SofthatError
+from softhat.logic.fragments import symbols_of
+from softhat.logic.semantics.truth import truth
+from softhat.logic.semantics.words import Word
+from softhat.logic.syntax.nodes import Formula
+
+UpToOption = Annotated[
+    int | None,
+    typer.Option(
+        "--up-to",
+        metavar="N",
+        help="Only words of at most N symbols. Formulas that count need it, unless a proof is "
+        "easy.",
+    ),
+]
+SecondArgument = Annotated[
+    str, typer.Argument(metavar="FORMULA", help="The other one, @file, or - for standard input.")
+]
+
+
+def kind_of_words(known: Sequence[str] | None, props: bool, *formulas: Formula) -> dict[str, Any]:
+    """What words are made of, as the questions take it: what is known, or what formulas name."""
+    return {"propositions" if props else "alphabet": known or symbols_of(*formulas) or ["a"]}
+
+
+def read_both(
+    first: str, second: str, alphabet: str | None, props: bool
+) -> tuple[Formula, Formula, dict[str, Any]]:
+    """Two formulas, and what words are made of: the alphabet, or what both name."""
+    if first == second == "-":
+        raise SofthatError("standard input holds one formula: use @file for the other")
+    known = read_alphabet(alphabet, props=props)
+    f, g = read_given(first, known, props), read_given(second, known, props)
+    names = known or f.alphabet or g.alphabet
+    return f.formula, g.formula, kind_of_words(names, props, f.formula, g.formula)
+
+
+def answer(
+    name: str,
+    word: Word | None,
+    formulas: tuple[Formula, Formula],
+    up_to: int | None,
+    as_json: bool,
+) -> None:
+    """Print what was found; exit code 1 for a word against it."""
+    if as_json:
+        truths = None if word is None else [truth(f, word).tolist() for f in formulas]
+        print_json(
+            {
+                name: word is None,
+                "word": None if word is None else plain_word(word),
+                "truth": truths,
+                "up_to": up_to,
+            }
+        )
+    elif word is None:
+        lengths = "every length" if up_to is None else f"at most {up_to} symbols"
+        print(f"{name}: yes, on words of {lengths}")
+    else:
+        print(f"{name}: no, see {show_word(word)}")
+        for formula in formulas:
+            print("  " + " ".join("10"[not value] for value in truth(formula, word)), formula)
+    if word is not None:
+        raise typer.Exit(1)

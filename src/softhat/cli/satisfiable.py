@@ -1,0 +1,57 @@
+"""`softhat satisfiable`: is there a word that a formula accepts?"""
+
+from __future__ import annotations
+
+import typer
+
+from softhat.cli.deciding import UpToOption, kind_of_words
+from softhat.cli.eval import AtOption
+from softhat.cli.inputs import (
+    AlphabetOption,
+    FormulaArgument,
+    JsonOption,
+    PropsOption,
+    plain_word,
+    read_alphabet,
+    read_given,
+    show_word,
+)
+from softhat.cli.output import print_json
+from softhat.logic.decide.questions import satisfiable
+from softhat.logic.semantics.truth import resolve_at
+
+
+def command(
+    formula: FormulaArgument,
+    alphabet: AlphabetOption = None,
+    props: PropsOption = False,
+    at: AtOption = None,
+    up_to: UpToOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The shortest word that a formula accepts, of any length; exit code 1 if there is none.
+
+    Example: softhat satisfiable 'H (a -> Y b) & #(a) >= 2' --alphabet ab
+    """
+    given = read_given(formula, read_alphabet(alphabet, props=props), props)
+    where = resolve_at(given.formula, at)
+    word = satisfiable(
+        given.formula, **kind_of_words(given.alphabet, props, given.formula), at=where, up_to=up_to
+    )
+    if as_json:
+        print_json(
+            {
+                "satisfiable": word is not None,
+                "word": None if word is None else plain_word(word),
+                "at": where,
+                "up_to": up_to,
+            }
+        )
+    else:
+        print(f"no word{_of(up_to)} is accepted" if word is None else show_word(word))
+    if word is None:
+        raise typer.Exit(1)
+
+
+def _of(up_to: int | None) -> str:
+    return " of any length" if up_to is None else f" of at most {up_to} symbols"
