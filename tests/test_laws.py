@@ -45,7 +45,9 @@ EXAMPLES: list[tuple[Law, object, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("law", "expected", "text"), EXAMPLES, ids=lambda x: str(x)[:30])
+@pytest.mark.parametrize(
+    ("law", "expected", "text"), EXAMPLES, ids=[text for _, _, text in EXAMPLES]
+)
 def test_values_logarithms_text_and_json(law: Law, expected, text: str) -> None:  # type: ignore[no-untyped-def]
     for n in (1, 2, 3, 7, 16, 50):
         assert law.at(n) == expected(n)
