@@ -11,7 +11,7 @@ import pytest
 from softhat.errors import SofthatError
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate, numbers, outputs
-from softhat.program.gates import AtLeast
+from softhat.program.gates import Steps, Total
 from softhat.program.heads import (
     At,
     Average,
@@ -24,7 +24,7 @@ from softhat.program.heads import (
     Width,
 )
 from softhat.program.inputs import PositionBit
-from softhat.program.literals import Literal
+from softhat.program.literals import TRUE, Literal
 from softhat.program.signals import Number
 
 WORDS = ["".join(np.random.default_rng(k).choice(list("abc"), 1 + k % 9)) for k in range(60)]
@@ -81,16 +81,23 @@ def test_selectors(mask: Mask) -> None:
     width = draft.add(Width(selector), "width").signal
     mean = draft.add(MatchMean(selector, ((3, b.signal), (-2, -1))), "mean").signal
     match = draft.add(Match(selector, a), "match")
-    steps = {f"{k}": draft.add(AtLeast(width, k), f">= {k}") for k in (1, 2, 5)}
+    steps = {f"{k}": draft.add(Steps(width, (k,)), f">= {k}") for k in (1, 2, 5)}
+    odd = draft.add(Steps(width, tuple(range(1, 101))), "odd")
+    least = draft.add(Width(Selector((TRUE,), (TRUE,), ((0, 0),), mask, 100)), "all").signal
+    added = draft.add(Total(((2, width), (-1, least)), 100), "total").signal
+    more = draft.add(Steps(added, (-3, 1)), "from -3 up to 0")
     asked = {"width": Number(((Fraction(1), width),), Fraction(0))}
     asked["mean"] = Number(((Fraction(1, 2), mean),), Fraction(7))
-    program = draft.finish({"match": match, **steps}, asked)
+    program = draft.finish({"match": match, "odd": odd, "more": more, **steps}, asked)
     for word in WORDS:
         bits, values = outputs(program, codes(word)), numbers(program, codes(word))
         for i, symbol in enumerate(word):
             keys = [s for j, s in enumerate(word) if SEEN[mask](i, j) and s in chosen[symbol]]
             w = len(keys)
             assert values["width"][i] == Fraction(1, 1 + w)
+            assert bits["odd"][i] == (w % 2 == 1)
+            seen = sum(SEEN[mask](i, j) for j in range(len(word)))
+            assert bits["more"][i] == (-3 <= 2 * w - seen <= 0)
             total = Fraction(sum(3 * (s == "b") - 2 for s in keys))
             assert values["mean"][i] == 7 + (total / w / 2 if w else 0)
             assert bits["match"][i] == bool(keys and keys[0] == "a")

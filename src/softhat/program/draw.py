@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softhat.program.gates import And, AtLeast, Xor
+from softhat.program.gates import And, Steps, Total, Xor
 from softhat.program.heads import (
     At,
     Average,
@@ -82,8 +82,11 @@ def describe(signal: Signal) -> str:
             return " & ".join(map(_literal, literals))
         case Xor(left, right):
             return f"s{left} xor s{right}"
-        case AtLeast(width, count):
-            return f"s{width} decoded >= {count}"
+        case Total(terms, _):
+            return f"Total({_terms(terms)})"
+        case Steps(count, turns):
+            shown = ", ".join(map(str, turns[:8])) + (", …" if len(turns) > 8 else "")
+            return f"Steps(s{count}, turns at {shown})"
         case Latest(bad, value, direction):
             name = "Latest" if direction == "past" else "Earliest"
             return f"{name}(bad={_literal(bad)}, value={_literal(value)})"

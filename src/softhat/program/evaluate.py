@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.program.gates import And, AtLeast, Xor
+from softhat.program.gates import And, Steps, Total, Xor
 from softhat.program.heads import (
     At,
     Average,
@@ -47,7 +47,7 @@ def evaluate(program: Program, encoded: NDArray[Any]) -> list[NDArray[Any]]:
     """The value of every signal at every position.
 
     Bits; for `Average` the integer sum that it is the mean of, for `Width` the number of selected
-    positions, for `MatchMean` the mean as a fraction.
+    positions, for `Total` the integer, for `MatchMean` the mean as a fraction.
     """
     return _Evaluation(program, encoded).run()
 
@@ -131,8 +131,11 @@ class _Evaluation:
                 return np.logical_and.reduce([self.literal(x) for x in literals])
             case Xor(left, right):
                 return self.values[left] ^ self.values[right]
-            case AtLeast(width, count):
-                return np.asarray(self.values[width] >= count, dtype=np.bool_)
+            case Total(terms, _):
+                return sum((a * self.values[read] for a, read in terms), np.zeros(self.n, int))
+            case Steps(count, turns):
+                passed = np.searchsorted(np.array(turns), self.values[count], side="right")
+                return np.asarray(passed % 2 == 1, dtype=np.bool_)
             case Latest(bad, value, direction):
                 return _latest(self.literal(bad), self.literal(value), direction)
             case StrictLatest(bad, value, direction):

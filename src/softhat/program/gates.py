@@ -37,22 +37,45 @@ class Xor:
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast:
-    """At least `count` >= 1 positions match: one step of the staircase that decodes a `Width`.
+class Total:
+    """Σ a·w of the counts w behind some `Width`s: an exact integer, not a bit.
 
-    A Width is 1/(1+w), and a fixed step between 1/(1+count) and 1/count tells w >= count from
-    w < count at every n. (k/(n+2) could not be decoded by a fixed staircase.)
+    A Width is 1/(1+w). The steps that decode it, one between 1/(1+k) and 1/k for each k, add up
+    to w itself, so several counts add up in one coordinate.
     """
 
-    width: int
-    count: int
+    terms: tuple[tuple[int, int], ...]
+    """(coefficient, Width)."""
+    most: int
+    """No w is larger."""
 
     @property
     def reads(self) -> tuple[int, ...]:
-        return (self.width,)
+        return tuple(read for _, read in self.terms)
 
-    def moved(self, places: Places) -> AtLeast:
-        return AtLeast(places[self.width], self.count)
+    def moved(self, places: Places) -> Total:
+        return Total(tuple((a, places[read]) for a, read in self.terms), self.most)
 
 
-Gate = And | Xor | AtLeast
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A bit that depends on a count alone: false for the least, and turning at every one of
+    `turns` (ascending).
+
+    The count is that behind a `Width`, or a `Total`. A fixed step between 1/(1+k) and 1/k tells
+    w >= k from w < k at every n (k/(n+2) could not be decoded by fixed steps). Bits that read the
+    same count share their steps: all binary digits of a count up to N need N of them.
+    """
+
+    count: int
+    turns: tuple[int, ...]
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        return (self.count,)
+
+    def moved(self, places: Places) -> Steps:
+        return Steps(places[self.count], self.turns)
+
+
+Gate = And | Xor | Total | Steps

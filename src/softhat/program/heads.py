@@ -180,10 +180,11 @@ class Sign:
 class Selector:
     """Which keys j a query i selects: those that the mask shows and whose category matches i's.
 
-    The *category* of a position is the one literal of `queries` (of `keys`) that holds there; of
-    each side at most one may hold, and where none does the position has no category and matches
-    nothing. `table` has the pairs (place in `queries`, place in `keys`) that match. `longest` is
-    the length of the longest word for which the head must be sharp enough.
+    The *category* of a key is the one literal of `keys` that holds there; at most one may hold,
+    and where none does the position matches nothing. `table` has the pairs (place in `queries`,
+    place in `keys`) that match; at a position several of `queries` may hold, but no two that
+    match the same key. `longest` is the length of the longest word for which the head must be
+    sharp enough.
     """
 
     queries: tuple[Literal, ...]
@@ -247,7 +248,8 @@ class MatchMean:
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """1/(1+w), where w is the number of selected positions. The gate `AtLeast` decodes it."""
+    """1/(1+w), where w is the number of selected positions. The gates `Steps` and `Total` decode
+    it."""
 
     selector: Selector
     numeric: ClassVar[bool] = True
