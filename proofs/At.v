@@ -36,9 +36,6 @@ Proof.
   destruct b; [left|right]; apply in_map, IH.
 Qed.
 
-Lemma lsum_map {A D} (f : D -> R) (g : A -> D) l : lsum f (map g l) = lsum (fun a => f (g a)) l.
-Proof. induction l as [|a l IH]; simpl; [reflexivity|]. rewrite IH. reflexivity. Qed.
-
 (* Σ over all codes of y^distance = (1 + y)^B *)
 Lemma code_sum y q : lsum (fun k => y ^ distance q k) (codes (length q)) = (1 + y) ^ length q.
 Proof.
