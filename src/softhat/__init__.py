@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from softhat.errors import MissingExtraError as MissingExtraError
     from softhat.errors import NotStarFreeError as NotStarFreeError
     from softhat.errors import SofthatError as SofthatError
+    from softhat.export.circuit import circuit as circuit
+    from softhat.export.circuits.score import score as score
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.onnx import to_onnx as to_onnx
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from softhat.verification.verify import verify as verify
 
 _HOME = {
+    "circuit": "softhat.export.circuit",
+    "score": "softhat.export.circuits.score",
     "analyze": "softhat.ahat.analysis.analyze",
     "simulate": "softhat.ahat.simulation.simulate",
     "CertificateError": "softhat.errors",

@@ -1,0 +1,44 @@
+"""`softhat score`: how good is a circuit that somebody found?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softhat.cli.inputs import JsonOption
+from softhat.cli.output import print_json, print_table
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="A model folder or a GPT-2 export.")],
+    predicted: Annotated[
+        Path, typer.Argument(help="JSON: a list of edges, scores by edge, or an EAP graph.")
+    ],
+    constants: Annotated[
+        bool, typer.Option("--constants", help="Count edges that carry constants too.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare predicted edges with the true circuit: precision, recall, F1, AUROC.
+
+    Edges are named like a0.h1->a1.h0<q>, input->m0, m0->logits; without <q> all inputs of the
+    head are meant.
+
+    Example: softhat score model predicted.json
+    """
+    from softhat.export.circuit import circuit
+    from softhat.export.circuits.score import score
+    from softhat.files import parse_json, read_text
+
+    found = score(circuit(folder), parse_json(read_text(predicted), str(predicted)), constants)
+    if as_json:
+        print_json(found.to_json())
+        return
+    names = ("precision", "recall", "f1", "auroc", "true", "predicted")
+    rows = [
+        [what, *(f"{getattr(measures, name):.4g}" for name in names)]
+        for what, measures in (("edges", found.edges), ("nodes", found.nodes))
+    ]
+    print_table(["", *names], rows)

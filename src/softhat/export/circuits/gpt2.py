@@ -1,0 +1,196 @@
+"""The circuit of a GPT-2 export, read off its folder: weights, tokenizer and labels.
+
+The forward pass here is GPT-2's own (LayerNorm, learned positions, causal softmax) in float64, so
+that edges are patched in the model that people load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softhat.errors import SofthatError
+from softhat.export.circuits.graph import Circuit, Edge, Meaning, Node, hook_of
+from softhat.export.circuits.network import Array, Patch, visible
+from softhat.export.circuits.witness import Search
+from softhat.files import read_json, read_tensors
+
+ROLES = {"Average": "mean", "Sign": "comparison", "Latest": "lookup", "Previous": "lookup"}
+
+
+def _relu(x: Array) -> Array:
+    return np.maximum(x, 0.0)
+
+
+def _gelu_new(x: Array) -> Array:
+    inner: Array = np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))
+    return 0.5 * x * (1.0 + inner)
+
+
+_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": _relu, "gelu_new": _gelu_new}
+
+
+class GPT2Network:
+    """A GPT-2 for token classification or language modelling, from its folder."""
+
+    propositional = False
+
+    def __init__(self, folder: Path) -> None:
+        self.config = read_json(folder / "config.json")
+        tensors = read_tensors(folder / "model.safetensors")
+        self.w: dict[str, Array] = {
+            name.removeprefix("transformer."): np.asarray(value, np.float64)
+            for name, value in tensors.items()
+        }
+        vocabulary = read_json(folder / "tokenizer.json")["model"]["vocab"]
+        special = {self.config["bos_token_id"], self.config["eos_token_id"]}
+        names = sorted(vocabulary, key=vocabulary.__getitem__)
+        self.symbols = tuple(name for name in names if vocabulary[name] not in special)
+        self.ids = np.array([vocabulary[name] for name in self.symbols])
+        self.classifies = "classifier.weight" in self.w
+        self.outputs = ("output",) if self.classifies else self.symbols
+        self.heads = int(self.config["n_head"])
+        self.layers = int(self.config["n_layer"])
+        if self.config["activation_function"] not in _ACTIVATIONS:
+            raise SofthatError(f"unknown activation {self.config['activation_function']!r}")
+        self.activation = _ACTIVATIONS[self.config["activation_function"]]
+
+    def run(self, tokens: Array, patch: Patch | None = None) -> tuple[dict[str, Array], Array]:
+        """What every node adds, and the margins (words, n, outputs)."""
+        w, rows = self.w, tokens.shape[1] + 1
+        ids = np.concatenate(
+            [np.full((len(tokens), 1), self.config["bos_token_id"]), self.ids[tokens]], axis=1
+        )
+        x = w["wte.weight"][ids] + w["wpe.weight"][:rows]
+        added = {"input": x}
+
+        def read(name: str, slot: str) -> Array:
+            if patch is None or patch.target != (name, slot):
+                return x
+            return x + patch.added - added[patch.source]
+
+        for number in range(self.layers):
+            block = f"h.{number}."
+            for h in range(self.heads):
+                name = f"a{number}.h{h}"
+                reads = [self._norm(read(name, slot), f"{block}ln_1") for slot in "qkv"]
+                added[name] = self._head(block, h, *reads)
+            bias = w[block + "attn.c_proj.bias"]
+            x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads)) + bias
+            name = f"m{number}"
+            inner = self._norm(read(name, ""), f"{block}ln_2")
+            hidden = self.activation(
+                inner @ w[block + "mlp.c_fc.weight"] + w[block + "mlp.c_fc.bias"]
+            )
+            added[name] = hidden @ w[block + "mlp.c_proj.weight"] + w[block + "mlp.c_proj.bias"]
+            x = x + added[name]
+        return added, self._margins(self._norm(read("logits", ""), "ln_f"))
+
+    def _margins(self, x: Array) -> Array:
+        if self.classifies:
+            logits = x @ self.w["classifier.weight"].T + self.w["classifier.bias"]
+            return (logits[..., 1:] - logits[..., :1])[:, 1:]
+        logits = x @ self.w["lm_head.weight"].T
+        own = logits[..., self.ids]
+        return (own - logits.max(axis=-1, keepdims=True) / 2)[:, 1:]
+
+    def _norm(self, x: Array, name: str) -> Array:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = (centred**2).mean(axis=-1, keepdims=True)
+        spread = np.sqrt(variance + self.config["layer_norm_epsilon"])
+        return centred / spread * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+
+    def _head(self, block: str, h: int, query: Array, key: Array, value: Array) -> Array:
+        matrix, bias = self.w[block + "attn.c_attn.weight"], self.w[block + "attn.c_attn.bias"]
+        d = matrix.shape[0]
+        width = d // self.heads
+        own = [slice(part * d + h * width, part * d + (h + 1) * width) for part in range(3)]
+        q, k, v = (
+            x @ matrix[:, s] + bias[s] for x, s in zip((query, key, value), own, strict=True)
+        )
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(width)
+        scores[:, ~visible("<=", scores.shape[1])] = -np.inf
+        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+        weights /= weights.sum(axis=2, keepdims=True)
+        return (weights @ v) @ self.w[block + "attn.c_proj.weight"][h * width : (h + 1) * width]
+
+
+def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
+    """Nodes as the folder's labels name them, edges from its weights."""
+    network = GPT2Network(folder)
+    search = Search(network, seed, words)
+    edges = tuple(
+        Edge(source, target, slot, *search.judged(source, target, slot))
+        for source, target, slot in structural_edges(network)
+    )
+    config = {
+        "n_layers": network.layers,
+        "n_heads": network.heads,
+        "d_model": int(network.config["n_embd"]),
+    }
+    labels = read_json(folder / "labels.json")
+    return Circuit("gpt2", tuple(_nodes(network, labels)), edges, config)
+
+
+def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
+    """(source, target, slot) for every reader of a coordinate that the source writes.
+
+    LayerNorm reads all coordinates, but on the residual stream of an export, whose mean and norm
+    are constant, it reads nothing.
+    """
+    w = network.w
+    written: list[tuple[str, set[int]]] = [
+        ("input", _columns(w["wte.weight"]) | _columns(w["wpe.weight"]))
+    ]
+
+    def readers(target: str, slot: str, read: set[int]) -> Iterator[tuple[str, str, str]]:
+        yield from ((source, target, slot) for source, wrote in written if wrote & read)
+
+    for number in range(network.layers):
+        block = f"h.{number}."
+        matrix, output = w[block + "attn.c_attn.weight"], w[block + "attn.c_proj.weight"]
+        d = matrix.shape[0]
+        width = d // network.heads
+        fresh = []
+        for h in range(network.heads):
+            own = slice(h * width, (h + 1) * width)
+            read = {
+                slot: _columns(matrix[:, part * d + own.start : part * d + own.stop].T)
+                for part, slot in enumerate("qkv")
+            }
+            wrote = _columns(output[own])
+            if not wrote or not read["v"]:
+                continue  # an empty head
+            for slot, coordinates in read.items():
+                yield from readers(f"a{number}.h{h}", slot, coordinates)
+            fresh.append((f"a{number}.h{h}", wrote))
+        written += fresh
+        yield from readers(f"m{number}", "", _columns(w[block + "mlp.c_fc.weight"].T))
+        written.append((f"m{number}", _columns(w[block + "mlp.c_proj.weight"])))
+    last = w["classifier.weight"] if network.classifies else w["lm_head.weight"]
+    yield from readers("logits", "", _columns(last))
+
+
+def _nodes(network: GPT2Network, labels: Mapping[str, Any]) -> Iterator[Node]:
+    yield Node("input", hook_of("input"))
+    heads = {(head["layer"], head["head"]): head for head in labels["heads"]}
+    for number in range(network.layers):
+        for h in range(network.heads):
+            found = heads.get((number, h))
+            if found is not None:
+                name = f"a{number}.h{h}"
+                kind, texts = found["kind"], found["label"].split("; ")
+                said = tuple(Meaning(ROLES[kind], text) for text in texts)
+                yield Node(name, hook_of(name), kind, said)
+        gates = [gate["label"] for gate in labels["neurons"] if gate["layer"] == number]
+        said = tuple(Meaning("gate", text.partition(": ")[0]) for text in gates)
+        yield Node(f"m{number}", hook_of(f"m{number}"), "gates", said)
+    yield Node("logits", hook_of("logits"))
+
+
+def _columns(matrix: Array) -> set[int]:
+    return set(np.flatnonzero(matrix.any(axis=0)).tolist())

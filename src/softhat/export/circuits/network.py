@@ -1,0 +1,136 @@
+"""A model as a network of nodes that add to one residual stream, run with single edges patched.
+
+The residual stream before any reader is the sum of what the nodes before it added. Patching an
+edge replaces, for one reader only, what one node added by what it added on another word; all
+that comes after the reader is computed anew. This is path patching on one edge, in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat import positions
+from softhat.transformer.weights import Layer, Mask, Transformer, inverse_temperature, scale
+
+Array = NDArray[Any]
+Slot = tuple[str, str]
+"""A reader: the node's name and its input (q, k, v or nothing)."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """For the reader `target`, what `source` added is replaced by `added` (words, rows, d)."""
+
+    source: str
+    target: Slot
+    added: Array
+
+
+class Network(Protocol):
+    """What circuits need of a model: its names, and how to run it with an edge patched."""
+
+    symbols: tuple[str, ...]
+    outputs: tuple[str, ...]
+    propositional: bool
+
+    def run(self, tokens: Array, patch: Patch | None = None) -> tuple[dict[str, Array], Array]:
+        """What every node adds, and the margins (words, n, outputs), for words of one length."""
+        ...
+
+
+class NativeNetwork:
+    """A model of softhat's own architecture."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.transformer = transformer
+        self.symbols = transformer.symbols
+        self.outputs = transformer.outputs
+        self.propositional = transformer.propositional
+        self.layers = [_Layer(layer) for layer in transformer.layers]
+        self.embedding = transformer.embedding.dense()
+        self.position_embedding = transformer.position_embedding.dense()
+        self.readout = transformer.readout.dense()
+
+    def embedded(self, tokens: Array) -> Array:
+        """(words, n) codes, or (words, n, propositions) bits, to (words, rows, d_model)."""
+        t = self.transformer
+        count, n = tokens.shape[:2]
+        k = len(t.symbols)
+        table = positions.floats(
+            t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=scale(t.attention, n)
+        )
+        x = np.zeros((count, len(table), t.d_model))
+        own = self.embedding[tokens] if tokens.ndim == 2 else tokens @ self.embedding[:k]
+        x[:, t.own(n)] = own
+        if t.has_bos:
+            x[:, 0] = self.embedding[k]
+        if t.has_eos:
+            x[:, -1] = self.embedding[k + int(t.has_bos)]
+        return x + table @ self.position_embedding.T
+
+    def run(self, tokens: Array, patch: Patch | None = None) -> tuple[dict[str, Array], Array]:
+        """What every node adds, and the margins (words, n, outputs)."""
+        t = self.transformer
+        n = tokens.shape[1]
+        added = {"input": self.embedded(tokens)}
+        x = added["input"]
+
+        def read(name: str, slot: str) -> Array:
+            if patch is None or patch.target != (name, slot):
+                return x
+            return x + patch.added - added[patch.source]
+
+        for number, layer in enumerate(self.layers):
+            for h in range(len(layer.masks)):
+                name = f"a{number}.h{h}"
+                q, k, v = (read(name, slot) for slot in "qkv")
+                added[name] = layer.head(h, q, k, v, n, t.attention == "hard")
+            x = x + sum(added[f"a{number}.h{h}"] for h in range(len(layer.masks)))
+            name = f"m{number}"
+            added[name] = layer.feed_forward(read(name, ""))
+            x = x + added[name]
+        margins = read("logits", "") @ self.readout.T + t.readout_bias
+        return added, margins[:, t.own(n)]
+
+
+class _Layer:
+    def __init__(self, layer: Layer) -> None:
+        self.masks = layer.masks
+        self.laws = layer.laws
+        self.query, self.key, self.value, self.output = (
+            getattr(layer, name).dense() for name in ("query", "key", "value", "output")
+        )
+        self.into, self.out = layer.into.dense(), layer.out.dense()
+        self.into_bias, self.out_bias = layer.into_bias, layer.out_bias
+
+    def head(self, h: int, query: Array, key: Array, value: Array, n: int, hard: bool) -> Array:
+        q, k, v = query @ self.query[h].T, key @ self.key[h].T, value @ self.value[h].T
+        scores = inverse_temperature(self.laws[h], n) * (q @ k.transpose(0, 2, 1))
+        scores[:, ~visible(self.masks[h], scores.shape[1])] = -np.inf
+        top = scores.max(axis=2, keepdims=True)
+        some = np.isfinite(top)
+        shifted = np.where(some, scores - np.where(some, top, 0.0), -np.inf)
+        weights = (shifted == 0).astype(float) if hard else np.exp(shifted)
+        total = weights.sum(axis=2, keepdims=True)
+        return ((weights @ v) / np.where(total == 0, 1.0, total)) @ self.output[h].T
+
+    def feed_forward(self, x: Array) -> Array:
+        if not len(self.into_bias):
+            return np.zeros_like(x) + self.out_bias
+        return np.maximum(x @ self.into.T + self.into_bias, 0.0) @ self.out.T + self.out_bias
+
+
+def visible(mask: Mask, rows: int) -> NDArray[np.bool_]:
+    """Which keys (columns) each query (row) sees."""
+    i, j = np.arange(rows)[:, None], np.arange(rows)[None, :]
+    return {
+        "none": np.ones((rows, rows), bool),
+        "<=": j <= i,
+        "<": j < i,
+        ">=": j >= i,
+        ">": j > i,
+    }[mask]
