@@ -12,8 +12,7 @@ from softhat.logic.syntax.parse import parse
 from softhat.lowering.lower import lower
 from softhat.model import Model
 from softhat.program.build import build
-from softhat.program.registers import allocate
-from softhat.program.schedule import schedule
+from softhat.program.strict import spelled_out
 from softhat.transformer.weights import BOS, EOS, Attention
 
 OUTPUT = "output"
@@ -38,9 +37,16 @@ def compile(
     formulas = _named(formula)
     symbols = _symbols(formulas, alphabet, propositions)
     program = build(formulas, symbols, propositions is not None)
-    layers = schedule(program)
-    weights = lower(program, layers, allocate(program, layers), attention)
-    return Model(weights, formulas, program)
+    return Model(lower(program, attention), formulas, program)
+
+
+def with_one_mask(model: Model) -> Model:
+    """The same decoder for architectures whose only mask is j <= i: it may have more layers."""
+    if all(mask == "<=" for layer in model.transformer.layers for mask in layer.masks):
+        return model
+    program = spelled_out(model.program)
+    attention = model.transformer.attention
+    return Model(lower(program, attention), model.formulas, program)
 
 
 def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Formula]:

@@ -26,7 +26,9 @@ DYCK = "H(#('(') >= #(')')) & #('(') = #(')')"
         ("i >= 4", 1, 200),  # positions need no average
         ("(Y a & b) | (Y b & a)", 1, 500),  # a disjoint sum of conjunctions is one gate
         ("Y a xor O b", 1, 300),
-        ("Y Y Y Y a", 4, 1000),
+        ("Y Y Y Y a", 1, 400),  # a chain is one Shift
+        ("Y (a S b)", 1, 100),  # and Y over S one StrictLatest
+        ("Y " * 40 + "a", 3, 4000),
         ("F(2*#(a) = #*(a))", 3, 700),  # PARITY
         ("true", 0, 10),
     ],

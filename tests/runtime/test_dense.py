@@ -26,6 +26,8 @@ def by_definition(model: Model, tokens: np.ndarray) -> np.ndarray:
     index = np.arange(len(codes))
     seen = {
         "<=": index[None, :] <= index[:, None],
+        "<": index[None, :] < index[:, None],
+        ">": index[None, :] > index[:, None],
         ">=": index[None, :] >= index[:, None],
         "none": np.ones((len(codes), len(codes)), bool),
     }
@@ -37,9 +39,10 @@ def by_definition(model: Model, tokens: np.ndarray) -> np.ndarray:
             beta = float(layer.laws[h].at(n))
             scores = beta * (x @ query[h].T) @ (x @ key[h].T).T
             scores[~seen[mask]] = -np.inf
-            scores -= scores.max(axis=1, keepdims=True)
+            some = seen[mask].any(axis=1)  # a row without keys gives 0
+            scores[some] -= scores[some].max(axis=1, keepdims=True)
             weights = (scores == 0).astype(float) if t.attention == "hard" else np.exp(scores)
-            weights /= weights.sum(axis=1, keepdims=True)
+            weights[some] /= weights[some].sum(axis=1, keepdims=True)
             added += weights @ (x @ value[h].T) @ output[h].T
         x = x + added
         hidden = np.maximum(x @ layer.into.dense().T + layer.into_bias, 0)

@@ -3,9 +3,9 @@
 TransformerLens has one mask for all heads (causal), learned positions up to a context, and no
 sink at the end. So formulas that run as decoders fit: the position features become the learned
 positions, the temperature is that of the longest word, folded into the queries together with the
-√d_head by which TransformerLens divides. Layers, heads, neurons and coordinates keep their numbers,
-so `native_labels` names them. Two-way and future formulas do not fit; `softhat.to_torch` gives
-them as a module with named submodules, for PyTorch hooks and nnsight.
+√d_head by which TransformerLens divides. Layers, heads, neurons and coordinates keep the numbers of
+`with_one_mask(model)`, so `native_labels` names them. Two-way and future formulas do not fit;
+`softhat.to_torch` gives them as a module with named submodules, for PyTorch hooks and nnsight.
 
 TransformerLens normalises attention weights before it sums, and computes the two units of a clip
 separately: there is no certificate for it.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.compiler import with_one_mask
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.torch import import_torch, torch_dtype, transformer_of
 from softhat.laws import Constant
@@ -48,6 +49,8 @@ def to_transformer_lens(model: Model, context: int = 1024, dtype: Any = "float32
     except ImportError:
         raise MissingExtraError("transformer-lens", "lens") from None
     t = transformer_of(model)
+    if isinstance(model, Model) and not t.has_eos:
+        t = with_one_mask(model).transformer
     _check(t, context)
     heads = max((len(layer.masks) for layer in t.layers), default=0) or 1
     d_mlp = max((len(layer.into_bias) for layer in t.layers), default=0) or 1

@@ -1,4 +1,4 @@
-"""Scheduled program to weights: layers as named rows, then a place for every name."""
+"""Program to weights: a plan of layers, their rows by name, then a place for every name."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from softhat.lowering.rows import LayerRows, Units
 from softhat.lowering.wiring import Wiring
 from softhat.positions import Feature, Mod, Named, text
 from softhat.program.inputs import FirstPosition, LastPosition, PositionMod, TokenIn
-from softhat.program.registers import Allocation, Register, stored_layers
-from softhat.program.schedule import Schedule
+from softhat.program.registers import Register, allocate, stored_layers
+from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program, Signal
 from softhat.transformer.weights import BOS, EOS, Attention, Coordinate, Sparse, Transformer
 
 
-def lower(
-    program: Program, schedule: Schedule, allocation: Allocation, attention: Attention
-) -> Transformer:
-    """The transformer of a scheduled program for one target."""
-    stored = stored_layers(program, schedule)
+def lower(program: Program, attention: Attention) -> Transformer:
+    """The transformer of a program for one target."""
+    plan = schedule(program)
+    allocation = allocate(program, plan)
+    stored = stored_layers(program, plan)
     wiring = Wiring(program, Units(scaled=attention == "temperature"))
     layers = []
-    for number, planned in enumerate(schedule.layers, start=1):
+    for number, planned in enumerate(plan.layers, start=1):
         rows = LayerRows([head_rows(group, wiring) for group in planned.heads])
         write_gates(rows, planned.gates, stored, number)
         write_clears(rows, program, allocation.clears[number - 1])
         layers.append(rows)
-    outputs = [read_out(cover, stored) for _, cover in schedule.outputs]
+    outputs = [read_out(cover, stored) for _, cover in plan.outputs]
     used = {key for rows in layers for key in rows.coordinates()}
     used |= {key for output in outputs for key in output.row}
     features = sorted((key for key in used if not isinstance(key, Register)), key=_rank)
@@ -48,10 +48,10 @@ def lower(
         embedding=_embedding(program, len(sinks), place, d_model),
         position_embedding=position_embedding,
         layers=tuple(layer_of(rows, place, d_model, attention) for rows in layers),
-        outputs=tuple(name for name, _ in schedule.outputs),
+        outputs=tuple(name for name, _ in plan.outputs),
         readout=matrix([output.row for output in outputs], place, d_model),
         readout_bias=np.array([output.bias for output in outputs]),
-        coordinates=_coordinates(program, schedule, features, place, d_model),
+        coordinates=_coordinates(program, plan, features, place, d_model),
     )
 
 
@@ -109,17 +109,17 @@ def _embedding(program: Program, sinks: int, place: Place, d_model: int) -> Spar
 
 
 def _coordinates(
-    program: Program, schedule: Schedule, features: list[Feature], place: Place, d_model: int
+    program: Program, plan: Schedule, features: list[Feature], place: Place, d_model: int
 ) -> tuple[Coordinate, ...]:
     """What each coordinate holds, from which layer on."""
     holds: list[list[tuple[int, str]]] = [[(0, text(feature))] for feature in features]
     holds += [[] for _ in range(d_model - len(features))]
-    stored = stored_layers(program, schedule)
+    stored = stored_layers(program, plan)
     for at in reversed(range(len(program.signals))):
         register = Register(at, False)
         if stored.get(at) == 0 and register in place:
             holds[place[register]].append((0, program.labels[at]))
-    for number, layer in enumerate(schedule.layers, start=1):
+    for number, layer in enumerate(plan.layers, start=1):
         for group in layer.heads:
             for at in group.signals:
                 holds[place[Register(at, True)]].append((number, f"raw {program.labels[at]}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softhat.lowering.rows import ORDINARY, Key, Row, Units
-from softhat.program.heads import Average
+from softhat.program.heads import Average, Shift
 from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
@@ -19,6 +19,9 @@ class Wiring:
     def __init__(self, program: Program, units: Units) -> None:
         self.program = program
         self.units = units
+        distances = [s.distance for s in program.signals if isinstance(s, Shift)]
+        self.modulus = max(distances, default=0) + 1
+        """Of the residues by which `Shift` tells positions apart: one for all of them."""
 
     def bit(self, literal: Literal) -> Row:
         """A stored bit or its negation, 0 at the sinks."""

@@ -1,7 +1,8 @@
 """Formulas to an attention program: simplified, then one fold over the core form.
 
 Booleans become n-ary And gates with negated edges, `S` and `U` the head `Latest`, `Y` and `X`
-the head `Previous`, and a comparison of counts the heads of `counting`.
+the head `Previous`, and a comparison of counts the heads of `counting`. In the end `strict` puts
+what it can of that into fewer layers.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from softhat.program.heads import Direction, Latest, Previous
 from softhat.program.inputs import FirstPosition, LastPosition, PositionMod
 from softhat.program.literals import FALSE, TRUE, Literal
 from softhat.program.signals import Program
+from softhat.program.strict import strict
 
 LARGEST_MODULUS_BITS = 1_990
 """A model's files name a modulus in decimals: 600 digits, which every Python reads."""
@@ -42,7 +44,7 @@ def build(
         value = values[root]
         assert isinstance(value, _Value)
         outputs[name] = builder.literal(value)
-    return builder.draft.finish(outputs)
+    return strict(builder.draft.finish(outputs))
 
 
 @dataclass(eq=False, slots=True)

@@ -48,6 +48,13 @@ class Atoms:
     def __init__(self, space: Space) -> None:
         self.space = space
         self.longest: int | None = None
+        self.edge: dict[Direction, int] = {
+            "past": space.atom(("first",), -2),
+            "future": space.atom(("last",), -1),
+        }
+        """Above all other atoms: `Y` and `X` depend on them."""
+        self.residues: dict[int, tuple[int, int]] = {}
+        """(modulus, remainder) of the functions that are one."""
 
     def since(self, bad: int, value: int, direction: Direction, level: int) -> int:
         """`bad S value` (`bad U value`) for disjoint bad and value: what Latest computes."""
@@ -55,14 +62,30 @@ class Atoms:
             return value
         return self.space.atom(("since", direction, bad, value), level)
 
+    def residue(self, modulus: int, remainder: int, level: int) -> int:
+        """`mod(modulus, remainder)`."""
+        if modulus == 1:
+            return self.space.true
+        function = self.space.atom(("mod", modulus, remainder), level)
+        self.residues[function] = (modulus, remainder)
+        return function
+
     def previous(self, value: int, direction: Direction, level: int) -> int:
-        """`Y value` (`X value`)."""
-        if value == self.space.false:
+        """`Y value` (`X value`): there is a position before, and `value` holds there.
+
+        What an atom says where there is none does not matter, so one atom serves a function and
+        its negation, and `Y !f` and `!Y f` differ at the first position only.
+        """
+        space = self.space
+        if value == space.false:
             return value
-        if value == self.space.true:
-            edge = "first" if direction == "past" else "last"
-            return self.space.negation(self.space.atom((edge,), level))
-        return self.space.atom(("previous", direction, value), level)
+        there = space.negation(self.edge[direction])
+        if value == space.true:
+            return there
+        positive = space.polarity(value)
+        key = ("previous", direction, value if positive else space.negation(value))
+        atom = space.atom(key, level)
+        return space.both(there, atom if positive else space.negation(atom))
 
     def at_least(self, total: Sum, threshold: int, level: int) -> int:
         """`total >= threshold`, normalised: positive operands, coprime coefficients."""

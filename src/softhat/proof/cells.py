@@ -100,10 +100,8 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
             return Bit(atoms.space.atom((predicate,), 1 << 19))
         case Mod(modulus, remainder, False) if not 0 <= remainder < modulus:
             raise VoidError(f"{where} is the impossible position feature {text(feature)}")
-        case Mod(1, _, False):
-            return Bit(atoms.space.true)
         case Mod(modulus, remainder, False):
-            return Bit(atoms.space.atom(("mod", modulus, remainder), 1 << 19))
+            return Bit(atoms.residue(modulus, remainder, 1 << 19))
     raise VoidError(f"{where} is {text(feature)}, a position feature unknown to the proof")
 
 

@@ -105,8 +105,6 @@ def _attention(
     outputs = _written(layer.output)
     for h, (query, key, value) in enumerate(zip(*tensors, strict=True)):
         where = f"layer {number}, head {h + 1}"
-        if layer.masks[h] not in ("none", "<=", ">="):
-            raise VoidError(f"{where} has the mask {layer.masks[h]}, which no compiled head has")
         scaled = t.attention == "temperature"
         if isnan(layer.sharpness[h]) if scaled else layer.laws[h] != ONE:
             law = layer.laws[h].text

@@ -130,9 +130,7 @@ class _Translation:
             case nodes.Last(), _:
                 return space.atom(("last",), level)
             case nodes.Mod(modulus, remainder), _:
-                if modulus == 1:
-                    return space.true
-                return space.atom(("mod", modulus, remainder), level)
+                return self.atoms.residue(modulus, remainder, level)
             case nodes.Not(), [f]:
                 return no(f)
             case nodes.And(), [f, g]:

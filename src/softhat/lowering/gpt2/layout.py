@@ -26,6 +26,7 @@ from softhat.program.literals import Literal
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import HeadGroup, Schedule, schedule
 from softhat.program.signals import Program, Signal
+from softhat.program.strict import spelled_out
 
 ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
 AMPLITUDE = 2.0**-4
@@ -117,7 +118,7 @@ def mean_of(sign: int) -> str:
 
 def lay_out(program: Program, context: int) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
-    program = _with_position_inputs(program)
+    program = _with_position_inputs(spelled_out(program))
     layers = schedule(program, store_outputs=True)
     stored = stored_layers(program, layers)
     counts = _counts(program, context)

@@ -10,10 +10,12 @@ from __future__ import annotations
 from softhat.lowering.heads.average import average_scores
 from softhat.lowering.heads.latest import latest_scores
 from softhat.lowering.heads.previous import previous_scores
+from softhat.lowering.heads.shift import shift_scores
 from softhat.lowering.heads.sign import sign_scores
+from softhat.lowering.heads.strict_latest import strict_latest_scores
 from softhat.lowering.rows import ORDINARY, HeadRows, Row, Scores
 from softhat.lowering.wiring import Wiring
-from softhat.program.heads import Average, Head, Latest, Previous, Sign
+from softhat.program.heads import Average, Head, Latest, Previous, Shift, Sign, StrictLatest
 from softhat.program.registers import Register
 from softhat.program.schedule import HeadGroup
 
@@ -40,8 +42,12 @@ def _scores(head: Head, sharpness: float, wiring: Wiring) -> Scores:
     match head:
         case Latest():
             return latest_scores(head, sharpness, wiring)
+        case StrictLatest():
+            return strict_latest_scores(head, sharpness, wiring)
         case Previous():
             return previous_scores(head, sharpness, wiring)
+        case Shift():
+            return shift_scores(head, sharpness, wiring)
         case Average():
             return average_scores(head)
         case Sign():
@@ -52,7 +58,9 @@ def _scores(head: Head, sharpness: float, wiring: Wiring) -> Scores:
 
 def _value(head: Head, wiring: Wiring) -> Row:
     match head:
-        case Latest(_, value, _) | Previous(value, _):
+        case Latest(_, value, _) | StrictLatest(_, value, _) | Previous(value, _):
+            return wiring.bit(value)
+        case Shift(value, _, _):
             return wiring.bit(value)
         case Average(terms, _):
             return wiring.weighted(terms)

@@ -14,13 +14,13 @@ from types import ModuleType
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell, VoidError
-from softhat.proof.heads import average, latest, previous, sign
+from softhat.proof.heads import average, latest, previous, shift, sign, strict_latest
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights, read
 from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 
-KINDS: tuple[ModuleType, ...] = (average, previous, latest, sign)
+KINDS: tuple[ModuleType, ...] = (strict_latest, average, previous, shift, latest, sign)
 """Each has `NAMES` (what its heads are called and do), `fits` and `recognise`; the first that
 fits is taken, and what does not meet its theorem's conditions voids the certificate."""
 

@@ -64,14 +64,14 @@ class Reading:
 
 def read(head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int) -> Reading:
     """The scores of a head; an error if no kind can have them."""
-    if head.mask != "<=" and head.sinks < 2:
+    if head.mask not in ("<=", "<") and head.sinks < 2:
         raise VoidError("it looks to the right, but there is no sink at the end")
     terms, scores = _logits(head, cells), _scores(head, cells)
     if scores.rows and not terms:
         raise VoidError("its scores cancel: rounding would decide")
     if scores.rows and head.mask == "none":
         raise VoidError("it has scores but no mask")
-    direction: Direction = "future" if head.mask == ">=" else "past"
+    direction: Direction = "future" if head.mask in (">=", ">") else "past"
     here = "r" if direction == "future" else "i"
     return Reading(head, cells, number, atoms, level, terms, scores, direction, here)
 

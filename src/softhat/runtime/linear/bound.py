@@ -36,6 +36,7 @@ from softhat.runtime.linear.forms import (
     Local,
     Ramp,
     Reader,
+    Residues,
     Row,
     Uniform,
     UnknownShapeError,
@@ -180,6 +181,11 @@ class _Checker:
         match head.shape:
             case Local() as shape:
                 return _leak(shape) + SUM64 + 2 * self.relative
+            case Residues(slope, penalty, scaled, distance, modulus):
+                gap = 5 * slope if scaled else penalty - slope * distance
+                others = exp(-slope) + exp(-gap) / (1 - exp(-slope))
+                others += exp(-modulus * slope) / (1 - exp(-modulus * slope))
+                return others + SUM64 + 2 * self.relative
             case Ramp() as shape:
                 return self._ramp(shape, held, n) + SUM64 + 2 * self.relative
             case _:

@@ -2,10 +2,11 @@
 
 A head's score is a bilinear form Σ w·a_i·b_j in residual coordinates of the query i and the
 key j. Coordinates that only ever hold a position feature are known functions of the position,
-so the form can be compared with three shapes whose softmax is a closed form:
+so the form can be compared with four shapes whose softmax is a closed form:
 
 - `Local`: slope·(j - i), less a cost for even distances, less a penalty on *bad* keys
-  (Latest, Previous and their mirror images);
+  (Latest, strict or not, Previous and their mirror images);
+- `Residues`: slope·(j - i), less a penalty on keys that are not at one distance modulo m (Shift);
 - `Uniform`: 0 (Average);
 - `Ramp`: A_i + B_i·j on the word's own positions and 0 at the sink (Sign).
 
@@ -26,7 +27,7 @@ import numpy as np
 from softhat.errors import SofthatError
 from softhat.formats import Format
 from softhat.laws import ONE
-from softhat.positions import Feature, Named
+from softhat.positions import Feature, Mod, Named
 from softhat.transformer.weights import Mask, Sparse, Transformer
 
 Row = tuple[tuple[int, float], ...]
@@ -69,6 +70,18 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
+class Residues:
+    """Score -slope·d - penalty·[d ≢ distance mod modulus] at distance d >= 0; the sink, which has
+    no residue, is not penalised. With `scaled` the penalty is multiplied by P."""
+
+    slope: float
+    penalty: float
+    scaled: bool
+    distance: int
+    modulus: int
+
+
+@dataclass(frozen=True, slots=True)
 class Uniform:
     """All scores equal."""
 
@@ -87,7 +100,7 @@ class Ramp:
     """(c, own of x_c, slope of x_c)."""
 
 
-Shape = Local | Uniform | Ramp
+Shape = Local | Residues | Uniform | Ramp
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +155,10 @@ class Reader:
             sharpness = layer.sharpness[h]
             unscaled = self.transformer.attention != "temperature"
             known = layer.laws[h] == ONE if unscaled else not isnan(sharpness)
-            if mask not in ("none", "<=", ">=") or not known:
+            if not known:
                 raise UnknownShapeError(
-                    f"layer {number + 1}, head {h + 1} ({layer.labels[h]}): mask or temperature "
-                    "of no compiled head"
+                    f"layer {number + 1}, head {h + 1} ({layer.labels[h]}): the temperature of no "
+                    "compiled head"
                 )
             terms = self._terms(query.get(h, {}), key.get(h, {}), sharpness)
             values = tuple(value.get(h, {}).get(r, ()) for r in used)
@@ -198,17 +211,19 @@ class Reader:
     def _shape(self, terms: Terms, mask: Mask, values: tuple[Row, ...]) -> Shape:
         if self.transformer.attention == "hard":
             raise UnknownShapeError("hard attention is not a softmax")
-        if not terms:
+        if not terms and mask in ("none", "<=", ">="):
             return Uniform()
         if mask == "none":
             raise UnknownShapeError("scores without a mask that are not uniform")
+        if any(isinstance(self.fixed.get(left), Mod) for left, _, _ in terms):  # type: ignore[arg-type]
+            return self._residues(terms, mask)
         ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
-        if all(c in ordinary for row in values for c, _ in row):
+        if mask in ("<=", ">=") and all(c in ordinary for row in values for c, _ in row):
             return self._ramp(terms, mask)
         return self._local(terms, mask)
 
     def _local(self, terms: Terms, mask: Mask) -> Local:
-        here = "i" if mask == "<=" else "r"
+        here = "i" if mask in ("<=", "<") else "r"
         slope = even = 0.0
         bad: dict[tuple[Factor, int], dict[Factor, float]] = {}
         for (left, right, power), weight in terms.items():
@@ -220,7 +235,7 @@ class Reader:
                 bad.setdefault((left, power), {})[right] = weight
             else:
                 raise UnknownShapeError(f"a score term {left} × {right}")
-        if slope <= 0 or even < 0:
+        if slope <= 0 or even < 0 or (even and mask in ("<", ">")):
             raise UnknownShapeError("scores that do not fall with the distance")
         winner = min(even, slope)  # what the nearest candidate, at distance 0 or 1, gives up
         if winner > STEEPEST:
@@ -229,6 +244,40 @@ class Reader:
         if taps > MOST_TAPS:
             raise UnknownShapeError(f"a slope of {slope:g} needs {taps} taps")
         return Local(slope, even, self._penalty(bad, slope, even, here), taps)
+
+    def _residues(self, terms: Terms, mask: Mask) -> Residues:
+        here = "i" if mask == "<=" else "r"
+        back = 1 if mask == "<=" else -1
+        slope = terms.get(("1", here, 0), 0.0)
+        rest = {at: w for at, w in terms.items() if at != ("1", here, 0)}
+        penalties = {-w if right == "ordinary" else w for (_, right, _), w in rest.items()}
+        powers = {power for _, _, power in rest}
+        pairs: set[tuple[Mod, Mod]] = set()
+        queries: set[Mod] = set()
+        for left, right, _ in rest:
+            query, key = self.fixed.get(left), self.fixed.get(right)  # type: ignore[arg-type]
+            if isinstance(query, Mod) and right == "ordinary":
+                queries.add(query)
+            elif isinstance(query, Mod) and isinstance(key, Mod):
+                pairs.add((query, key))
+            else:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+        moduli = {feature.modulus for feature in queries}
+        if mask not in ("<=", ">=") or len(penalties) != 1 or len(powers) != 1 or len(moduli) != 1:
+            raise UnknownShapeError("residues that are not all penalised alike")
+        (modulus,), (penalty,), (power,) = moduli, penalties, powers
+        steps = {back * (query.remainder - key.remainder) % modulus for query, key in pairs}
+        alike = all(f.modulus == modulus and not f.sinks for pair in pairs for f in pair)
+        complete = {query for query, _ in pairs} == queries and len(queries) == modulus
+        if not (len(steps) == 1 and alike and complete and len(pairs) == modulus):
+            raise UnknownShapeError("residues that are not all those of one modulus")
+        (distance,) = steps
+        least = 2 * slope if power == 1 else slope * (distance + 2)
+        if slope <= 0 or power not in (0, 1) or not distance or penalty < least:
+            raise UnknownShapeError("residues that are not ruled out")
+        if NEGLIGIBLE // slope > MOST_TAPS:
+            raise UnknownShapeError(f"a slope of {slope:g} is too flat")
+        return Residues(slope, penalty, power == 1, distance, modulus)
 
     def _penalty(
         self,

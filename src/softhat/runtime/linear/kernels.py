@@ -15,7 +15,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.runtime.linear.columns import Array, IntegerRow, View, not_a_bit
-from softhat.runtime.linear.forms import HeadForm, Local, Ramp, Uniform, UnknownShapeError
+from softhat.runtime.linear.forms import HeadForm, Local, Ramp, UnknownShapeError
 
 SETTLED = 14
 """From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""
@@ -41,17 +41,6 @@ class Kernel(Protocol):
     def step(self, state: Any, x: list[float], time: int, word: Word) -> list[float]: ...
 
 
-def kernel(head: HeadForm) -> Kernel:
-    """The kernel of a head's shape."""
-    match head.shape:
-        case Local():
-            return LocalKernel(head, head.shape)
-        case Uniform():
-            return UniformKernel(head)
-        case Ramp():
-            return RampKernel(head, head.shape)
-
-
 @dataclass(slots=True)
 class LocalState:
     """The last 16 bits, latest lowest, of good and of each value; each value's last mean."""
@@ -72,6 +61,8 @@ class LocalKernel:
 
     def __init__(self, head: HeadForm, shape: Local) -> None:
         self.shape = shape
+        self.ahead = 0
+        """How much later than its last key the query is."""
         self.values = [IntegerRow(row) for row in head.values]
         self.weights = [float(row.quantum) for row in self.values]
         self.bad = None if shape.penalty is None else IntegerRow(shape.penalty.row)
@@ -189,7 +180,40 @@ class LocalKernel:
         penalty = self.shape.penalty
         if penalty is None:
             return 0.0
-        return exp(-penalty.weight * (word.scale if penalty.scaled else time))
+        return exp(-penalty.weight * (word.scale if penalty.scaled else time + self.ahead))
+
+
+@dataclass(slots=True)
+class StrictState:
+    """What j <= i sees, and what it saw one time earlier."""
+
+    inner: LocalState
+    before: list[float]
+
+
+class StrictKernel:
+    """Over j < i a head returns what it would return over j <= i one time earlier, penalties
+    being those of the later query; at time 0 there is no key, and it returns 0."""
+
+    def __init__(self, head: HeadForm, shape: Local) -> None:
+        self.inner = LocalKernel(head, shape)
+        self.inner.ahead = 1
+
+    def fresh(self) -> StrictState:
+        inner = self.inner.fresh()
+        return StrictState(inner, [0.0] * len(inner.held))
+
+    def chunk(self, state: StrictState, view: View, start: int, word: Word) -> list[Array]:
+        out = []
+        for k, column in enumerate(self.inner.chunk(state.inner, view, start, word)):
+            out.append(np.concatenate([[state.before[k]], column[:-1]]))
+            state.before[k] = float(column[-1])
+        return out
+
+    def step(self, state: StrictState, x: list[float], time: int, word: Word) -> list[float]:
+        before = state.before
+        state.before = list(self.inner.step(state.inner, x, time, word))
+        return before
 
 
 class UniformKernel:

@@ -11,8 +11,16 @@ from softhat.formats import Format
 from softhat.positions import Feature, Named, floats
 from softhat.runtime.dense import distinct_rows
 from softhat.runtime.linear.columns import Array, Column
-from softhat.runtime.linear.forms import HeadForm, Local, Ramp, Reader, Row
-from softhat.runtime.linear.kernels import Kernel, Word, kernel
+from softhat.runtime.linear.forms import HeadForm, Local, Ramp, Reader, Residues, Row, Uniform
+from softhat.runtime.linear.kernels import (
+    Kernel,
+    LocalKernel,
+    RampKernel,
+    StrictKernel,
+    UniformKernel,
+    Word,
+)
+from softhat.runtime.linear.shifts import ShiftKernel
 from softhat.transformer.weights import Layer, Sparse, Transformer
 
 UNKNOWN_LENGTH = 1 << 62
@@ -159,6 +167,21 @@ class LinearLayer:
                 case Ramp(contents=contents):
                     found |= {c for c, _, _ in contents}
         return found
+
+
+def kernel(head: HeadForm) -> Kernel:
+    """The kernel of a head's shape."""
+    match head.shape:
+        case Local() if head.mask in ("<", ">"):
+            return StrictKernel(head, head.shape)
+        case Local():
+            return LocalKernel(head, head.shape)
+        case Residues():
+            return ShiftKernel(head, head.shape)
+        case Uniform():
+            return UniformKernel(head)
+        case Ramp():
+            return RampKernel(head, head.shape)
 
 
 def weighted(row: Row, columns: list[Column], size: int, form: Format) -> Array:

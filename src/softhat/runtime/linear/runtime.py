@@ -52,7 +52,7 @@ class LinearModel:
     def causal(self) -> bool:
         """Every head looks back only: one pass, in constant memory."""
         return not self.transformer.has_eos and all(
-            mask == "<=" for layer in self.transformer.layers for mask in layer.masks
+            mask in ("<=", "<") for layer in self.transformer.layers for mask in layer.masks
         )
 
     @property
@@ -210,7 +210,7 @@ class LinearModel:
                 mean[:] = total / rows * unit
             return out
         # Time t is position t for the past and n+1-t for the future; times 0 … n.
-        past = head.mask == "<="
+        past = head.mask in ("<=", "<")
         ordered = [x if past or x is None else x[::-1] for x in columns]
         target = [mean if past else mean[::-1] for mean in out]
         state = kernel.fresh()
@@ -237,6 +237,8 @@ class LinearModel:
             factor = weight * float(query) * word.scale**power
             if factor:
                 logits += factor * self._factor(right, columns, 0, rows, word)
+        if head.mask in ("<", ">"):
+            logits[at] = -np.inf
         logits -= logits.max()
         seen = np.flatnonzero(logits > -UNDERFLOW)
         weights = np.exp(logits[seen])

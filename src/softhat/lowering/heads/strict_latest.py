@@ -1,0 +1,20 @@
+"""StrictLatest: the last position before this one that is not ruled out."""
+
+from __future__ import annotations
+
+from softhat.lowering.heads.latest import scores_of_latest
+from softhat.lowering.rows import Scores
+from softhat.lowering.wiring import Wiring
+from softhat.program.heads import StrictLatest
+
+
+def strict_latest_scores(head: StrictLatest, sharpness: float, wiring: Wiring) -> Scores:
+    """Theorem. Softmax of C(-2i·bad_j + j - i) over j < i puts at least 1 - e^-C on the last
+    j < i without bad, for every n (mirrored: r for i, over j > i): the scores are Latest's, and
+    a key less can only raise the winner's share. `<bos>` is never bad, so if every j >= 1 is, it
+    wins by more than C, and its value is 0; at i = 1 it is the only key. `<bos>` itself sees no
+    key and gets 0."""
+    pairs = scores_of_latest(head.bad, head.direction, sharpness, wiring)
+    if head.direction == "past":
+        return Scores("StrictLatest", "<", pairs)
+    return Scores("StrictEarliest", ">", pairs)

@@ -1,0 +1,85 @@
+"""Fewer layers: `Y` over `S` and chains of `Y` as one head, where a head may exclude its query.
+
+`Y(f S g)` is `StrictLatest`, and c times `Y` is `Shift(c)`; a negation between them only adds
+that there is a position to look at. `spelled_out` is the way back, for architectures whose only
+mask is j <= i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from softhat.program.draft import Draft
+from softhat.program.gates import And
+from softhat.program.heads import Direction, Latest, Previous, Shift, StrictLatest
+from softhat.program.inputs import FirstPosition, LastPosition
+from softhat.program.literals import Literal
+from softhat.program.signals import Program, Signal, moved
+
+FARTHEST = 16
+"""Of one Shift: its scores have a row for each residue, so a longer way takes several."""
+
+
+def strict(program: Program) -> Program:
+    """The same outputs in fewer layers."""
+    return _rewritten(program, _in_one_head)
+
+
+def spelled_out(program: Program) -> Program:
+    """The same outputs without `StrictLatest` and `Shift`."""
+    return _rewritten(program, _in_several_heads)
+
+
+def _rewritten(program: Program, rule: Callable[[Draft, Signal, str], Literal]) -> Program:
+    """Every signal, its inputs already rewritten, by `rule`, which gives a positive literal."""
+    draft = Draft(program.symbols, program.propositional)
+    places = {-1: -1}
+    for at, signal in enumerate(program.signals):
+        places[at] = rule(draft, moved(signal, places), program.labels[at]).signal
+    return draft.finish(
+        {name: literal.moved(places) for name, literal in program.outputs},
+        {name: number.moved(places) for name, number in program.numbers},
+    )
+
+
+def _in_one_head(draft: Draft, signal: Signal, label: str) -> Literal:
+    if not isinstance(signal, Previous):
+        return draft.add(signal, label)
+    head = _beyond(draft.signal(signal.value), signal.direction)
+    if head is None:
+        return draft.add(signal, label)
+    if signal.value.positive:
+        return draft.add(head, label)
+    # Y !f is that there is a position before, and not Y f.
+    edge = _edge(draft, signal.direction)
+    return draft.add(And(tuple(sorted((~edge, ~draft.add(head, f"!({label})"))))), label)
+
+
+def _beyond(inner: Signal | None, direction: Direction) -> StrictLatest | Shift | None:
+    """`inner` as seen from the next position, if that is one head."""
+    match inner:
+        case Latest(bad, value, same) if same == direction:
+            return StrictLatest(bad, value, direction)
+        case Previous(value, same) if same == direction:
+            return Shift(value, 2, direction)
+        case Shift(value, distance, same) if same == direction and distance < FARTHEST:
+            return Shift(value, distance + 1, direction)
+    return None
+
+
+def _in_several_heads(draft: Draft, signal: Signal, label: str) -> Literal:
+    match signal:
+        case StrictLatest(bad, value, direction):
+            latest = draft.add(Latest(bad, value, direction), f"{label} or here")
+            return draft.add(Previous(latest, direction), label)
+        case Shift(value, distance, direction):
+            for k in range(1, distance):
+                value = draft.add(Previous(value, direction), f"{label}: {k} of {distance}")
+            return draft.add(Previous(value, direction), label)
+    return draft.add(signal, label)
+
+
+def _edge(draft: Draft, direction: Direction) -> Literal:
+    if direction == "past":
+        return draft.add(FirstPosition(), "first")
+    return draft.add(LastPosition(), "last")
