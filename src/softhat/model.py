@@ -73,6 +73,15 @@ class Model(Answers):
             return None
         return resolve_at(formula, at)
 
+    def meaning(self, output: str | None = None) -> dict[str, bytes]:
+        """Its formulas, `name: formula` a line."""
+        lines = [
+            f"{name}: {formula}\n"
+            for name, formula in self.formulas.items()
+            if output in (None, name)
+        ]
+        return {"formula.txt": "".join(lines).encode()}
+
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         """The length to which answers are proved right in a number format by a runtime."""
         if runtime == "linear":

@@ -1,9 +1,10 @@
-"""A compiled model as a Hugging Face folder.
+"""A model as a Hugging Face folder.
 
 The folder has `config.json`, `model.safetensors`, a tokenizer whose template adds the sinks, and
 the architecture's own source, so that it loads with softhat (`import softhat.export.huggingface`,
 then the Auto classes) and without it (`trust_remote_code=True`). Logits are aligned with the
-tokens: those of a symbol's token say `false` or `true` of that symbol.
+tokens: those of a symbol's token say `false` or `true` of that symbol. The logit of `true` is the
+margin; of a simulation it is the value.
 
 A token is a symbol, or in propositional mode a set of propositions such as `{p,q}`, whose
 embedding is the sum of its propositions' rows.
@@ -17,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.export.certificates import export_certificate
 from softhat.export.native_labels import native_labels
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
 from softhat.files import json_bytes, write_folder
-from softhat.model import Model
-from softhat.proof.kernels import kernel_certificate
+from softhat.runtime.answers import Answers
 from softhat.transformer.weights import BOS, EOS, Transformer
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ MOST_TOKENS = 2**24
 
 
 def to_huggingface(
-    model: Model, folder: str | Path, dtype: Any = "float32", output: str | None = None
+    model: Answers, folder: str | Path, dtype: Any = "float32", output: str | None = None
 ) -> None:
     """Write a folder that `AutoModelForTokenClassification` and `AutoTokenizer` load."""
     from safetensors.torch import save as to_bytes
@@ -57,9 +58,9 @@ def to_huggingface(
     contents |= tokenizer_files(tokens, MOST_TOKENS, add_bos=t.has_bos, add_eos=t.has_eos)
     here = Path(__file__).parent / "architecture"
     contents |= {source: (here / source).read_bytes() for source in SOURCES}
-    contents["formula.txt"] = f"{name}: {model.formulas[name]}\n".encode()
+    contents |= model.meaning(name)
     contents["labels.json"] = json_bytes(native_labels(t).to_json())
-    contents["certificate.json"] = json_bytes(kernel_certificate(model, "torch"))
+    contents["certificate.json"] = json_bytes(export_certificate(model, "torch"))
     write_folder(Path(folder), contents)
 
 

@@ -23,8 +23,8 @@ from softhat.compiler import with_one_mask
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.torch import import_torch, torch_dtype, transformer_of
 from softhat.laws import Constant
-from softhat.model import Model
 from softhat.positions import floats, needs_end
+from softhat.runtime.answers import Answers
 from softhat.transformer.weights import (
     Layer,
     Transformer,
@@ -36,7 +36,7 @@ from softhat.transformer.weights import (
 Array = NDArray[np.float64]
 
 
-def to_transformer_lens(model: Model, context: int = 1024, dtype: Any = "float32") -> Any:
+def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float32") -> Any:
     """A `TransformerBridge` whose logits (batch, 1 + n, outputs) are the margins: > 0 iff true.
 
     Its tokens are the symbols' indices after one `<bos>`, which has the index after the last

@@ -1,7 +1,8 @@
 """`labels.json` of models in softhat's own architecture (native folders, torch, ONNX, corpus).
 
-Coordinates are reused once what they hold is dead, so an edge leads from whatever wrote the
-*present* content of a coordinate, not from everything that ever wrote there.
+Coordinates of compiled models are reused once what they hold is dead, so an edge leads from
+whatever wrote the *present* content of a coordinate, not from everything that ever wrote there.
+Those of simulations keep their meaning, and everything that wrote there counts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from softhat.export.labels import CoordinateLabel, HeadLabel, Labels, NeuronLabel
+from softhat.export.labels import (
+    CoordinateLabel,
+    HeadLabel,
+    Labels,
+    NeuronLabel,
+    Node,
+    circuit,
+)
+from softhat.positions import Named
 from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer
 
 CONSTANT = "1"
@@ -19,6 +28,8 @@ CONSTANT = "1"
 
 def native_labels(t: Transformer) -> Labels:
     """What each head, hidden unit and coordinate computes, and the edges of the circuit."""
+    if t.layers and all(since == 0 for c in t.coordinates for since, _ in c.holds):
+        return _lasting(t)
     heads: list[HeadLabel] = []
     neurons: list[NeuronLabel] = []
     edges: list[tuple[str, str]] = []
@@ -60,6 +71,53 @@ def native_labels(t: Transformer) -> Labels:
     )
 
 
+def _lasting(t: Transformer) -> Labels:
+    """Labels of a transformer whose coordinates hold one thing each, from the embedding on."""
+    heads: list[HeadLabel] = []
+    neurons: list[NeuronLabel] = []
+    embedding = Node("embed", (), frozenset(t.embedding.where[1].tolist()))
+    places = Node("positions", (), frozenset(_varying(t)))
+    stages: list[list[Node]] = [[embedding, places]]
+    for number, layer in enumerate(t.layers):
+        writes = _written(layer)
+        nodes = []
+        for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
+            inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
+            read = {suffix: _of_head(tensor, h) for suffix, tensor in inputs.items()}
+            everything = {c for part in read.values() for c in part}
+            texts = (_texts(t, part, number) for part in (everything, writes[h]))
+            heads.append(HeadLabel(number, h, kind, label, *texts))
+            reads = tuple((suffix, frozenset(part)) for suffix, part in read.items())
+            nodes.append(Node(f"L{number}.H{h}", reads, frozenset(writes[h])))
+        stages.append(nodes)
+        if layer.into_bias.size:
+            into = (("", frozenset(layer.into.where[1].tolist())),)
+            changed = frozenset(layer.out.where[0].tolist())
+            stages.append([Node(f"L{number}.MLP", into, changed)])
+            neurons += _neurons(t, layer, number, clears=False)
+    rows, columns = t.readout.where
+    stages.append(
+        [
+            Node(f"output:{name}", (("", frozenset(columns[rows == at].tolist())),), frozenset())
+            for at, name in enumerate(t.outputs)
+        ]
+    )
+    return Labels(
+        model="softhat",
+        heads=tuple(heads),
+        neurons=tuple(neurons),
+        coordinates=tuple(CoordinateLabel(c, x.holds) for c, x in enumerate(t.coordinates)),
+        edges=circuit(stages),
+    )
+
+
+def _varying(t: Transformer) -> set[int]:
+    """The coordinates in which positions of a word differ."""
+    constant = [k for k, f in enumerate(t.positions) if f in (Named("1"), Named("n"))]
+    rows, columns = t.position_embedding.where
+    return set(rows[~np.isin(columns, constant)].tolist())
+
+
 def _raw(text: str) -> bool:
     """Heads write raw outputs, feed-forward layers bits."""
     return text.startswith("raw ")
@@ -92,7 +150,7 @@ def _texts(t: Transformer, coordinates: Iterable[int], layer: int) -> tuple[str,
     return tuple(t.coordinates[c].label(layer) for c in sorted(coordinates))
 
 
-def _neurons(t: Transformer, layer: Layer, number: int) -> list[NeuronLabel]:
+def _neurons(t: Transformer, layer: Layer, number: int, clears: bool = True) -> list[NeuronLabel]:
     """Units that write the same coordinates together: a gate, or the clearing of a dead one."""
     into_row, into_column = layer.into.where
     out_row, out_column = layer.out.where
@@ -100,7 +158,7 @@ def _neurons(t: Transformer, layer: Layer, number: int) -> list[NeuronLabel]:
     for unit in range(len(layer.into_bias)):
         targets = np.sort(out_row[out_column == unit]).tolist()
         read = into_column[into_row == unit].tolist()
-        cleared = read == targets and not layer.into_bias[unit]
+        cleared = clears and read == targets and not layer.into_bias[unit]
         text = "; ".join(
             _before(t.coordinates[c], number) if cleared else t.coordinates[c].label(number + 1)
             for c in targets

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.certificates import export_certificate
 from softhat.export.native_labels import native_labels
 from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.files import json_bytes, read_json, write_files
 from softhat.laws import ONE, Constant, Law
-from softhat.model import Model
 from softhat.positions import SHARES, Feature, Mod, Named, Table, nearest_float
-from softhat.proof.kernels import kernel_certificate
+from softhat.runtime.answers import Answers
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import (
     Layer,
@@ -47,13 +47,13 @@ MOST = 2**31
 """A protobuf file holds less than 2 GiB."""
 
 
-def to_onnx(model: Model, file: str | Path, dtype: str = "float32") -> None:
+def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
     path = Path(os.path.realpath(file))
     t = transformer_of(model)
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
-    certificate = kernel_certificate(model, "onnx")
+    certificate = export_certificate(model, "onnx")
     beside = {
         f"{path.stem}.labels.json": json_bytes(native_labels(t).to_json()),
         f"{path.stem}.certificate.json": json_bytes(certificate),
@@ -78,7 +78,7 @@ def _check_beside(folder: Path, names: Iterable[str]) -> None:
             )
 
 
-def _serialized(model: Model, dtype: str, certificate: dict[str, Any]) -> bytes:
+def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> bytes:
     try:
         import onnx
         from onnx import helper
@@ -116,9 +116,7 @@ def _serialized(model: Model, dtype: str, certificate: dict[str, Any]) -> bytes:
         {
             "alphabet": json.dumps(list(t.symbols), ensure_ascii=False),
             "outputs": json.dumps(list(t.outputs), ensure_ascii=False),
-            "formulas": json.dumps(
-                {name: str(f) for name, f in model.formulas.items()}, ensure_ascii=False
-            ),
+            **{name: data.decode() for name, data in model.meaning().items()},
             "certificate": json.dumps(certificate, ensure_ascii=False),
         },
     )

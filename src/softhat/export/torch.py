@@ -1,4 +1,4 @@
-"""A compiled model as a PyTorch module: named submodules, hooks, gradients, any device."""
+"""A model as a PyTorch module: named submodules, hooks, gradients, any device."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.files import json_bytes, write_folder
 from softhat.formats import FORMATS
-from softhat.model import Model
 from softhat.positions import Table, nearest_float, to_json
+from softhat.runtime.answers import Answers
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
@@ -20,7 +20,7 @@ Kernel = Literal["sdpa", "eager"]
 
 
 def to_torch(
-    model: Model,
+    model: Answers,
     dtype: Any = "float32",
     device: Any = "cpu",
     kernel: Kernel = "sdpa",
@@ -28,11 +28,12 @@ def to_torch(
     """An `nn.Module` that computes what the model computes.
 
     `module(tokens)` takes (batch, n) symbol indices (for propositional models (batch, n,
-    propositions) bits) and gives (batch, n, outputs) margins, > 0 iff the formula holds. See
+    propositions) bits) and gives (batch, n, outputs) margins, > 0 iff the formula holds; a
+    simulation's one output is its value. See
     `SofthatTransformer` for padding and attention maps. `dtype` is a name or a torch dtype;
     `kernel` is "sdpa", torch's fused attention, or "eager". Models compiled for hard attention
-    average over the argmax set, always eagerly. `softhat.proof.kernels.kernel_certificate` says
-    how far the answers are proved.
+    average over the argmax set, always eagerly. How far the answers are proved is said by
+    `softhat.export.certificates.export_certificate`.
     """
     if kernel not in get_args(Kernel):
         raise SofthatError(
@@ -51,14 +52,14 @@ def to_torch(
     return module.to(device)
 
 
-def to_torch_file(model: Model, folder: str | Path, dtype: Any = "float32") -> None:
+def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") -> None:
     """Write a folder whose own `module_softhat.py` loads it, with torch and without softhat:
     `SofthatTransformer.load(folder)`."""
     import_torch()
     from safetensors.torch import save as to_bytes
 
+    from softhat.export.certificates import export_certificate
     from softhat.export.native_labels import native_labels
-    from softhat.proof.kernels import kernel_certificate
 
     weights = transformer_of(model)
     source = Path(__file__).parent / "architecture" / "module_softhat.py"
@@ -68,14 +69,13 @@ def to_torch_file(model: Model, folder: str | Path, dtype: Any = "float32") -> N
         "outputs": list(weights.outputs),
         "architecture": architecture(weights),
     }
-    lines = [f"{name}: {formula}\n" for name, formula in model.formulas.items()]
     contents = {
         "config.json": json_bytes(config),
         "model.safetensors": to_bytes(to_torch(model, dtype).state_dict()),
         "module_softhat.py": source.read_bytes(),
-        "formula.txt": "".join(lines).encode(),
+        **model.meaning(),
         "labels.json": json_bytes(native_labels(weights).to_json()),
-        "certificate.json": json_bytes(kernel_certificate(model, "torch")),
+        "certificate.json": json_bytes(export_certificate(model, "torch")),
     }
     write_folder(Path(folder), contents)
 
@@ -98,10 +98,11 @@ def torch_dtype(dtype: Any) -> Any:
 
 
 def transformer_of(model: Any) -> Transformer:
-    """The weights of a compiled model; other models have other exports."""
-    if not isinstance(model, Model):
+    """The weights of a compiled model or of a simulation."""
+    if not isinstance(model, Answers):
         raise SofthatError(
-            f"expected a compiled model (softhat.compile or softhat.load), got {type(model)}"
+            "expected a model (softhat.compile, softhat.simulate or softhat.load), got "
+            f"{type(model)}"
         )
     return model.transformer
 

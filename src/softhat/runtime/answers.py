@@ -84,6 +84,10 @@ class Answers(ABC):
         """Write a model folder."""
 
     @abstractmethod
+    def meaning(self, output: str | None = None) -> dict[str, bytes]:
+        """What it must compute, as files of its folder; of one output if one is named."""
+
+    @abstractmethod
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         """The length to which answers are proved right in a number format by a runtime."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import Certificate
 from softhat.ahat.simulation.lower import VALUE, lower
@@ -35,11 +36,11 @@ class Simulation(Answers):
         certificate: Certificate | Callable[[], Certificate] | None = None,
     ) -> None:
         """`length` is the one to which it was made; a certificate may be computed later."""
-        self._laws = {
+        self.every_law = {
             name: law if isinstance(law, Law) else Constant(Fraction(law))
             for name, law in laws.items()
         }
-        super().__init__(lower(source, self._laws))
+        super().__init__(lower(source, self.every_law))
         self.source = source
         self.length = length
         self._certificate = certificate
@@ -71,12 +72,12 @@ class Simulation(Answers):
     @property
     def laws(self) -> dict[HeadId, Law | None]:
         """β of each head as a function of n; None for a head whose rows are uniform anyway."""
-        return {name: None if law == ONE else law for name, law in self._laws.items()}
+        return {name: None if law == ONE else law for name, law in self.every_law.items()}
 
     @property
     def betas(self) -> dict[HeadId, float]:
         """β of each head at the length to which the simulation was made."""
-        return {name: float(law.at(self.length)) for name, law in self._laws.items()}
+        return {name: float(law.at(self.length)) for name, law in self.every_law.items()}
 
     def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
         """Acceptance is read off at the last position unless `at` says otherwise."""
@@ -90,6 +91,10 @@ class Simulation(Answers):
         if isinstance(word, np.ndarray):
             return super().encode(word)
         return self.source.codes([word])[0]  # type: ignore[list-item]
+
+    def meaning(self, output: str | None = None) -> dict[str, bytes]:
+        """The hard-attention transformer that it simulates."""
+        return {"ahat.json": dumps(self.source).encode()}
 
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         """The length to which values (or decisions) are proved; the linear runtime has no proof."""
