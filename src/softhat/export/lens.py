@@ -23,6 +23,7 @@ from softhat.compiler import with_one_mask
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.torch import import_torch, torch_dtype, transformer_of
 from softhat.laws import Constant
+from softhat.model import Model
 from softhat.positions import floats, needs_end
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import (
