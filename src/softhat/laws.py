@@ -289,12 +289,13 @@ class RoundedUp(Law):
     bits: int = 6
 
     def at(self, n: int) -> Value:
-        log2 = self.of.log_at(n) / math.log(2)
-        if log2 > 1020:  # near the end of float64: only the logarithm is known
+        if self.of.log_at(n) > _LARGEST_LOG - 2:  # only the logarithm is known
             return math.inf
-        mantissa, exponent = math.frexp(float(self.of.at(n)))
-        units = math.ceil(mantissa * 2**self.bits - 1e-9)  # the law's own float error is covered
-        return Fraction(units) * Fraction(2) ** (exponent - self.bits)
+        value = self.of.at(n)
+        # A float is off by rounding: never below the law, at most a step above.
+        exact = value if isinstance(value, Fraction) else Fraction(value * (1 + 1e-13))
+        unit = Fraction(2) ** (math.frexp(float(exact))[1] - self.bits)
+        return -(-exact // unit) * unit
 
     def log_at(self, n: int) -> float:
         value = self.at(n)

@@ -55,6 +55,8 @@ def embed(model: AHAT, word: Sequence[str]) -> list[list[Fraction]]:
                     seen = Fraction(1) if i == 1 else Fraction(0)
                 case Named("last"):
                     seen = Fraction(1) if i == n else Fraction(0)
+                case Named(name) if name.startswith("i/n^"):
+                    seen = Fraction(i) / n ** int(name[4:])
                 case Mod(m, r):
                     seen = Fraction(1) if (i - r) % m == 0 else Fraction(0)
                 case Table(entries):

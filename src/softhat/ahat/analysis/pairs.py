@@ -96,6 +96,23 @@ def tieless(view: HeadView) -> bool:
     return single_peak(view) or all(pair.never_zero for pair in _pairs(view))
 
 
+def crowd(view: HeadView) -> int | None:
+    """How crowded the maximum is: at most this many keys lie at gap ≥ m·γ for each m = 1, 2, …,
+    where γ is the gap law; None if any number of keys may lie at the same gap.
+
+    Scores that are all different and on one grid lie a grid's step apart; around a single peak
+    there are two at a time.
+    """
+    if single_peak(view):
+        return 2
+    pairs = list(_pairs(view))
+    grid = common(pair.grid for pair in pairs)
+    even = all(g.role in ("global", "lcm") for g, _ in grid.degrees)
+    if grid.unit and even and all(p.never_zero for p in pairs) and gap_law(view) == grid.least:
+        return 1
+    return None
+
+
 def single_peak(view: HeadView) -> bool:
     """Scores b·j - c·j² that read positions alone, with a peak at an integer: one maximum.
 

@@ -1,0 +1,256 @@
+"""Temperature laws: β(n) of every head, in closed form, such that softmax is within ε at every n.
+
+Theorem. Let γ(n) be a head's gap law, let its scores differ from the exact ones by at most η (the
+difference of two of them), and let T be the number of keys. Then the attention of softmax(β·s)
+and hard attention differ, in total variation, by at most
+
+    (T-1)·e^(-β(γ-η)) + tanh(βη/4),
+
+the second term only if several keys may be maximal. So β = γ⁻¹·ln(T·e^θ/δ) with βη ≤ θ leaves at
+most δ (θ = 1/2 for heads with one maximum; else θ = δ, and each term gets half). The head's error
+is at most that times the range of its values, plus the error of the values.
+
+The output must err by at most ε. Going from the last layer to the first, one weight a_c(n) for
+each coordinate says how small its error e_c must be: Σ a_c(n)·e_c ≤ 1. Layers pass weights on
+through their linear maps, a head takes its share δ of what is left, and heads whose scores carry
+error add the weight β/θ on what they read. Ranges and weights are monomials of n (`magnitudes`);
+so β is a monomial of n times a logarithm, and each layer above another adds to the logarithm only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
+from softhat.ahat.analysis.pairs import crowd
+from softhat.ahat.analysis.portrait import HeadView, Portrait, State
+from softhat.ahat.analysis.structure import structure
+from softhat.ahat.model import AHAT, Head, Layer, Vector
+from softhat.ahat.simulation.flat import flat_radius
+from softhat.ahat.simulation.magnitudes import (
+    Magnitude,
+    inverse,
+    number,
+    of_law,
+    of_log,
+    of_polynomial,
+)
+from softhat.laws import Constant, Law, Length, Log, rounded_up
+
+LOOSE = Fraction(1, 2)  # θ where one key is maximal
+LEAST = Fraction(3)  # 1/δ is at least this, so that logarithms are at least 1
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTemperature:
+    """One head: β(n), and what it was made from."""
+
+    beta: Law
+    gap: Law
+    logarithm: Log  # β is this over the gap, rounded up to 6 significant bits
+    leak: Magnitude  # 1/δ: total variation is at most δ(n)
+    erroneous: bool  # its scores carry error
+    dangerous: bool  # and several keys may be maximal
+
+    @property
+    def strictness(self) -> Magnitude:
+        """1/θ: β times the error of a score difference is at most θ."""
+        return self.leak if self.dangerous else number(1 / LOOSE)
+
+    @property
+    def size(self) -> Magnitude:
+        """A bound on β, rounding up included."""
+        return of_law(inverse(self.gap)) * of_log(self.logarithm) * number(Fraction(33, 32))
+
+
+@dataclass(frozen=True, slots=True)
+class TemperatureLaws:
+    """β(n) of every head; None for structurally uniform heads, which need none."""
+
+    model: AHAT
+    epsilon: Fraction
+    heads: Mapping[HeadId, HeadTemperature | None]
+    wrong: tuple[frozenset[int], ...]  # coordinates with error, before each layer and at the end
+
+    @property
+    def betas(self) -> dict[HeadId, Law | None]:
+        """β(n) of each head."""
+        return {name: None if h is None else h.beta for name, h in self.heads.items()}
+
+
+def temperature_laws(model: AHAT, epsilon: Fraction) -> TemperatureLaws:
+    """β(n) of every head such that every value is within ε, in the reals, at every n."""
+    laws = gap_laws(model)
+    wrong, middles = _wrong(model, laws.portrait)
+    goal = number(1 / epsilon)
+    weights = {
+        c: goal.times(abs(w)) for c, w in enumerate(model.output_weights) if w and c in wrong[-1]
+    }
+    heads: dict[HeadId, HeadTemperature | None] = dict.fromkeys(model.heads, None)
+    for l in reversed(range(len(model.layers))):
+        layer = model.layers[l]
+        if layer.feed_forward is not None:
+            weights = _before_forward(layer, laws.portrait.states[l], weights, middles[l])
+        weights = _before_heads(l, layer, laws, weights, wrong[l], heads)
+    return TemperatureLaws(model, epsilon, heads, wrong)
+
+
+Weights = dict[int, Magnitude]  # coordinate → a_c
+
+
+def _wrong(
+    model: AHAT, seen: Portrait
+) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[int], ...]]:
+    """Coordinates that carry error before each layer (and at the end), and after its heads."""
+    facts = structure(model)
+    wrong: list[frozenset[int]] = [frozenset()]
+    middles = []
+    for l, layer in enumerate(model.layers):
+        middle = set(wrong[-1])
+        for h, head in enumerate(layer.heads):
+            clean = facts[l, h].uniform and not _reads(head.value) & wrong[-1]
+            if not clean:
+                middle |= {c for c, row in enumerate(head.output) if any(row)}
+        middles.append(frozenset(middle))
+        after = set(middle)
+        forward = layer.feed_forward
+        if forward is not None:
+            for u, row in enumerate(forward.in_weights):
+                if _support(row) & middle:
+                    after |= {c for c, out in enumerate(forward.out_weights) if out[u]}
+            state = seen.states[l] if not layer.heads else None
+            after -= {c for c in after if flat_radius(state, forward, c)}
+        wrong.append(frozenset(after))
+    return tuple(wrong), tuple(middles)
+
+
+def _before_forward(
+    layer: Layer, state: State, weights: Weights, wrong: frozenset[int]
+) -> Weights:
+    """Weights before a ReLU sublayer, which is Lipschitz; a flat stretch only has to be met."""
+    forward = layer.feed_forward
+    assert forward is not None
+    result: Weights = {}
+    for d in wrong:
+        radius = flat_radius(state if not layer.heads else None, forward, d)
+        if radius:
+            result[d] = number(1 / radius)
+            continue
+        total = weights.get(d, Magnitude())
+        for u, row in enumerate(forward.in_weights):
+            if row[d]:
+                for c, a in weights.items():
+                    total = total + a.times(abs(forward.out_weights[c][u] * row[d]))
+        if total.coefficient:
+            result[d] = total
+    return result
+
+
+def _before_heads(
+    l: int,
+    layer: Layer,
+    laws: GapLaws,
+    weights: Weights,
+    wrong: frozenset[int],
+    heads: dict[HeadId, HeadTemperature | None],
+) -> Weights:
+    """Choose β of the layer's heads; the weights before the layer."""
+    sharp = [h for h in range(len(layer.heads)) if laws.gap[l, h] is not None]
+    upstream = 2 if wrong else 1
+    result: Weights = {d: weights[d].times(Fraction(2)) for d in wrong if d in weights}
+    for h, head in enumerate(layer.heads):
+        for c, a in weights.items():
+            for d, w in enumerate(_through(head, c)):
+                if w and d in wrong:
+                    result[d] = result.get(d, Magnitude()) + a.times(2 * abs(w))
+    for h in sharp:
+        view = laws.portrait.views[l, h]
+        share = _influence(view, weights).times(Fraction(upstream * len(sharp)))
+        found = _temperature(laws, (l, h), share, wrong)
+        heads[l, h] = found
+        if found.erroneous:
+            for d, a in _read_by_scores(view, wrong).items():
+                result[d] = result.get(d, Magnitude()) + a * found.size * found.strictness
+            for d, a in _queries(view, wrong).items():
+                result[d] = result.get(d, Magnitude()) + a
+    return result
+
+
+def _temperature(
+    laws: GapLaws, name: HeadId, share: Magnitude, wrong: frozenset[int]
+) -> HeadTemperature:
+    """β for a head that must leave at most 1/share."""
+    view, gap = laws.portrait.views[name], laws.gap[name]
+    assert gap is not None
+    erroneous = bool((_reads(view.head.query) | _reads(view.head.key)) & wrong)
+    dangerous = erroneous and not laws.portrait.copies[name]
+    leak = share.at_least(LEAST)
+    rows = crowd(view)
+    keys = Length(int(laws.portrait.model.bos)) if rows is None else Constant(Fraction(rows))
+    inside = leak.law * keys * (2 if dangerous else 1)
+    if erroneous:
+        inside = inside * Fraction(7, 4)  # e^θ, for θ ≤ 1/2
+    if rows is not None:
+        inside = inside + 1
+    logarithm = Log(inside)
+    beta = rounded_up(inverse(gap) * logarithm)
+    return HeadTemperature(beta, gap, logarithm, leak, erroneous, dangerous)
+
+
+def _influence(view: HeadView, weights: Weights) -> Magnitude:
+    """Σ a_c · range of what the head writes to c: the weight of its total variation."""
+    total = Magnitude()
+    for c, a in weights.items():
+        row = _through(view.head, c)
+        if any(row):
+            width = view.state.range(view.state.read(row)).width
+            total = total + a * of_polynomial(width)
+    return total
+
+
+def _read_by_scores(view: HeadView, wrong: frozenset[int]) -> Weights:
+    """What the error of each coordinate adds to the difference of two scores (|err q| ≤ 1)."""
+    result: Weights = {}
+    state = view.state
+    for r, (q, k) in enumerate(zip(view.head.query, view.head.key, strict=True)):
+        apart = of_polynomial(state.range(view.key[r]).width)
+        size = of_polynomial(state.range(view.query[r]).size)
+        if _support(q) & wrong:
+            size = size + number(1)
+        for d in wrong:
+            if q[d]:
+                result[d] = result.get(d, Magnitude()) + apart.times(abs(q[d]))
+            if k[d]:
+                result[d] = result.get(d, Magnitude()) + size.times(2 * abs(k[d]))
+    return result
+
+
+def _queries(view: HeadView, wrong: frozenset[int]) -> Weights:
+    """|err q_r| ≤ 1 for the rows where the key errs too."""
+    result: Weights = {}
+    for q, k in zip(view.head.query, view.head.key, strict=True):
+        if _support(q) & wrong and _support(k) & wrong:
+            for d in _support(q) & wrong:
+                result[d] = result.get(d, Magnitude()) + number(abs(q[d]))
+    return result
+
+
+def _through(head: Head, c: int) -> Vector:
+    """Row c of output · value."""
+    width = len(head.output)
+    row = [Fraction(0)] * width
+    for k, w in enumerate(head.output[c]):
+        if w:
+            for d, v in enumerate(head.value[k]):
+                row[d] += w * v
+    return tuple(row)
+
+
+def _reads(matrix: tuple[Vector, ...]) -> set[int]:
+    return {c for row in matrix for c, w in enumerate(row) if w}
+
+
+def _support(row: Vector) -> set[int]:
+    return {c for c, w in enumerate(row) if w}
