@@ -53,6 +53,7 @@ class HeadTemperature:
     leak: Magnitude  # 1/δ: total variation is at most δ(n)
     erroneous: bool  # its scores carry error
     dangerous: bool  # and several keys may be maximal
+    crowd: int | None  # at most so many keys at each multiple of the gap (`pairs.crowd`)
 
     @property
     def strictness(self) -> Magnitude:
@@ -196,7 +197,7 @@ def _temperature(
         inside = inside + 1
     logarithm = Log(inside)
     beta = rounded_up(inverse(gap) * logarithm)
-    return HeadTemperature(beta, gap, logarithm, leak, erroneous, dangerous)
+    return HeadTemperature(beta, gap, logarithm, leak, erroneous, dangerous, rows)
 
 
 def _influence(view: HeadView, weights: Weights) -> Magnitude:
