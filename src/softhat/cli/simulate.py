@@ -28,8 +28,14 @@ def command(
         bool, typer.Option("--decide", help="Ask only that every decision value > 0 agrees.")
     ] = False,
     max_length: Annotated[
-        int, typer.Option("--max-length", help="The greatest word length to certify.")
-    ] = 64,
+        int | None,
+        typer.Option(
+            "--max-length", help="Constant β, for words to this length (else laws, for every one)."
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help="Leave room for the rounding of this format.")
+    ] = None,
     snap: Annotated[
         bool, typer.Option("--snap", help="Add feed-forward layers that round upstream error away.")
     ] = False,
@@ -46,7 +52,7 @@ def command(
     with progress(quiet=as_json) as show:
         target = None if decide else epsilon
         note = partial(show, "simulating", 0, None)
-        simulation = simulate(source, max_length, target, snap, note)
+        simulation = simulate(source, max_length, target, snap, note, dtype)
         note("certifying in floats")
         certificate = simulation.certificate
     simulation.save(folder)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import floats
-from softhat.ahat.model import AHAT, Layer
+from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.positions import Feature, Mod, Named, Table
 
 Floats = npt.NDArray[np.float64]
@@ -50,8 +49,8 @@ class Box:
 
     def _widened(self) -> Box:
         slack = WIDER * (np.abs(self.low) + np.abs(self.high))
-        return Box(np.nan_to_num(self.low - slack, nan=-np.inf),
-                   np.nan_to_num(self.high + slack, nan=np.inf))  # fmt: skip
+        low, high = self.low - slack, self.high + slack
+        return Box(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,45 +62,41 @@ class LayerBoxes:
     hidden: Box | None
 
 
-def envelope(model: AHAT, n: int) -> tuple[list[LayerBoxes], Box]:
+def envelope(used: Weights, n: int) -> tuple[list[LayerBoxes], Box]:
     """The boxes of every layer and at the end, for all words of length 1 … n."""
-    x = _embedding(model, n)
+    x = _embedding(used, n)
+    zero = np.zeros(used.model.d_model)
     layers = []
-    for layer in model.layers:
+    for layer in used.layers:
         before = x
         for head in layer.heads:
-            matrix = floats(head.output) @ floats(head.value, model.d_model)
-            found = before.through(matrix)
+            found = before.through(head.written)
             if head.mask in ("<", ">"):
-                zero = np.zeros(model.d_model)
                 found = found.joined(Box(zero, zero))
             x = x.plus(found)
         middle = x
-        x, hidden = _forward(layer, middle, model.d_model)
+        x, hidden = _forward(layer, middle)
         layers.append(LayerBoxes(before, middle, hidden))
     return layers, x
 
 
-def _forward(layer: Layer, x: Box, d: int) -> tuple[Box, Box | None]:
-    forward = layer.feed_forward
-    if forward is None:
+def _forward(layer: LayerWeights, x: Box) -> tuple[Box, Box | None]:
+    if layer.into is None or layer.out is None:
         return x, None
-    into, bias = floats(forward.in_weights, d), floats((forward.in_bias,))[0]
-    hidden = x.through(into, bias)
+    assert layer.into_bias is not None and layer.out_bias is not None
+    hidden = x.through(layer.into.values, layer.into_bias.values[0])
     active = Box(np.maximum(hidden.low, 0), np.maximum(hidden.high, 0))
-    out_bias = floats((forward.out_bias,))[0]
-    return x.plus(active.through(floats(forward.out_weights), out_bias)), hidden
+    return x.plus(active.through(layer.out.values, layer.out_bias.values[0])), hidden
 
 
-def _embedding(model: AHAT, n: int) -> Box:
-    tokens = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
-    table = floats(tuple(tokens))
+def _embedding(used: Weights, n: int) -> Box:
+    table = used.tokens.values
     box = Box(table.min(axis=0), table.max(axis=0))
+    model = used.model
     if not model.positions:
         return box
     ends = np.array([_feature(f, n, model.bos) for f in model.positions])
-    places = Box(ends[:, 0], ends[:, 1])
-    return box.plus(places.through(floats(model.position_embedding)))
+    return box.plus(Box(ends[:, 0], ends[:, 1]).through(used.places.values))
 
 
 def _feature(feature: Feature, n: int, bos: bool) -> tuple[float, float]:
@@ -123,4 +118,3 @@ def _feature(feature: Feature, n: int, bos: bool) -> tuple[float, float]:
         case Table(entries):
             seen = [float(e) for e in entries[: n + int(bos)]] or [0.0]
             return min(seen), max(seen)
-

@@ -15,15 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.envelope import Box, LayerBoxes, envelope
-from softhat.ahat.exact import floats
-from softhat.ahat.model import AHAT, FeedForward, Head, Matrix, Vector
+from softhat.ahat.bounds.weights import ANY, Entries, HeadWeights, LayerWeights, Weights, dyadic
 from softhat.formats import NARROW, WIDE_DIGITS, Format
 from softhat.positions import Feature, Mod, Named, Table
 
@@ -56,121 +53,107 @@ class Temperatures:
     leak: Mapping[HeadId, float]  # of softmax in the reals; 1 if nothing is known
     single: Mapping[HeadId, bool]  # one key is maximal in every row
     near: Mapping[HeadId, int]  # at most so many keys have a weight that does not underflow to 0
-    exact: bool = True  # β itself is given, not a bound on it
 
 
-def float_error(model: AHAT, n: int, heads: Temperatures, form: Format) -> float:
+def float_error(used: Weights, n: int, heads: Temperatures, form: Format) -> float:
     """A bound on |float value - softmax value| for all words to length n; inf if there is none."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
-            found = _Walk(model, n, heads, form).run()
+            found = _Walk(used, n, heads, form).run()
         except _Void:
             return math.inf
     return found if math.isfinite(found) else math.inf
 
 
 class _Walk:
-    def __init__(self, model: AHAT, n: int, heads: Temperatures, form: Format) -> None:
-        self.model, self.n, self.heads, self.form = model, n, heads, form
-        self.keys = n + int(model.bos)
+    """One forward pass of bounds, in the order of the dense runtime."""
+
+    def __init__(self, used: Weights, n: int, heads: Temperatures, form: Format) -> None:
+        self.used, self.n, self.heads, self.form = used, n, heads, form
+        self.keys = n + int(used.model.bos)
         self.u = 2.0**-form.digits
         self.u_sum = 2.0**-form.sum_digits
         self.tiny = form.smallest
+        self.most = 2.0 ** (form.digits - 1)  # steps of a grid that fit the significand
 
     def run(self) -> float:
-        boxes, end = envelope(self.model, self.n)
+        boxes, end = envelope(self.used, self.n)
         x = self._embedding(boxes[0].before if boxes else end)
-        for l, (layer, box) in enumerate(zip(self.model.layers, boxes, strict=True)):
+        for l, (layer, box) in enumerate(zip(self.used.layers, boxes, strict=True)):
             x = self._attention(l, layer.heads, x, box)
-            if layer.feed_forward is not None:
-                after = boxes[l + 1].before if l + 1 < len(boxes) else end
-                x = self._forward(layer.feed_forward, x, box, after)
-        row = (self.model.output_weights,)
-        y = self._linear(x, row, end, (self.model.output_bias,))
+            after = boxes[l + 1].before if l + 1 < len(boxes) else end
+            x = self._forward(layer, x, box, after)
+        y = self._linear(x, self.used.readout, end, self.used.bias)
         return float(y.error[0]) * (1 + 1e-9)
-
-    # Steps
 
     def _embedding(self, box: Box) -> Rounded:
         """Token row plus position features through their matrix, then rounded."""
-        model = self.model
-        tokens = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
-        table = np.abs(floats(tuple(tokens)))
-        features = [_feature_size(f, self.n) for f in model.positions]
-        weights = np.abs(floats(model.position_embedding, len(features)))
-        sizes = np.array(features)
-        largest = table.max(axis=0) + (weights @ sizes if len(features) else 0.0)
+        used, features = self.used, self.used.model.positions
+        sizes = np.array([_feature_size(f, self.n) for f in features])
+        steps = np.array([_feature_grid(f) for f in features])
+        largest = used.tokens.size.max(axis=0) + used.places.size @ sizes
         self._fits(largest)
-        error = np.zeros(model.d_model)
-        grid = np.full(model.d_model, INEXACT)
-        for c in range(model.d_model):
-            step = _embedding_grid(model, c)
-            if step and largest[c] / step <= 2.0 ** (self.form.digits - 1):
-                grid[c] = step
-            elif largest[c]:
-                terms = 4 + int(np.count_nonzero(weights[c])) if len(features) else 3
-                error[c] = largest[c] * (3 * self.u + terms * self.u_sum) * 1.01 + terms * self.tiny
-        return Rounded(error, box.size, box.width, grid)
+        grid = used.tokens.grid(self.form.digits).min(axis=0)
+        grid = np.minimum(grid, used.places.product_grid(steps, self.form.digits))
+        grid = np.where((grid > 0) & (largest <= self.most * grid), grid, INEXACT)
+        terms = 4 + np.count_nonzero(used.places.size, axis=1)
+        error = largest * (3 * self.u + terms * self.u_sum) * 1.01 + terms * self.tiny
+        return Rounded(np.where((grid > 0) | (largest == 0), 0.0, error), box.size, box.width, grid)
 
-    def _attention(self, l: int, heads: tuple[Head, ...], x: Rounded, box: LayerBoxes) -> Rounded:
-        d = self.model.d_model
-        error, added = x.error.copy(), np.zeros(d)
-        touched, terms = np.zeros(d, dtype=bool), np.zeros(d)
+    def _attention(
+        self, l: int, heads: tuple[HeadWeights, ...], x: Rounded, box: LayerBoxes
+    ) -> Rounded:
+        """The heads' results through one matrix, added to the residual, then rounded."""
+        if not heads:
+            return x
+        d = len(x.error)
+        error, added, terms = x.error.copy(), np.zeros(d), np.zeros(d)
         for h, head in enumerate(heads):
-            if not head.value:
-                continue
             o = self._head((l, h), head, x, box.before)
-            weights = np.abs(floats(head.output))
-            error += weights @ o.error
-            added += weights @ (o.size + o.error)
-            touched |= weights.any(axis=1)
-            terms += (weights > 0).sum(axis=1)
-        error += (terms + 2) * (self.u_sum * added * 1.01 + self.tiny) + 1.01 * self.u * added
-        size = np.minimum(x.size + added, np.maximum(box.middle.size, 0))
-        error += np.where(touched, 1.01 * self.u * (size + error) + self.tiny, 0.0)
-        error = np.where(touched, error, x.error)
-        self._fits(size + error)
+            error += head.output.size @ o.error
+            added += head.output.size @ (o.size + o.error)
+            terms += (head.output.size > 0).sum(axis=1)
         self._fits(added)
+        error += (terms + 2) * (self.u_sum * added * 1.01 + self.tiny) + 1.01 * self.u * added
+        error += 1.01 * self.u * (np.minimum(x.size + added, box.middle.size) + error) + self.tiny
+        touched = terms > 0
+        error = np.where(touched, error, x.error)
+        self._fits(box.middle.size + error)
         grid = np.where(touched, INEXACT, x.grid)
         return Rounded(error, box.middle.size, box.middle.width, grid)
 
-    def _head(self, name: HeadId, head: Head, x: Rounded, box: Box) -> Rounded:
+    def _head(self, name: HeadId, head: HeadWeights, x: Rounded, box: Box) -> Rounded:
         """What a head averages, before its output matrix."""
         v = self._linear(x, head.value, box)
         spread = self._spread(name, head, x, box)
+        moved = math.tanh(spread / 4)
         if self.heads.single.get(name, False) and spread < 1:
-            leak = self.heads.leak.get(name, 1.0)
-            moved = min(math.tanh(spread / 4), leak * math.expm1(spread))
-        else:
-            moved = math.tanh(spread / 4)
+            moved = min(moved, self.heads.leak.get(name, 1.0) * math.expm1(spread))
         moved = min(1.0, moved + self.keys * self.tiny)
-        summed = self.keys * v.size / np.where(v.grid > 0, v.grid, 1.0)
+        self._fits(self.keys * (v.size + v.error))  # the sum before it is divided
         equal = spread == 0 and self._is_uniform(name)
-        whole = equal & (v.grid > 0) & (summed <= 2.0**self.form.sum_digits)
+        whole = equal & (v.grid > 0) & (self.keys * v.size <= 2.0**self.form.sum_digits * v.grid)
         count = min(self.keys, self.heads.near.get(name, self.keys))  # adding 0 rounds nothing
         rounding = np.where(whole, 2 * self.u_sum, 2 * _gamma(count + 4, self.u_sum))
         error = v.error + moved * (v.width + 2 * v.error)
         error = error + (rounding + 1.01 * self.u) * (v.size + v.error) + self.tiny
-        constant = (v.width == 0) & (v.error == 0) & (v.size == 0)
-        error = np.where(constant, 0.0, error)
-        self._fits(self.keys * (v.size + v.error))  # the sum before it is divided
-        return Rounded(error, v.size, v.width, np.full(len(v.size), INEXACT))
+        nothing = (v.size == 0) & (v.error == 0)
+        return Rounded(np.where(nothing, 0.0, error), v.size, v.width, np.zeros(len(v.size)))
 
     def _is_uniform(self, name: HeadId) -> bool:
         return self.heads.leak.get(name) == 0.0
 
-    def _spread(self, name: HeadId, head: Head, x: Rounded, box: Box) -> float:
+    def _spread(self, name: HeadId, head: HeadWeights, x: Rounded, box: Box) -> float:
         """How far two keys' scores (times β) can be off against each other, with the rounding of
         their weights; 0 for a head whose scores are exactly equal."""
-        pairs = [(q, k) for q, k in zip(head.query, head.key, strict=True) if any(q) and any(k)]
-        if not pairs:
+        rows = len(head.query.values)
+        if not rows:
             return 0.0
         beta = self.heads.beta.get(name, 1.0)
         if not math.isfinite(beta) or beta > self.form.largest:
             raise _Void
-        q = self._linear(x, tuple(q for q, _ in pairs), box)
-        k = self._linear(x, tuple(k for _, k in pairs), box)
-        wide = len(pairs) > NARROW
+        q, k = self._linear(x, head.query, box), self._linear(x, head.key, box)
+        wide = rows > NARROW
         u_sum = 2.0**-WIDE_DIGITS if wide else self.u_sum
         tiny = 5e-324 if wide or self.form.sum_digits == WIDE_DIGITS else 2.0**-149
         q_hat, k_hat = q.size + q.error, k.size + k.error
@@ -179,71 +162,57 @@ class _Walk:
         weights = (self.form.lost + 8) * self.u_sum + self.u
         steps = q.grid * k.grid
         if (steps > 0).all():
-            unit = float(steps.min()) * (_last_bit(beta) if self.heads.exact else beta / 64)
-            if beta * size / unit <= 2.0 ** (self.form.digits - 1):
+            # Shorter lengths may have a smaller β: of its 6 bits the last is at least β/64.
+            unit = float(steps.min()) * (1.0 if beta == 1 else beta / 64)
+            if beta * size <= self.most * unit:
                 return 0.0 if self._is_uniform(name) else 2 * weights
-        passed = float(q.error @ (k.width + 2 * k.error) + (q_hat) @ (2 * k.error))
-        rounding = size * (_gamma(len(pairs) + 2, u_sum) + 1.01 * self.u)
-        rounding += (len(pairs) + 1) * tiny
+        passed = float(q.error @ (k.width + 2 * k.error) + q_hat @ (2 * k.error))
+        rounding = size * (_gamma(rows + 2, u_sum) + 1.01 * self.u) + (rows + 1) * tiny
         return beta * (passed + 2 * rounding) + 2 * weights + 2 * self.tiny
 
-    def _forward(self, forward: FeedForward, x: Rounded, box: LayerBoxes, after: Box) -> Rounded:
-        hidden = self._linear(x, forward.in_weights, box.middle, forward.in_bias)
-        assert box.hidden is not None
+    def _forward(self, layer: LayerWeights, x: Rounded, box: LayerBoxes, after: Box) -> Rounded:
+        """The hidden units, rounded; their sum with the residual, rounded."""
+        if layer.into is None or layer.out is None or box.hidden is None:
+            return x
+        assert layer.out_bias is not None
+        hidden = self._linear(x, layer.into, box.middle, layer.into_bias)
         active = np.maximum(box.hidden.high, 0.0)
-        sizes = (np.minimum(active, hidden.size), np.minimum(active, hidden.width))
-        hidden = Rounded(hidden.error, *sizes, hidden.grid)
-        weights = np.abs(floats(forward.out_weights))
-        bias = np.abs(floats((forward.out_bias,))[0])
-        touched = weights.any(axis=1) | (bias > 0)
-        added = weights @ (hidden.size + hidden.error) + bias
-        terms = (weights > 0).sum(axis=1) + 3
-        error = x.error + weights @ hidden.error + 1.01 * self.u * added
-        error = error + terms * (1.01 * self.u_sum * added + self.tiny)
-        error = error + 1.01 * self.u * (x.size + added) + self.tiny
+        size, bias = np.minimum(active, hidden.size), layer.out_bias.size[0]
+        added = layer.out.size @ (size + hidden.error) + bias
         total = x.size + added
-        grid = self._sums(x, forward, hidden, total)
-        error = np.where(touched & (grid == 0), error, np.where(touched, 0.0, x.error))
+        terms = (layer.out.size > 0).sum(axis=1) + 3
+        error = x.error + layer.out.size @ hidden.error + 1.01 * self.u * added
+        error = error + terms * (1.01 * self.u_sum * added + self.tiny)
+        error = error + 1.01 * self.u * (total + x.error) + self.tiny
+        grid = layer.out.product_grid(hidden.grid, self.form.digits)
+        grid = np.minimum(grid, layer.out_bias.grid(self.form.digits)[0])
+        still = (x.size == 0) & (x.error == 0)
+        grid = np.minimum(grid, np.where(still, ANY, x.grid))
+        grid = np.where((grid > 0) & (total <= self.most * grid), grid, INEXACT)
+        touched = (terms > 3) | (bias > 0)
+        error = np.where(touched, np.where(grid > 0, 0.0, error), x.error)
         self._fits(total + error)
         return Rounded(error, after.size, after.width, np.where(touched, grid, x.grid))
 
-    def _sums(self, x: Rounded, forward: FeedForward, hidden: Rounded, total: Floats) -> Floats:
-        """Where residual and units are exact and so is their sum: its grid."""
-        result = np.full(len(total), INEXACT)
-        for c, row in enumerate(forward.out_weights):
-            used = [u for u, w in enumerate(row) if w]
-            steps = [x.grid[c] if x.size[c] or x.error[c] else 1e300]
-            steps += [hidden.grid[u] * _dyadic(row[u], self.form.digits) for u in used]
-            steps.append(_dyadic(forward.out_bias[c], self.form.digits))
-            step = min(steps)
-            if step > 0 and total[c] / step <= 2.0 ** (self.form.digits - 1):
-                result[c] = step
-        return result
-
     def _linear(
-        self, x: Rounded, matrix: Matrix, box: Box, bias: Vector | None = None
+        self, x: Rounded, matrix: Entries, box: Box, bias: Entries | None = None
     ) -> Rounded:
         """matrix · x + bias, summed and then rounded."""
-        d = self.model.d_model
-        weights = np.abs(floats(matrix, d))
-        shift = floats((bias,))[0] if bias is not None else np.zeros(len(matrix))
-        self._fits(weights)
-        reals = box.through(floats(matrix, d), shift)
+        shift = np.zeros(len(matrix.values)) if bias is None else bias.values[0]
+        reals = box.through(matrix.values, shift)
         x_hat = x.size + x.error
-        size = weights @ x_hat + np.abs(shift)
+        size = matrix.size @ x_hat + np.abs(shift)
+        self._fits(matrix.size)
         self._fits(size)
-        terms = (weights > 0).sum(axis=1) + 2
-        error = weights @ x.error + 1.01 * self.u * size
-        error = error + terms * (1.01 * self.u_sum * size + self.tiny * (1 + float(x_hat.max(initial=0.0))))
-        error = error + 1.01 * self.u * size
-        grid = np.full(len(matrix), INEXACT)
-        for r, row in enumerate(matrix):
-            steps = [x.grid[c] * _dyadic(w, self.form.digits) for c, w in enumerate(row) if w]
-            steps.append(1.0 if bias is None else _dyadic(bias[r], self.form.digits))
-            step = min(steps)
-            if step > 0 and size[r] / step <= 2.0 ** (self.form.digits - 1):
-                grid[r], error[r] = step, 0.0
-        return Rounded(error, reals.size, reals.width, grid)
+        terms = (matrix.size > 0).sum(axis=1) + 2
+        lost = self.tiny * (1 + float(x_hat.max(initial=0.0)))  # products and weights underflow
+        error = matrix.size @ x.error + 2.02 * self.u * size
+        error = error + terms * (1.01 * self.u_sum * size + lost)
+        grid = matrix.product_grid(x.grid, self.form.digits)
+        if bias is not None:
+            grid = np.minimum(grid, bias.grid(self.form.digits)[0])
+        grid = np.where((grid > 0) & (size <= self.most * grid), grid, INEXACT)
+        return Rounded(np.where(grid > 0, 0.0, error), reals.size, reals.width, grid)
 
     def _fits(self, sizes: Floats) -> None:
         if sizes.size and not float(np.max(sizes)) < self.form.largest / 4:
@@ -267,17 +236,6 @@ def _feature_size(feature: Feature, n: int) -> float:
             return max((abs(float(e)) for e in entries), default=0.0)
 
 
-@lru_cache(maxsize=4096)
-def _embedding_grid(model: AHAT, c: int) -> float:
-    """A power of two that divides the coordinate's embedding everywhere; 0 if there is none."""
-    tokens = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
-    steps = [_dyadic(v[c], 53) for v in tokens]
-    for w, feature in zip(model.position_embedding[c], model.positions, strict=True):
-        if w:
-            steps.append(_dyadic(w, 53) * _feature_grid(feature))
-    return min(steps)
-
-
 def _feature_grid(feature: Feature) -> float:
     match feature:
         case Named(name):
@@ -285,26 +243,7 @@ def _feature_grid(feature: Feature) -> float:
         case Mod():
             return 1.0
         case Table(entries):
-            return min((_dyadic(e, 53) for e in entries), default=1.0)
-
-
-@lru_cache(maxsize=65536)
-def _dyadic(x: Fraction, digits: int) -> float:
-    """The greatest power of two that divides x, if x has so few digits; 0 if not (1e300 for 0)."""
-    if not x:
-        return 1e300
-    if x.denominator & (x.denominator - 1):
-        return 0.0
-    top = abs(x.numerator)
-    low = top & -top
-    if (top // low).bit_length() > digits:
-        return 0.0
-    step = Fraction(low, x.denominator)
-    return float(step) if 2.0**-900 < step < 2.0**900 else 0.0
-
-
-def _last_bit(beta: float) -> float:
-    return _dyadic(Fraction(beta), 53)
+            return min((dyadic(e)[0] for e in entries), default=1.0)
 
 
 def longest(fits: Callable[[int, int], bool]) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
 from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
 from softhat.ahat.simulation.temperature import Choice
+from softhat.laws import Law
+from softhat.laws import from_json as law_from_json
 
 ASSUMPTIONS = (
     "masked keys are excluded, not given a finite score",
@@ -33,6 +35,7 @@ class HeadCertificate:
     gap: str  # the least gap, exactly; "inf" if every row is uniform
     leak: float
     error: float  # what it adds, along the directions that are read later; upstream error included
+    law: Law | None = None  # β(n), where it is one; `beta` is then β(1) and `gap` the gap's law
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Certificate:
     epsilon: float | None
     error: float  # in the reals, over all lengths
     guarantee: str
-    length: int  # to which length it holds in the reals
+    length: int | None  # to which length it holds in the reals; None: every length
     max_length: Mapping[str, int]
     heads: tuple[HeadCertificate, ...]
     lengths: Mapping[int, LengthCertificate]
@@ -66,7 +69,7 @@ class Certificate:
             "guarantee": self.guarantee,
             "length": self.length,
             "max_length": dict(self.max_length),
-            "heads": [asdict(h) for h in self.heads],
+            "heads": [_head_json(h) for h in self.heads],
             "lengths": {
                 str(n): {
                     "method": c.method,
@@ -96,6 +99,8 @@ class Certificate:
             what = f"layer {h.layer} head {h.head}" + (f" ({h.name})" if h.name else "")
             if h.kind == "structurally uniform":
                 lines.append(f"  {what}: structurally uniform, no temperature needed")
+            elif h.law is not None:
+                lines.append(f"  {what}: {h.kind}, gap ≥ {h.gap}, β(n) = {h.law.text}")
             else:
                 lines.append(
                     f"  {what}: {h.kind}, least gap {h.gap}, β = {h.beta:g}, "
@@ -182,6 +187,19 @@ def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertific
     return tuple(result)
 
 
+def _head_json(head: HeadCertificate) -> dict[str, Any]:
+    data = {k: getattr(head, k) for k in HeadCertificate.__slots__ if k != "law"}
+    if head.law is not None:
+        data["law"] = {"text": head.law.text, "beta": head.law.to_json()}
+    return data
+
+
+def _head_from_json(data: Mapping[str, Any]) -> HeadCertificate:
+    law = data.get("law")
+    rest = {k: v for k, v in data.items() if k != "law"}
+    return HeadCertificate(**rest, law=None if law is None else law_from_json(law["beta"]))
+
+
 def _finite(x: float) -> float | None:
     return x if math.isfinite(x) else None
 
@@ -194,7 +212,7 @@ def from_json(data: Mapping[str, Any]) -> Certificate:
         guarantee=data["guarantee"],
         length=data["length"],
         max_length=dict(data["max_length"]),
-        heads=tuple(HeadCertificate(**h) for h in data["heads"]),
+        heads=tuple(_head_from_json(h) for h in data["heads"]),
         lengths={
             int(n): LengthCertificate(
                 c["method"],

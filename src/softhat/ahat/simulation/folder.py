@@ -1,12 +1,15 @@
 """A simulation as a model folder: config.json, model.safetensors, ahat.json, certificate.json.
 
-Weights are float64 with β folded into the queries, so the tensors alone are the softmax model.
+Weights are float64. A constant β is folded into the queries, so that the tensors alone are the
+softmax model; laws β(n) stand in config.json, as data.
 The same simulation gives byte-identical files. Nothing but JSON and safetensors is read.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,12 @@ from softhat.ahat.file import dumps
 from softhat.ahat.file import load as load_ahat
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import from_json
+from softhat.ahat.simulation.every_length import SHARES, certify_laws, derived
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
 from softhat.files import json_bytes, read_json, read_tensors, write_folder
+from softhat.laws import ONE
+from softhat.laws import from_json as law_from_json
 
 VERSION = 1
 HeadId = tuple[int, int]
@@ -66,10 +72,7 @@ def save(simulation: Simulation, folder: Path) -> None:
         "attention": "temperature",
         "alphabet": list(model.alphabet),
         "bos": model.bos,
-        "betas": [
-            {"layer": l, "head": h, "beta": beta}
-            for (l, h), beta in sorted(simulation.betas.items())
-        ],
+        **_temperatures(simulation),
         "architecture": {
             "layers": len(model.layers),
             "heads": [len(layer.heads) for layer in model.layers],
@@ -85,7 +88,8 @@ def save(simulation: Simulation, folder: Path) -> None:
             "heads": [[head.name for head in layer.heads] for layer in model.layers],
         },
     }
-    weights = {k: np.ascontiguousarray(t) for k, t in tensors(model, simulation.betas).items()}
+    folded = {} if simulation.length is None else simulation.betas
+    weights = {k: np.ascontiguousarray(t) for k, t in tensors(model, folded).items()}
     contents = {
         "ahat.json": dumps(model).encode(),
         "model.safetensors": to_bytes(weights),
@@ -93,6 +97,21 @@ def save(simulation: Simulation, folder: Path) -> None:
         "config.json": json_bytes(config),
     }
     write_folder(folder, contents)
+
+
+def _temperatures(simulation: Simulation) -> dict[str, Any]:
+    """β as numbers, or as laws of n: then the tensors are not multiplied by it."""
+    if simulation.length is not None:
+        found = sorted(simulation.betas.items())
+        return {"betas": [{"layer": l, "head": h, "beta": beta} for (l, h), beta in found]}
+    return {
+        "epsilon": simulation.certificate.epsilon,
+        "dtype": simulation.dtype,
+        "laws": [
+            {"layer": l, "head": h, "law": None if law is None else law.to_json()}
+            for (l, h), law in sorted(simulation.laws.items())
+        ],
+    }
 
 
 def load(path: str | Path) -> Simulation:
@@ -107,6 +126,8 @@ def load(path: str | Path) -> Simulation:
             f"this softhat reads version {VERSION}"
         )
     model = load_ahat(folder / "ahat.json")
+    if "laws" in config:
+        return _load_laws(folder, config, model)
     try:
         betas = {(int(b["layer"]), int(b["head"])): float(b["beta"]) for b in config["betas"]}
         stored = read_tensors(folder / "model.safetensors", inside=folder)
@@ -115,16 +136,50 @@ def load(path: str | Path) -> Simulation:
         raise SofthatError(f"the model folder {str(path)!r} is damaged: {error!r}") from None
     if set(betas) != set(model.heads):
         raise SofthatError(f"{str(path)!r}: config.json has β for other heads than ahat.json")
-    expected = tensors(model, betas)
+    _compare(folder, stored, tensors(model, betas))
+    return Simulation(model, betas, certificate.length, certificate)
+
+
+def _load_laws(folder: Path, config: Mapping[str, Any], model: AHAT) -> Simulation:
+    """A simulation for every length: its laws are derived again from its AHAT, and believed if
+    they are the ones in the folder. What certificate.json says is not read."""
+    try:
+        epsilon, dtype = config["epsilon"], config["dtype"]
+        laws = {
+            (int(b["layer"]), int(b["head"])): None if b["law"] is None else law_from_json(b["law"])
+            for b in config["laws"]
+        }
+        stored = read_tensors(folder / "model.safetensors", inside=folder)
+        wrong = epsilon is not None and not 0 < epsilon < math.inf
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise SofthatError(f"the model folder {str(folder)!r} is damaged: {error!r}") from None
+    if wrong or dtype not in SHARES:
+        raise SofthatError(f"{str(folder)!r}: config.json has no such epsilon or dtype")
+    _compare(folder, stored, tensors(model, {}))
+    made = derived(model, epsilon, dtype)
+    if made.laws != laws:
+        raise SofthatError(
+            f"{str(folder)!r}: its temperature laws are not those that follow from ahat.json; "
+            "make it again with simulate"
+        )
+    used = {name: ONE if law is None else law for name, law in made.laws.items()}
+    return Simulation(model, used, None, partial(certify_laws, made), dtype)
+
+
+def _compare(
+    folder: Path,
+    stored: Mapping[str, npt.NDArray[np.float64]],
+    expected: Mapping[str, npt.NDArray[np.float64]],
+) -> None:
+    """The tensors are those of ahat.json and config.json."""
     for name in sorted(expected.keys() | stored.keys()):
         if name not in stored or name not in expected:
             where = "missing from" if name in expected else "not expected in"
-            raise SofthatError(f"{str(path)!r}: tensor {name} is {where} model.safetensors")
+            raise SofthatError(f"{str(folder)!r}: tensor {name} is {where} model.safetensors")
         if not np.array_equal(stored[name], expected[name]):
             raise SofthatError(
-                f"{str(path)!r}: tensor {name} does not match ahat.json and the β of config.json"
+                f"{str(folder)!r}: tensor {name} does not match ahat.json and the β of config.json"
             )
-    return Simulation(model, betas, certificate.length, certificate)
 
 
 def _read_json(folder: Path, name: str) -> dict[str, Any]:

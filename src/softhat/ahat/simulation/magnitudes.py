@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.ahat.analysis.growth import Polynomial
-from softhat.laws import Constant, Law, Lcm, Length, Log, Maximum, Minimum, N, Power, Product, as_law
+from softhat.laws import (
+    Constant,
+    Law,
+    Lcm,
+    Length,
+    Log,
+    Maximum,
+    Minimum,
+    N,
+    Power,
+    Product,
+    as_law,
+)
 from softhat.laws import product as law_product
 
 

@@ -11,6 +11,7 @@ failing it refutes the certificate, with a word.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +25,7 @@ from softhat.files.reading import MOST_TENSOR_BYTES, read_bytes, read_json
 
 Wide = npt.NDArray[np.longdouble]
 Codes = tuple[int, ...]
+FAR = 48  # the longest words tried of a simulation for every length
 _SLACK = 1e-14  # rounding of the extended-precision run itself, relative to the values
 
 
@@ -50,7 +52,8 @@ def recheck(
     failures = files.weight_faults()
     model = _Model(files)
     symbols = len(files.ahat["alphabet"])
-    top = int(files.certificate["length"])
+    top = files.certificate["length"]
+    top = FAR if top is None or "laws" in files.config else int(top)
     reached = 0
     while reached < top and sum(symbols**n for n in range(1, reached + 2)) <= max_words:
         reached += 1
@@ -82,7 +85,18 @@ class _Files:
             self.tensors = load(read_bytes(folder / "model.safetensors", folder, MOST_TENSOR_BYTES))
         except ValueError as error:
             raise SofthatError(f"cannot re-check {str(folder)!r}: {error}") from None
-        self.betas = {(b["layer"], b["head"]): Fraction(b["beta"]) for b in self.config["betas"]}
+        try:
+            self.laws = {(b["layer"], b["head"]): b["law"] for b in self.config.get("laws", [])}
+            self.betas = {
+                (b["layer"], b["head"]): Fraction(b["beta"]) for b in self.config.get("betas", [])
+            } or dict.fromkeys(self.laws, Fraction(1))
+        except (KeyError, TypeError, ValueError) as error:
+            raise SofthatError(f"cannot re-check {str(folder)!r}: {error!r}") from None
+
+    def scale(self, name: tuple[int, int], n: int) -> np.longdouble:
+        """What scores are multiplied by: β(n), unless a constant β is in the tensors."""
+        law = self.laws.get(name)
+        return np.longdouble(1.0 if law is None else float(_law(law, n)))
 
     def weight_faults(self) -> list[str]:
         """Each query tensor is β times the source's, all others are the source's."""
@@ -199,7 +213,8 @@ class _Model:
                     t[f"layers.{l}.heads.{h}.{p}"].astype(np.longdouble)
                     for p in ("query", "key", "value", "output")
                 )
-                scores = np.einsum("wik,wjk->wij", x @ wq.T, x @ wk.T)
+                scale = self.files.scale((l, h), size - int(self.bos))
+                scores = np.einsum("wik,wjk->wij", x @ wq.T, x @ wk.T) * scale
                 sees = np.array([[_sees(mask, i, j) for j in range(size)] for i in range(size)])
                 scores = np.where(sees, scores, -np.inf)
                 top = scores.max(axis=2, keepdims=True)
@@ -226,8 +241,8 @@ def _compare(
 ) -> list[str]:
     """The certificate's claims against what is seen on these words of one length."""
     n = len(words[0])
-    claim = files.certificate["lengths"][str(n)]
-    claimed = claim["error"]["reals"]
+    claim = files.certificate["lengths"].get(str(n))
+    claimed = files.certificate["error"] if claim is None else claim["error"]["reals"]
     epsilon = files.certificate["epsilon"]
     leaks = {(h["layer"], h["head"]): h["leak"] for h in files.certificate["heads"]}
     soft, attention = model.run(words, hard=False)
@@ -299,6 +314,38 @@ def _errors(model: _Model, words: list[Codes]) -> npt.NDArray[np.float64]:
         difference = model.run(chunk, hard=False)[0] - model.run(chunk, hard=True)[0]
         parts.append(np.abs(difference).max(axis=1).astype(np.float64))
     return np.concatenate(parts)
+
+
+def _law(law: Any, n: int) -> Fraction | float:
+    """A temperature law, read by code of its own."""
+    if isinstance(law, str):
+        return Fraction(law)
+    if "table" in law:
+        known = law["table"]
+        return Fraction(known[n - 1]) if n <= len(known) else _law(law["beyond"], n)
+    ((kind, inner),) = law.items()
+    match kind:
+        case "n":
+            return Fraction(max(1, n + inner))
+        case "lcm":
+            return Fraction(math.lcm(*range(1, max(1, n + inner) + 1)))
+        case "sum":
+            return sum((_law(part, n) for part in inner), Fraction(0))
+        case "product":
+            return math.prod((_law(part, n) for part in inner), start=Fraction(1))
+        case "power":
+            return _law(inner[0], n) ** inner[1]
+        case "log":
+            return math.log(_law(inner, n))
+        case "max":
+            return max(_law(part, n) for part in inner)
+        case "min":
+            return min(_law(part, n) for part in inner)
+        case "rounded_up":
+            value = Fraction(_law(inner[0], n))
+            unit = Fraction(2) ** (math.frexp(value)[1] - inner[1])
+            return math.ceil(value / unit) * unit
+    raise SofthatError(f"cannot re-check a law of kind {kind!r}")
 
 
 def _fractions(matrix: list[list[Any]]) -> list[list[Fraction]]:

@@ -14,6 +14,7 @@ from functools import partial
 from softhat.ahat.analysis.structure import nested_averages
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import certify
+from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, every_length
 from softhat.ahat.simulation.lengths import FEW_WORDS, MANY_WORDS, Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
@@ -21,27 +22,37 @@ from softhat.ahat.simulation.temperature import Choice, NoTemperatureError, choo
 from softhat.ahat.simulation.unique import tie_broken
 from softhat.ahat.words import feasible_length
 from softhat.errors import SofthatError
+from softhat.formats import FORMATS
+from softhat.laws import ONE
 
 
 def simulate(
     model: AHAT,
-    max_length: int = 64,
+    max_length: int | None = None,
     epsilon: float | None = 1e-3,
     snap: bool = False,
     progress: Callable[[str], None] | None = None,
+    dtype: str | None = None,
 ) -> Simulation:
-    """A softmax transformer within ε of the AHAT on every word to `max_length`.
+    """A softmax transformer within ε of the AHAT on every word, of every length or to `max_length`.
 
-    With `epsilon=None` the decisions value > 0 have to agree instead, which needs the error to
-    stay below the least distance of an exact value from 0. `snap` adds feed-forward layers that
-    set the error to 0 before heads whose scores would carry it. Raises NoTemperatureError, with the
-    reason and the numbers, where no temperature can be certified.
+    Without `max_length` the inverse temperature of each head is a law β(n), in closed form; with
+    one it is a constant, as warm as all words to that length allow. With `epsilon=None` the
+    decisions value > 0 have to agree instead, which needs the error to stay below the least
+    distance of an exact value from 0. `snap` adds feed-forward layers that set the error to 0
+    before heads whose scores would carry it. `dtype` leaves a share of ε to the rounding of that
+    number format. Raises NoTemperatureError, with the reason and the numbers, where no temperature
+    can be certified.
     """
-    if max_length < 1:
+    if max_length is not None and max_length < 1:
         raise SofthatError(f"max_length must be at least 1, not {max_length}")
     if epsilon is not None and not (epsilon > 0 and math.isfinite(epsilon)):
         raise SofthatError(f"epsilon must be a positive number, not {epsilon}")
+    if dtype is not None and dtype not in FORMATS:
+        raise SofthatError(f"unknown dtype {dtype!r}: choose one of {', '.join(FORMATS)}")
     longest = model.longest
+    if max_length is None:
+        return _at_every_length(every_length(model, epsilon, snap, dtype))
     if longest is not None and longest < max_length:
         raise SofthatError(
             f"the position tables end at length {longest}: max_length cannot be {max_length}"
@@ -57,12 +68,12 @@ def simulate(
             f"{lengths.reason(reached + 1)}{_hint(lengths, reached)}"
         )
     try:
-        choice = _choice(lengths, max_length, epsilon, progress)
+        choice = _choice(lengths, max_length, epsilon, progress, dtype)
     except NoTemperatureError:
         if lengths.method(max_length) != "sets" or not _runnable(model, max_length):
             raise
         lengths = Lengths(model, max_length, MANY_WORDS)  # slower, but tight
-        choice = _choice(lengths, max_length, epsilon, progress)
+        choice = _choice(lengths, max_length, epsilon, progress, dtype)
     return _finished(model, lengths, choice, epsilon)
 
 
@@ -71,9 +82,16 @@ def _choice(
     max_length: int,
     epsilon: float | None,
     progress: Callable[[str], None] | None,
+    dtype: str | None,
 ) -> Choice:
     target = _decision_margin(lengths, max_length) if epsilon is None else epsilon
-    return choose(lengths, max_length, target * (1 - 1e-6), progress)
+    share = 1 - 1e-6 if dtype is None else float(SHARES[dtype])
+    return choose(lengths, max_length, target * share, progress)
+
+
+def _at_every_length(made: EveryLength) -> Simulation:
+    laws = {name: ONE if law is None else law for name, law in made.laws.items()}
+    return Simulation(made.model, laws, None, partial(certify_laws, made), made.dtype)
 
 
 def _runnable(model: AHAT, n: int) -> bool:

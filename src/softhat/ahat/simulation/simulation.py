@@ -32,10 +32,12 @@ class Simulation(Answers):
         self,
         source: AHAT,
         laws: Mapping[HeadId, Law | float],
-        length: int,
+        length: int | None,
         certificate: Certificate | Callable[[], Certificate] | None = None,
+        dtype: str | None = None,
     ) -> None:
-        """`length` is the one to which it was made; a certificate may be computed later."""
+        """`length` is the one to which it was made (None: every length), `dtype` the arithmetic
+        that ε leaves room for; a certificate may be computed later."""
         self.every_law = {
             name: law if isinstance(law, Law) else Constant(Fraction(law))
             for name, law in laws.items()
@@ -44,11 +46,13 @@ class Simulation(Answers):
         self.source = source
         self.length = length
         self._certificate = certificate
+        self.dtype = dtype
 
     def __repr__(self) -> str:
         s = self.size
+        reach = "at every length" if self.length is None else f"to length {self.length}"
         return (
-            f"<softhat.Simulation to length {self.length}: {s.layers} layers, {s.heads} heads, "
+            f"<softhat.Simulation {reach}: {s.layers} layers, {s.heads} heads, "
             f"d_model {s.d_model}, {s.parameters} parameters>"
         )
 
@@ -76,8 +80,12 @@ class Simulation(Answers):
 
     @property
     def betas(self) -> dict[HeadId, float]:
-        """β of each head at the length to which the simulation was made."""
-        return {name: float(law.at(self.length)) for name, law in self.every_law.items()}
+        """β of each head at the length to which the simulation was made (of laws: at length 1)."""
+        return {name: float(law.at(self.length or 1)) for name, law in self.every_law.items()}
+
+    def betas_at(self, n: int) -> dict[HeadId, float]:
+        """β of each head for words of length n (inf: beyond float64)."""
+        return {name: float(law.at(n)) for name, law in self.every_law.items()}
 
     def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
         """Acceptance is read off at the last position unless `at` says otherwise."""
@@ -105,7 +113,7 @@ class Simulation(Answers):
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
         """A certificate that nobody asked for yet is not computed where the answer is known: in
         float64 to the length that was asked of `simulate`."""
-        if isinstance(self._certificate, Certificate):
+        if isinstance(self._certificate, Certificate) or self.length is None:
             return super()._is_certified(n, dtype, runtime)
         return format_of(dtype).name == "float64" and n <= self.length and runtime == "dense"
 

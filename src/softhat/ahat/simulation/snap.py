@@ -13,6 +13,7 @@ import itertools
 from dataclasses import replace
 from fractions import Fraction
 
+from softhat.ahat.analysis.portrait import portrait
 from softhat.ahat.analysis.reach import reach
 from softhat.ahat.analysis.structure import erroneous, live, structure
 from softhat.ahat.model import AHAT, FeedForward, Layer
@@ -31,16 +32,38 @@ def snapped(model: AHAT, max_length: int) -> AHAT:
     return result
 
 
-def snap_after(model: AHAT, layer: int, max_length: int) -> AHAT:
-    """The model with a snap after this layer, for the coordinates that carry error there."""
-    wrong = erroneous(model)[layer + 1] & live(model)[1][layer]
-    values = _exact_values(model, layer, max_length)
-    plateaus = {c: values[c] for c in sorted(wrong) if len(values[c]) <= MAX_VALUES}
+def snapped_everywhere(model: AHAT) -> AHAT:
+    """The same for every length: only coordinates with finitely many values at all lengths."""
+    facts = structure(model)
+    scored = [l for (l, _), fact in facts.items() if not fact.exact_scores and not fact.uniform]
+    result = model
+    for l in sorted({k for top in scored for k in range(top)}, reverse=True):
+        state = portrait(result).states[l + 1]
+        wrong = erroneous(result)[l + 1] & live(result)[1][l]
+        plateaus = {
+            c: values
+            for c in sorted(wrong)
+            if not state.forms[c]
+            and len(values := sorted({k.content[c] for k in state.classes})) <= MAX_VALUES
+        }
+        result = _with_snap(result, l, plateaus)
+    return result
+
+
+def _with_snap(model: AHAT, layer: int, plateaus: dict[int, list[Fraction]]) -> AHAT:
     if not plateaus:
         return model
     extra = Layer((), _snap(plateaus, model.d_model))
     layers = (*model.layers[: layer + 1], extra, *model.layers[layer + 1 :])
     return replace(model, layers=layers)
+
+
+def snap_after(model: AHAT, layer: int, max_length: int) -> AHAT:
+    """The model with a snap after this layer, for the coordinates that carry error there."""
+    wrong = erroneous(model)[layer + 1] & live(model)[1][layer]
+    values = _exact_values(model, layer, max_length)
+    plateaus = {c: values[c] for c in sorted(wrong) if len(values[c]) <= MAX_VALUES}
+    return _with_snap(model, layer, plateaus)
 
 
 def _exact_values(model: AHAT, layer: int, max_length: int) -> list[list[Fraction]]:

@@ -71,7 +71,6 @@ class TemperatureLaws:
     """β(n) of every head; None for structurally uniform heads, which need none."""
 
     model: AHAT
-    epsilon: Fraction
     heads: Mapping[HeadId, HeadTemperature | None]
     wrong: tuple[frozenset[int], ...]  # coordinates with error, before each layer and at the end
 
@@ -81,11 +80,11 @@ class TemperatureLaws:
         return {name: None if h is None else h.beta for name, h in self.heads.items()}
 
 
-def temperature_laws(model: AHAT, epsilon: Fraction) -> TemperatureLaws:
-    """β(n) of every head such that every value is within ε, in the reals, at every n."""
+def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
+    """β(n) of every head such that every value errs by at most 1/strictness(n), in the reals."""
     laws = gap_laws(model)
     wrong, middles = _wrong(model, laws.portrait)
-    goal = number(1 / epsilon)
+    goal = of_law(strictness)
     weights = {
         c: goal.times(abs(w)) for c, w in enumerate(model.output_weights) if w and c in wrong[-1]
     }
@@ -95,7 +94,7 @@ def temperature_laws(model: AHAT, epsilon: Fraction) -> TemperatureLaws:
         if layer.feed_forward is not None:
             weights = _before_forward(layer, laws.portrait.states[l], weights, middles[l])
         weights = _before_heads(l, layer, laws, weights, wrong[l], heads)
-    return TemperatureLaws(model, epsilon, heads, wrong)
+    return TemperatureLaws(model, heads, wrong)
 
 
 Weights = dict[int, Magnitude]  # coordinate → a_c
@@ -127,9 +126,7 @@ def _wrong(
     return tuple(wrong), tuple(middles)
 
 
-def _before_forward(
-    layer: Layer, state: State, weights: Weights, wrong: frozenset[int]
-) -> Weights:
+def _before_forward(layer: Layer, state: State, weights: Weights, wrong: frozenset[int]) -> Weights:
     """Weights before a ReLU sublayer, which is Lipschitz; a flat stretch only has to be met."""
     forward = layer.feed_forward
     assert forward is not None
@@ -161,7 +158,7 @@ def _before_heads(
     sharp = [h for h in range(len(layer.heads)) if laws.gap[l, h] is not None]
     upstream = 2 if wrong else 1
     result: Weights = {d: weights[d].times(Fraction(2)) for d in wrong if d in weights}
-    for h, head in enumerate(layer.heads):
+    for head in layer.heads:
         for c, a in weights.items():
             for d, w in enumerate(_through(head, c)):
                 if w and d in wrong:

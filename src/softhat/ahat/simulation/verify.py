@@ -13,6 +13,8 @@ from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words, feasible_length, random_words
 from softhat.transformer.weights import inverse_temperature
 
+FAR = 64  # how long words get of a simulation for every length, unless told
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -53,7 +55,9 @@ def verify_simulation(
     more than `max_words` words.
     """
     model, certificate = simulation.source, simulation.certificate
-    limit = certificate.max_length.get(dtype, 0) or certificate.length
+    limit = certificate.max_length.get(dtype, 0) or certificate.length or FAR
+    if certificate.length is None:
+        limit = min(limit, max_length or FAR)
     top = min(limit, max_length) if max_length else limit
     reached = feasible_length(len(model.alphabet), min(exhaustive, top), max_words)
     state = _State(simulation, dtype)

@@ -1,0 +1,130 @@
+"""An AHAT's weights as float64 arrays, made once, with the dyadic grid each entry lies on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.exact import floats
+from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Vector
+
+Floats = npt.NDArray[np.float64]
+ANY = 1e300  # the grid of 0: every grid holds it
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A matrix: its nearest floats, and for each entry the greatest power of two that divides it
+    (0: none does) and how many significant bits it has."""
+
+    values: Floats
+    size: Floats  # absolute values
+    step: Floats
+    digits: npt.NDArray[np.int64]
+
+    def grid(self, digits: int) -> Floats:
+        """The grids of entries that are numbers of a format with so many digits; 0 for others."""
+        return np.where(self.digits <= digits, self.step, 0.0)
+
+    def product_grid(self, grid: Floats, digits: int) -> Floats:
+        """The grid of each row times numbers on these grids; 0 if one of them has none."""
+        if not self.values.size:
+            return np.full(len(self.values), ANY)
+        # A finite product of powers of two within range; entries that are 0 do not matter.
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = np.where(self.size > 0, self.grid(digits) * grid, ANY)
+        return np.minimum(products.min(axis=1), ANY)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWeights:
+    """Only the rows of query and key that both are not 0: the others add nothing to a score."""
+
+    mask: Mask
+    query: Entries
+    key: Entries
+    value: Entries
+    output: Entries
+    written: Floats  # output · value
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWeights:
+    heads: tuple[HeadWeights, ...]
+    into: Entries | None
+    into_bias: Entries | None
+    out: Entries | None
+    out_bias: Entries | None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    model: AHAT
+    tokens: Entries
+    places: Entries
+    layers: tuple[LayerWeights, ...]
+    readout: Entries
+    bias: Entries
+
+
+def weights(model: AHAT) -> Weights:
+    """All matrices of the model."""
+    tokens = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
+    return Weights(
+        model,
+        entries(tuple(tokens), model.d_model),
+        entries(model.position_embedding, len(model.positions)),
+        tuple(_layer(layer, model.d_model) for layer in model.layers),
+        entries((model.output_weights,), model.d_model),
+        entries(((model.output_bias,),), 1),
+    )
+
+
+def _layer(layer: Layer, d: int) -> LayerWeights:
+    ff = layer.feed_forward
+    return LayerWeights(
+        tuple(_head(head, d) for head in layer.heads),
+        None if ff is None else entries(ff.in_weights, d),
+        None if ff is None else entries((ff.in_bias,), len(ff.in_weights)),
+        None if ff is None else entries(ff.out_weights, len(ff.in_weights)),
+        None if ff is None else entries((ff.out_bias,), d),
+    )
+
+
+def _head(head: Head, d: int) -> HeadWeights:
+    pairs = [(q, k) for q, k in zip(head.query, head.key, strict=True) if any(q) and any(k)]
+    value, output = entries(head.value, d), entries(head.output, len(head.value))
+    return HeadWeights(
+        head.mask,
+        entries(tuple(q for q, _ in pairs), d),
+        entries(tuple(k for _, k in pairs), d),
+        value,
+        output,
+        output.values @ value.values,
+    )
+
+
+def entries(matrix: Matrix | tuple[Vector, ...], columns: int) -> Entries:
+    """A rational matrix with what floats make of it."""
+    values = floats(matrix, columns).reshape(len(matrix), columns)
+    found = [dyadic(x) for row in matrix for x in row]
+    step = np.array([s for s, _ in found], dtype=np.float64).reshape(values.shape)
+    digits = np.array([k for _, k in found], dtype=np.int64).reshape(values.shape)
+    return Entries(values, np.abs(values), step, digits)
+
+
+def dyadic(x: Fraction) -> tuple[float, int]:
+    """The greatest power of two that divides x, and x's significant bits; (0, 0) if there is none
+    (x is no dyadic number, or far out of range)."""
+    if not x:
+        return ANY, 0
+    if x.denominator & (x.denominator - 1):
+        return 0.0, 0
+    top = abs(x.numerator)
+    low = top & -top
+    step = Fraction(low, x.denominator)
+    inside = Fraction(2) ** -300 < step < Fraction(2) ** 300
+    return (float(step), (top // low).bit_length()) if inside else (0.0, 0)

@@ -1,0 +1,164 @@
+"""Simulation at every length: temperature laws, their certificate, what each format can follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
+from softhat.ahat.analysis.margins import margin_law
+from softhat.ahat.analysis.structure import error_free
+from softhat.ahat.analysis.tally import row_tally
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.certificate import Certificate, HeadCertificate
+from softhat.ahat.simulation.law_floats import law_lengths
+from softhat.ahat.simulation.magnitudes import inverse
+from softhat.ahat.simulation.snap import snapped_everywhere
+from softhat.ahat.simulation.temperature import NoTemperatureError
+from softhat.ahat.simulation.temperature_laws import (
+    HeadTemperature,
+    TemperatureLaws,
+    temperature_laws,
+)
+from softhat.ahat.simulation.unique import tie_broken
+from softhat.laws import Law, Length, Tabled, as_law, log, rounded_up
+
+SHARES = {
+    None: Fraction(15, 16),
+    "float64": Fraction(15, 16),
+    "float32": Fraction(1, 2),
+    "float16": Fraction(1, 4),
+    "bfloat16": Fraction(1, 4),
+}
+"""What softmax in the reals may use of ε; the rest is left to the arithmetic asked for."""
+SHARPENED_TO = 6  # lengths whose exact gaps are found by running all words …
+FEW_WORDS = 128  # … of which there may be so many
+
+
+@dataclass(frozen=True, slots=True)
+class EveryLength:
+    """A model prepared for softmax, its temperature laws and what was asked of them."""
+
+    model: AHAT
+    temperatures: TemperatureLaws
+    epsilon: float | None
+    allowed: Law | None  # error: ε, or the decisions' margin; None: no error is harmless
+    dtype: str | None
+
+    @property
+    def laws(self) -> dict[HeadId, Law | None]:
+        """β(n) of each head; None for structurally uniform heads."""
+        return self.temperatures.betas
+
+
+def every_length(
+    model: AHAT, epsilon: float | None, snap: bool = False, dtype: str | None = None
+) -> EveryLength:
+    """Laws with an error of at most ε (None: with the AHAT's decisions) at every length."""
+    prepared = tie_broken(model)
+    if snap:
+        prepared = snapped_everywhere(prepared)
+    return derived(prepared, epsilon, dtype)
+
+
+def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLength:
+    """The laws of a model whose ties are broken (and whose errors are snapped) already."""
+    allowed = _decisive(prepared) if epsilon is None else as_law(Fraction(epsilon))
+    strict = as_law(1) if allowed is None else inverse(allowed * SHARES[dtype])
+    found = temperature_laws(prepared, strict)
+    return EveryLength(prepared, _sharpened(found), epsilon, allowed, dtype)
+
+
+def certify_laws(made: EveryLength) -> Certificate:
+    """What is proved: the error in the reals at every n, and in floats to which length."""
+    free = error_free(made.model)
+    share = Fraction(0) if free else SHARES[made.dtype]
+    allowed = made.allowed
+    # What is allowed never rises with n.
+    error = 0.0 if allowed is None else float(allowed.at(1) * share)
+
+    def budget(low: int, high: int) -> float:
+        if allowed is None:
+            return -1.0
+        return float(allowed.at(high) * (1 - share)) * (1 - 1e-9)  # the threshold is no decision
+
+    top = made.model.longest
+    return Certificate(
+        epsilon=made.epsilon,
+        error=error,
+        guarantee="proved_all" if top is None else "proved_to_length",
+        length=top,
+        max_length=law_lengths(made.temperatures, budget),
+        heads=tuple(
+            _head(made, name, head, error) for name, head in made.temperatures.heads.items()
+        ),
+        lengths={},
+    )
+
+
+def _head(
+    made: EveryLength, name: HeadId, head: HeadTemperature | None, error: float
+) -> HeadCertificate:
+    l, h = name
+    title = made.model.layers[l].heads[h].name
+    if head is None:
+        return HeadCertificate(l, h, title, "structurally uniform", 1.0, "inf", 0.0, 0.0)
+    if gap_laws(made.model).portrait.copies[name]:
+        kind = "tieless"
+    else:
+        kind = "dangerous ties" if head.dangerous else "exact ties"
+    return HeadCertificate(
+        layer=l,
+        head=h,
+        name=title,
+        kind=kind,
+        beta=float(head.beta.at(1)),
+        gap=head.gap.text,
+        leak=1 / float(head.leak.law.at(1)),
+        error=error,
+        law=head.beta,
+    )
+
+
+def _decisive(model: AHAT) -> Law | None:
+    """The margin of decisions, at every length."""
+    found = margin_law(gap_laws(model).portrait)
+    if found is None and not error_free(model):  # softmax in the reals errs
+        raise NoTemperatureError(
+            "the exact value may be 0, on the threshold itself, or it is not proved that it never "
+            "is: any error may change the decision there; give an epsilon, a max_length, or add a "
+            "bias that keeps values off 0"
+        )
+    return found
+
+
+def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
+    """Warmer β for the shortest words, where their exact gaps are larger than the law says."""
+    model = found.model
+    top = 0
+    while top < SHARPENED_TO and len(model.alphabet) ** (top + 1) <= FEW_WORDS:
+        top += 1
+    top = min(top, model.longest or top)
+    loose = [name for name, h in found.heads.items() if h is not None]
+    if not loose:
+        return found
+    gaps = {n: row_tally(model, n, 1e-3).gaps[n] for n in range(1, top + 1)}
+    heads = dict(found.heads)
+    for name in loose:
+        head = heads[name]
+        assert head is not None
+        entries = [_warmer(head, gaps[n][name], n, model.bos) for n in range(1, top + 1)]
+        while entries and entries[-1] == head.beta.at(len(entries)):
+            entries.pop()
+        if entries:
+            heads[name] = replace(head, beta=Tabled(tuple(entries), head.beta))
+    return replace(found, heads=heads)
+
+
+def _warmer(head: HeadTemperature, gap: Fraction | float, n: int, bos: bool) -> Fraction:
+    by_law = Fraction(head.beta.at(n))
+    if isinstance(gap, float) or gap <= head.gap.at(n):
+        return by_law
+    inside = head.leak.law * Length(int(bos)) * (2 if head.dangerous else 1)
+    inside = inside * Fraction(7, 4) if head.erroneous else inside
+    return min(by_law, Fraction(rounded_up(as_law(1 / gap) * log(inside)).at(n)))
