@@ -38,7 +38,7 @@ def simulation(name: str) -> Simulation:
 
 
 def batches(s: Simulation, full: bool) -> list[Any]:
-    symbols, top = len(s.alphabet), s.length
+    symbols, top = len(s.alphabet), s.length or 9
     words = [
         codes
         for n in range(1, min(SHORT if full else 4, top) + 1)

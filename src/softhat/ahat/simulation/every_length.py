@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from softhat.ahat.simulation.temperature_laws import (
     temperature_laws,
 )
 from softhat.ahat.simulation.unique import tie_broken
+from softhat.formats import FORMATS, Format
 from softhat.laws import Law, Length, Tabled, as_law, log, rounded_up
 
 SHARES = {
@@ -69,26 +71,34 @@ def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLe
     return EveryLength(prepared, _sharpened(found), epsilon, allowed, dtype)
 
 
-def certify_laws(made: EveryLength) -> Certificate:
-    """What is proved: the error in the reals at every n, and in floats to which length."""
-    free = error_free(made.model)
-    share = Fraction(0) if free else SHARES[made.dtype]
-    allowed = made.allowed
-    # What is allowed never rises with n.
-    error = 0.0 if allowed is None else float(allowed.at(1) * share)
+def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
+    """For each format the length to which the laws' model is proved right in it."""
+    allowed, share = made.allowed, _share(made)
 
     def budget(low: int, high: int) -> float:
         if allowed is None:
             return -1.0
         return float(allowed.at(high) * (1 - share)) * (1 - 1e-9)  # the threshold is no decision
 
+    return law_lengths(made.temperatures, budget, forms)
+
+
+def _share(made: EveryLength) -> Fraction:
+    """What softmax in the reals uses of the error that is allowed."""
+    return Fraction(0) if error_free(made.model) else SHARES[made.dtype]
+
+
+def certify_laws(made: EveryLength) -> Certificate:
+    """What is proved: the error in the reals at every n, and in floats to which length."""
+    # What is allowed never rises with n.
+    error = 0.0 if made.allowed is None else float(made.allowed.at(1) * _share(made))
     top = made.model.longest
     return Certificate(
         epsilon=made.epsilon,
         error=error,
         guarantee="proved_all" if top is None else "proved_to_length",
         length=top,
-        max_length=law_lengths(made.temperatures, budget),
+        max_length=lengths_in(made, FORMATS.values()),
         heads=tuple(
             _head(made, name, head, error) for name, head in made.temperatures.heads.items()
         ),

@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
+from softhat.ahat.simulation.every_length import derived, lengths_in
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.simulation import Simulation
+from softhat.formats import FORMATS
 from softhat.proof.kernels import ASSUMPTIONS, FORMAT, Kernel
 from softhat.transformer.weights import inverse_temperature
 
@@ -22,7 +24,10 @@ DIGITS = 2
 def simulation_kernel_certificate(simulation: Simulation, kernel: Kernel) -> dict[str, Any]:
     """What is proved about the export of a simulation."""
     certificate = simulation.certificate
-    reached = {kind.name: _reached(simulation, kind.name) for kind in (FLOAT32, FLOAT64)}
+    if simulation.length is None:
+        reached = _reached_by_laws(simulation)
+    else:
+        reached = {kind.name: _reached(simulation, kind.name) for kind in (FLOAT32, FLOAT64)}
     half = {} if kernel == "onnx" else {"float16": 0, "bfloat16": 0}
     return {
         "format": FORMAT,
@@ -35,6 +40,21 @@ def simulation_kernel_certificate(simulation: Simulation, kernel: Kernel) -> dic
         "assumptions": list(ASSUMPTIONS[kernel]),
         "void": [],
     }
+
+
+def _reached_by_laws(simulation: Simulation) -> dict[str, int]:
+    """The same for a simulation at every length."""
+    made = derived(simulation.source, simulation.certificate.epsilon, simulation.dtype)
+    coarse = [
+        replace(
+            FORMATS[name],
+            digits=FORMATS[name].digits - DIGITS,
+            sum_digits=FORMATS[name].sum_digits - DIGITS,
+        )
+        for name in ("float32", "float64")
+    ]
+    known = simulation.certificate.max_length
+    return {name: min(n, known[name]) for name, n in lengths_in(made, coarse).items()}
 
 
 def _reached(simulation: Simulation, dtype: str) -> int:

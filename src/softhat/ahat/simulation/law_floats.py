@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.bounds.floats import Temperatures, float_error, longest
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.temperature_laws import TemperatureLaws
-from softhat.formats import FORMATS, Format
+from softhat.formats import Format
 from softhat.laws import Tabled, log_of
 
 
@@ -18,7 +18,9 @@ def law_error(laws: TemperatureLaws, low: int, high: int, form: Format) -> float
     return float_error(weights(laws.model), high, _temperatures(laws, low, high, form), form)
 
 
-def law_lengths(laws: TemperatureLaws, budget: Callable[[int, int], float]) -> dict[str, int]:
+def law_lengths(
+    laws: TemperatureLaws, budget: Callable[[int, int], float], forms: Iterable[Format]
+) -> dict[str, int]:
     """For each format the greatest n such that floats stay within the budget to length n.
 
     `budget(low, high)` is what is left of ε, or of the decisions' margin, over these lengths.
@@ -26,7 +28,7 @@ def law_lengths(laws: TemperatureLaws, budget: Callable[[int, int], float]) -> d
     top = laws.model.longest
     used = weights(laws.model)
     result = {}
-    for form in FORMATS.values():
+    for form in forms:
 
         def fits(low: int, high: int, form: Format = form) -> bool:
             if top is not None and high > top:
