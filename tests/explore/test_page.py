@@ -18,6 +18,7 @@ from softhat.explore.view import view_of
 from tests.explore.browser import chromium, explorer, needs_browser
 
 pytestmark = needs_browser
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "ahat"
 IMAGES = os.environ.get("SOFTHAT_IMAGES")  # where screenshots for the docs go
 
 
@@ -184,6 +185,39 @@ def test_hostile_text_is_text(page: Any, address: str, hostile: str) -> None:
     )
     assert "alert(1)" in page.inner_text("#formula-text")
     assert page.locator("#meaning script, #meaning [onmouseover]").count() == 0
+
+
+def test_a_hard_attention_transformer(page: Any, address: str) -> None:
+    page.goto(address + "#k=ahat&f=dyck-argmin&w=" + quote("(()())"))
+    page.wait_for_function("() => document.querySelectorAll('#laws svg').length > 0", timeout=60000)
+    source = softhat.ahat.load(EXAMPLES / "dyck-argmin.json")
+    row = page.locator("#truth tr", has=page.locator("th", has_text="value > 0")).first
+    shown = ["on" in (cell.get_attribute("class") or "") for cell in row.locator("td").all()]
+    assert shown == source.truth("(()())").tolist()
+    assert "tied" in page.inner_text(".card .reading >> nth=0")
+    assert "γ(n)" in page.locator("#laws svg").last.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "word", "expected"),
+    [
+        ("regex", "(a|b)*abb", "aabb", [False, False, False, True]),
+        (
+            "program",
+            "P(i) := rightmost j < i [Qa(j)] Qa(j) : 0\naccept P",
+            "bab",
+            [False, False, True],
+        ),
+        ("zoo", "tomita-1", "aab", [True, True, False]),
+    ],
+)
+def test_other_kinds_of_input(
+    page: Any, address: str, kind: str, text: str, word: str, expected: list[bool]
+) -> None:
+    page.goto(address + f"#k={kind}&f={quote(text)}&w={word}")
+    page.wait_for_selector("#truth tr:nth-child(2)")
+    cells = page.locator("#truth tr").nth(1).locator("td").all()
+    assert ["on" in (cell.get_attribute("class") or "") for cell in cells] == expected
 
 
 def test_the_tour_has_six_steps(page: Any, address: str) -> None:

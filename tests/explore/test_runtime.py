@@ -80,6 +80,16 @@ def test_compiled_models(attention: str) -> None:
     assert len(models) >= 50
 
 
+def test_simulations_of_the_gallery() -> None:
+    from softhat.ahat.gallery import GALLERY
+
+    names = ["majority", "first-token", "last-by-inverse", "histogram", "dyck-argmin", "reverse"]
+    models = [softhat.simulate(GALLERY[name](), max_length=4) for name in names]
+    rng = random.Random(2)
+    words = [[rng.choices(model.alphabet, k=n) for n in (1, 2, 3, 4)] for model in models]
+    compare(models, words)
+
+
 def test_truth_of_every_operator() -> None:
     models = [compiled(case, "unbounded") for case in CHOSEN]
     words = [case.words(25, longest=30, seed=1) for case in CHOSEN]

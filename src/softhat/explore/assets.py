@@ -39,6 +39,26 @@ EXAMPLES: list[dict[str, str]] = [
     {"name": "majority", "kind": "formula", "text": "#(a) > #(b)", "word": "abaab"},
     {"name": "PARITY", "kind": "formula", "text": "F (2*#(a) = #*(a))", "word": "abbaba"},
     {
+        "name": "regex: ends with abb, not all b",
+        "kind": "regex",
+        "text": "(a|b)*abb&~(b*)",
+        "word": "abaabb",
+    },
+    {
+        "name": "B-RASP: the last a or c is an a",
+        "kind": "program",
+        "text": "P(i) := rightmost j <= i [Qa(j) | Qc(j)] Qa(j) : 0\naccept P",
+        "word": "abcab",
+    },
+    {"name": "AHAT: Dyck by argmin", "kind": "ahat", "text": "dyck-argmin", "word": "(()())"},
+    {"name": "AHAT: induction", "kind": "ahat", "text": "induction-latest", "word": "abcabca"},
+    {
+        "name": "zoo: two flip-flops",
+        "kind": "zoo",
+        "text": "flip-flop-two-bits",
+        "word": "on1 on2 off1",
+    },
+    {
         "name": "traffic light",
         "kind": "formula",
         "text": "G (req -> X !go)",

@@ -11,13 +11,15 @@ from typing import Any
 
 from softhat.compiler import compile as compile_formula
 from softhat.errors import FormulaError, SofthatError
-from softhat.explore.view import view_of_model
+from softhat.explore.view import view_of_model, view_of_simulation
 from softhat.logic.fragments import symbols_of
 from softhat.logic.syntax.parse import parse
 
 MOST_TEXT = 20_000
 MOST_WORD = 20_000
 MOST_SYMBOLS = 200
+LONGEST_AHAT = 6
+"""Simulations are made to this length, so that they are there at once."""
 ATTENTIONS = ("unbounded", "temperature")
 
 
@@ -65,7 +67,55 @@ def _formula(asked: Mapping[str, str]) -> dict[str, Any]:
     return view_of_model(compile_formula(formula, alphabet=alphabet, attention=asked["attention"]))  # type: ignore[arg-type]
 
 
-KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {"formula": _formula}
+def _regex(asked: Mapping[str, str]) -> dict[str, Any]:
+    from softhat.frontends.regular.regex import read_regex
+    from softhat.frontends.regular.translate import language_of
+
+    alphabet = _names_of(asked["alphabet"]) or None
+    language = language_of(read_regex(asked["text"], alphabet), mod=True)
+    return view_of_model(
+        compile_formula(language.formula, alphabet=language.alphabet, attention=asked["attention"])  # type: ignore[arg-type]
+    )
+
+
+def _program(asked: Mapping[str, str]) -> dict[str, Any]:
+    from softhat.frontends.programs.translate import from_program
+    from softhat.frontends.programs.translate import symbols_of as named
+
+    alphabet = _alphabet(asked, named(asked["text"]))
+    formula = from_program(asked["text"])
+    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=asked["attention"]))  # type: ignore[arg-type]
+
+
+def _ahat(asked: Mapping[str, str]) -> dict[str, Any]:
+    from softhat.ahat.gallery import GALLERY
+    from softhat.ahat.simulation.simulate import simulate
+
+    name = asked["text"].strip()
+    if name not in GALLERY:
+        raise SofthatError(f"no {name!r} in the gallery: {', '.join(GALLERY)}")
+    return view_of_simulation(simulate(GALLERY[name](), max_length=LONGEST_AHAT))
+
+
+def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
+    from softhat.zoo.catalogue import entry_of, formula_of
+
+    entry = entry_of(asked["text"].strip())
+    if entry.kind == "ahat":
+        return _ahat({**asked, "text": entry.source})
+    given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
+    return view_of_model(
+        compile_formula(formula_of(entry), attention=asked["attention"], **given)  # type: ignore[arg-type]
+    )
+
+
+KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
+    "formula": _formula,
+    "regex": _regex,
+    "program": _program,
+    "ahat": _ahat,
+    "zoo": _zoo,
+}
 """The kinds of input, in the order in which the page offers them."""
 
 
@@ -74,8 +124,7 @@ def _alphabet(asked: Mapping[str, str], used: Iterable[str]) -> list[str]:
     used = set(used)
     given = asked["alphabet"].strip()
     if given:
-        names = _names(given) if any(c.isspace() or c == "," for c in given) else list(given)
-        names = list(dict.fromkeys(names))
+        names = _names_of(given)
     else:
         word = asked["word"].strip()
         long = any(len(symbol) > 1 for symbol in used)
@@ -84,6 +133,12 @@ def _alphabet(asked: Mapping[str, str], used: Iterable[str]) -> list[str]:
     if len(names) > MOST_SYMBOLS:
         raise SofthatError(f"the alphabet has more than {MOST_SYMBOLS} symbols")
     return names
+
+
+def _names_of(given: str) -> list[str]:
+    """An alphabet as people write it: characters, or names with spaces or commas."""
+    separated = any(c.isspace() or c == "," for c in given.strip())
+    return list(dict.fromkeys(_names(given) if separated else given.strip()))
 
 
 def _names(text: str) -> list[str]:

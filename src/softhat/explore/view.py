@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from softhat.ahat.analysis.gap_laws import gap_laws
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
 from softhat.explore.formula_view import Parts
 from softhat.model import Model
@@ -24,6 +26,8 @@ def view_of(model: Any) -> dict[str, Any]:
     """Whatever users hold, as a view."""
     if isinstance(model, Model):
         return view_of_model(model)
+    if isinstance(model, Simulation):
+        return view_of_simulation(model)
     raise SofthatError(f"the page shows models, not {type(model).__name__}")
 
 
@@ -48,6 +52,57 @@ def view_of_model(model: Model) -> dict[str, Any]:
             "why": [line for line in certificate.explain().splitlines() if line],
         },
     }
+
+
+def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
+    """A hard-attention transformer, simulated: what is expected is what hard attention says."""
+    source, certificate = simulation.source, simulation.certificate
+    transformer = _transformer(simulation.transformer, None, {})
+    laws = gap_laws(source).gap
+    for number, layer in enumerate(transformer["layers"]):
+        for h, head in enumerate(layer["heads"]):
+            law = laws.get((number, h))
+            head["gap"] = None if law is None else law.to_json()
+            head["gap_text"] = "" if law is None else law.text
+    named = source.names[: source.d_model]
+    return {
+        "format": FORMAT,
+        "kind": "ahat",
+        "title": "value > 0",
+        "attention": "temperature",
+        "alphabet": list(source.alphabet),
+        "propositional": False,
+        "formula": None,
+        "outputs": [
+            {
+                "name": simulation.transformer.outputs[0],
+                "root": None,
+                "at": "last",
+                "facts": f"hard attention; {len(named)} named coordinates; "
+                f"made to length {simulation.length}",
+            }
+        ],
+        "transformer": transformer,
+        "unit": {"name": "β/β(n)", "base": 1.0},
+        "certificate": {
+            "lengths": _lengths(certificate.max_length),
+            "why": _why(simulation),
+        },
+    }
+
+
+def _why(simulation: Simulation) -> list[str]:
+    certificate = simulation.certificate
+    bound = (
+        "the decisions" if certificate.epsilon is None else f"an error of {certificate.error:.3g}"
+    )
+    return [
+        f"Softmax at these temperatures is within {bound} of hard attention "
+        f"({certificate.guarantee.replace('_', ' ')}).",
+        "A row's leak is Σ e^(-β·gap): the colder, the larger the smallest gap must be multiplied.",
+        "Where equal scores carry errors, colder is not safer: such ties want warm heads upstream "
+        "to be colder still.",
+    ]
 
 
 def _transformer(

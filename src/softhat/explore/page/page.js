@@ -138,11 +138,23 @@ softhat.page = (() => {
     $("beta-shown").textContent = unit().show(factor);
     $("length-shown").textContent = `${word.length}`;
     views.meter(view, word.length, failure);
-    if (!view.formula || view.attention === "temperature") views.laws(view, word.length);
+    if (view.attention === "temperature") views.laws(view, word.length, gapsOf(run));
     clearTimeout(pending);
     const asking = view;
     pending = setTimeout(() => view === asking && temperatures(word, factor), 60);
     document.body.dataset.drawn = String(++asked);
+  }
+
+  /** The least gap of each head on this word, without its temperature: what γ(n) bounds. */
+  function gapsOf(run) {
+    const size = run.hard.rows;
+    return run.hard.layers.map((layer) => layer.heads.map((head) => {
+      let least = Infinity;
+      for (let row = 0; row < size - head.from; row++) {
+        least = Math.min(least, views.rowKind(head.scores, row, size).gap / head.beta);
+      }
+      return Number.isFinite(least) ? least : null;
+    }));
   }
 
   let curveOf = { key: "", points: [], critical: null };

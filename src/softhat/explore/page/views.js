@@ -334,7 +334,7 @@ softhat.views = (() => {
   }
 
   /** γ(n) and β(n) on logarithmic scales, with measured gaps as dots. */
-  function laws(view, n) {
+  function laws(view, n, gaps) {
     const lengths = Array.from({ length: 40 }, (_, k) => Math.round(10 ** (k / 10))).filter((x, k, all) => k === 0 || x !== all[k - 1]);
     const parts = [];
     view.transformer.layers.forEach((layer, l) => layer.heads.forEach((head, h) => {
@@ -342,14 +342,15 @@ softhat.views = (() => {
         points: lengths.map((x) => [Math.log10(x), softhat.laws.logAt(law, x) / Math.LN10]) });
       const lines = [
         ...(head.gap ? [line(head.gap, "γ(n) proved", pictures.colourOf(1), false)] : []),
-        ...(head.beta ? [line(head.beta, "β(n)", pictures.colourOf(0), true)] : []),
+        ...(head.beta !== "1" ? [line(head.beta, "β(n)", pictures.colourOf(0), true)] : []),
       ];
       if (!lines.length) return;
-      const dots = (head.measured ?? []).map(([x, gap]) => [Math.log10(x), Math.log10(gap)]);
+      const measured = gaps[l][h];
+      const dots = head.gap && measured ? [[Math.log10(n), Math.log10(measured)]] : [];
       const draw = () => pictures.plot({
-        title: `layer ${l}, head ${h}${head.law_text ? `: β(n) = ${head.law_text}` : ""}`,
+        title: `layer ${l}, head ${h}: β(n) = ${head.law_text}${head.gap_text ? `, γ(n) ≥ ${head.gap_text}` : ""}`,
         lines, dots, marks: [{ at: Math.log10(n), name: `n = ${n}`, colour: pictures.css("--ink"), here: true }],
-        x: { name: "n (logarithmic); dots: measured gaps", show: (v) => Math.round(10 ** v).toLocaleString("en") },
+        x: { name: "n (logarithmic); dot: the least gap on this word", show: (v) => Math.round(10 ** v).toLocaleString("en") },
         y: { show: (v) => `10^${v.toFixed(1)}` },
       });
       parts.push(draw(), pictures.keep(`laws-${l}-${h}`, draw));
