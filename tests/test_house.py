@@ -17,6 +17,7 @@ ORDER = (
     "rationals",
     "positions",
     "laws",
+    "markup",
     "pictures",
     "logic",
     "program",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from softhat.errors import MissingExtraError as MissingExtraError
     from softhat.errors import NotStarFreeError as NotStarFreeError
     from softhat.errors import SofthatError as SofthatError
+    from softhat.explore.notebook import show as show
     from softhat.export.circuit import circuit as circuit
     from softhat.export.circuits.score import score as score
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from softhat.verification.verify import verify as verify
 
 _HOME = {
+    "show": "softhat.explore.notebook",
     "circuit": "softhat.export.circuit",
     "score": "softhat.export.circuits.score",
     "analyze": "softhat.ahat.analysis.analyze",

@@ -28,9 +28,7 @@ def command(
 
     Example: softhat explain '!c S a' abcabb -o report.html
     """
-    from softhat import __version__
-    from softhat.explore.assets import report
-    from softhat.explore.view import view_of
+    from softhat.explore.notebook import show
     from softhat.files import write_file
 
     if file.suffix.lower() not in (".html", ".htm"):
@@ -38,14 +36,5 @@ def command(
     ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
     if len(words) != 1:
         raise SofthatError(f"explain takes one word, not {len(words)}")
-    ready.encode(words[0])  # an unknown symbol is told here
-    write_file(file, report(view_of(ready), _spelt(words[0]), __version__).encode())
+    write_file(file, show(ready, words[0]).html.encode())
     print(f"written to {file}")
-
-
-def _spelt(word: object) -> str:
-    """The word as the page reads it: characters, tokens with spaces, or sets in braces."""
-    parts = list(word)  # type: ignore[call-overload]
-    if any(not isinstance(part, str) for part in parts):
-        return " ".join("{" + ",".join(sorted(part)) + "}" for part in parts)
-    return "".join(parts) if all(len(part) == 1 for part in parts) else " ".join(parts)

@@ -95,6 +95,13 @@ class Certificate:
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise SofthatError(f"not a certificate: {error}") from None
 
+    def _repr_html_(self) -> str:
+        from softhat.markup import table
+
+        rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
+        first = next(iter(self.explain().splitlines()), "")
+        return table(["number format", "proved right to length"], rows, first)
+
     def explain(self) -> str:
         """Why the model is right, in plain sentences."""
         from softhat.proof.explain import explain

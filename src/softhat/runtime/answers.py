@@ -108,6 +108,40 @@ class Answers(ABC):
         """The output that is meant."""
         return self.transformer.output_name(output)
 
+    # For people
+
+    def _repr_html_(self) -> str:
+        from softhat.markup import table
+
+        size = self.size
+        layers = [
+            [number, h, kind, label, law.text]
+            for number, layer in enumerate(self.transformer.layers)
+            for h, (kind, label, law) in enumerate(
+                zip(layer.kinds, layer.labels, layer.laws, strict=True)
+            )
+        ]
+        said = (
+            f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
+            f"{size.parameters:,} parameters; {self.attention} attention"
+        )
+        return table(["layer", "head", "kind", "what it computes", "β(n)"], layers, said)
+
+    def plot(self, file: str | Path | None = None) -> Any:
+        """The circuit as a diagram: a matplotlib figure, written to `file` if there is one."""
+        from softhat.pictures.diagram import diagram_figure
+        from softhat.pictures.style import check_name, save
+        from softhat.transformer.edges import columns, edges, texts
+
+        if file is not None:
+            check_name(file)
+        t = self.transformer
+        read = [(source, target) for source, target, _ in edges(t)]
+        figure = diagram_figure(columns(t), texts(t), read, repr(self).strip("<>"))
+        if file is not None:
+            save(figure, file)
+        return figure
+
     # Answers
 
     def truth(

@@ -34,6 +34,22 @@ class Trace:
     title: str = ""
     """What was asked, for pictures."""
 
+    def _repr_html_(self) -> str:
+        from softhat.markup import heat, table
+
+        maps = [
+            heat(weights, self.tokens, f"layer {layer}, head {head}: {label}")
+            for layer, labels in enumerate(self.heads)
+            for head, (label, weights) in enumerate(zip(labels, self.attention[layer], strict=True))
+        ]
+        margins = [
+            [name, *(f"{margin:.3g}" for margin in values.tolist())]
+            for name, values in self.margins.items()
+        ]
+        n = len(margins[0]) - 1 if margins else 0
+        places = [str(i) for i in range(1, n + 1)]
+        return "".join(maps) + table(["margins", *places], margins, self.title)
+
     def plot(self, file: str | Path | None = None) -> Any:
         """The picture of this trace: a matplotlib figure, written to `file` if there is one."""
         from softhat.pictures.style import check_name, save

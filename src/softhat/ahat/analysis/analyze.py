@@ -65,6 +65,17 @@ class Analysis:
     proved: Mapping[int, ProvedGaps]
     notes: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        from softhat.markup import table
+
+        rows = [
+            [*name, self.kinds[name], str(gap), "" if law is None else law.text]
+            for name, gap in self.min_gap.items()
+            for law in [self.gap_law.get(name)]
+        ]
+        said = f"uniform-tieless: {self.uniform_tieless} ({self.guarantee}, to {self.up_to})"
+        return table(["layer", "head", "kind", "least gap", "γ(n)"], rows, said)
+
 
 def analyze(
     model: AHAT,

@@ -81,6 +81,13 @@ class Certificate:
             "assumptions": list(ASSUMPTIONS),
         }
 
+    def _repr_html_(self) -> str:
+        from softhat.markup import table
+
+        rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
+        first = next(iter(self.explain().splitlines()), "")
+        return table(["number format", "proved right to length"], rows, first)
+
     def explain(self) -> str:
         """The certificate in words."""
         if self.epsilon is None:

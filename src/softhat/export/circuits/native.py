@@ -1,52 +1,30 @@
-"""The circuit of a model in softhat's own architecture, read off its weights.
+"""The circuit of a model in softhat's own architecture: edges from its weights, judged by patching.
 
-An edge is there where the reader has a weight other than 0 on a coordinate that the writer has
-ever written. Coordinates are used again once dead, and what is dead is cleared: a reader of the
-new content then also has an edge from the old writer and from the layer that cleared it, which
-cancel. Patching sees such edges, so they are part of the truth.
+Edges over coordinates that are used again cancel in a run, but patching one of them alone shows:
+they are part of the truth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from softhat.export.circuits.graph import Circuit, Edge, Meaning, Node, hook_of
 from softhat.export.circuits.network import NativeNetwork
 from softhat.export.circuits.witness import Search
-from softhat.transformer.weights import Layer, Sparse, Transformer
+from softhat.transformer.edges import edges
+from softhat.transformer.weights import Transformer
 
 
 def circuit_of(t: Transformer, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes with what they compute, and edges with what they carry and a witness each."""
     search = Search(NativeNetwork(t), seed, words)
-    edges = tuple(
+    found = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
-        for source, target, slot in structural_edges(t)
+        for source, target, slot in edges(t)
     )
     most = max((len(layer.masks) for layer in t.layers), default=0)
     config = {"n_layers": len(t.layers), "n_heads": most, "d_model": t.d_model}
-    return Circuit("softhat", tuple(_nodes(t)), edges, config)
-
-
-def structural_edges(t: Transformer) -> Iterator[tuple[str, str, str]]:
-    """(source, target, slot) for every reader of a coordinate that the source writes."""
-    written: list[tuple[str, set[int]]] = [("input", _embedded(t))]
-
-    def readers(target: str, slot: str, read: set[int]) -> Iterator[tuple[str, str, str]]:
-        yield from ((source, target, slot) for source, wrote in written if wrote & read)
-
-    for number, layer in enumerate(t.layers):
-        heads = [f"a{number}.h{h}" for h in range(len(layer.masks))]
-        for h, name in enumerate(heads):
-            for slot, tensor in (("q", layer.query), ("k", layer.key), ("v", layer.value)):
-                yield from readers(name, slot, _read_by(tensor, h))
-        written += [(name, _written_by(layer, h)) for h, name in enumerate(heads)]
-        yield from readers(f"m{number}", "", set(layer.into.where[1].tolist()))
-        biased = set(np.flatnonzero(layer.out_bias).tolist())
-        written.append((f"m{number}", set(layer.out.where[0].tolist()) | biased))
-    yield from readers("logits", "", set(t.readout.where[1].tolist()))
+    return Circuit("softhat", tuple(_nodes(t)), found, config)
 
 
 def _nodes(t: Transformer) -> Iterator[Node]:
@@ -85,17 +63,3 @@ def _closes_at_end(text: str) -> bool:
         if depth == 0:
             return at == len(text) - 1
     return False
-
-
-def _embedded(t: Transformer) -> set[int]:
-    return set(t.embedding.where[1].tolist()) | set(t.position_embedding.where[0].tolist())
-
-
-def _read_by(tensor: Sparse, head: int) -> set[int]:
-    heads, _, columns = tensor.where
-    return set(columns[heads == head].tolist())
-
-
-def _written_by(layer: Layer, head: int) -> set[int]:
-    heads, coordinates, _ = layer.output.where
-    return set(coordinates[heads == head].tolist())

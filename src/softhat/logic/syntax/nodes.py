@@ -104,6 +104,12 @@ class Formula(Node):
 
     __slots__ = ()
 
+    def _repr_html_(self) -> str:
+        from softhat.logic.syntax.print import to_unicode
+        from softhat.markup import code
+
+        return code(to_unicode(self))
+
     def __and__(self, other: Formula) -> And:
         return And(self, _formula(other))
 

@@ -1,0 +1,39 @@
+"""The page inside a notebook: a frame that holds it whole, without a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from softhat import __version__
+from softhat.explore.assets import report
+from softhat.explore.view import view_of
+
+
+@dataclass(frozen=True)
+class Page:
+    """The explorer's page about one model and one word."""
+
+    html: str
+    height: int = 760
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.html, quote=True)}" sandbox="allow-scripts '
+            f'allow-downloads" style="width:100%;height:{self.height}px;border:0"></iframe>'
+        )
+
+
+def show(model: Any, word: Any, height: int = 760) -> Page:
+    """The page about a model and a word, to look at in a notebook or to write to a file."""
+    model.encode(word)  # an unknown symbol is told here
+    return Page(report(view_of(model), spelt(word), __version__), height)
+
+
+def spelt(word: Any) -> str:
+    """A word as the page reads it: characters, tokens with spaces, or sets in braces."""
+    parts = list(word)
+    if any(not isinstance(part, str) for part in parts):
+        return " ".join("{" + ",".join(sorted(part)) + "}" for part in parts)
+    return "".join(parts) if all(len(part) == 1 for part in parts) else " ".join(parts)
