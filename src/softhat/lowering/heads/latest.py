@@ -13,7 +13,8 @@ def latest_scores(head: Latest, sharpness: float, wiring: Wiring) -> Scores:
     without bad, for every n (mirrored: r for i, over j >= i). The next candidate is one position
     away, so gaps are >= C, 2C, …: the leak is at most Σ e^-kC/(1 + Σ e^-kC) = e^-C. If every
     position is bad the winner is `<bos>` or i itself, where the value is 0. With temperature
-    scaling the penalty of bad is 2CP instead of 2Ci."""
+    scaling the penalty of bad is 2CP instead of 2Ci. Machine-checked: `since_latest`,
+    `latest_unbounded` and `latest_temperature` of proofs/Latest.v."""
     pairs = scores_of_latest(head.bad, head.direction, sharpness, wiring)
     if head.direction == "past":
         return Scores("Latest", "<=", pairs)

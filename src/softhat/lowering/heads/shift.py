@@ -17,7 +17,7 @@ def shift_scores(head: Shift, sharpness: float, wiring: Wiring) -> Scores:
     is not the winner itself. Mirrored: r for i, over j >= i, i+c for i-c, with `<eos>` the sink.
     All shifts of a program share one modulus. With temperature scaling the penalty is 2CP, which
     is more, because c < n < P. Two units of c+3 keep the winner first; the third is for rounding,
-    which reaches losers before winners."""
+    which reaches losers before winners. Machine-checked: `shift_leak` of proofs/Shift.v."""
     units = wiring.units
     here = units.toward(head.direction)
     c = units.weight(sharpness, sharpness)

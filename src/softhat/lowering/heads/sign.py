@@ -15,7 +15,8 @@ def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> Scores:
     x, t, z are the past, total and future averages, so at j = i the bracket is y, |C'y| >= C'/2;
     each step away from i costs D + C'(x - z) >= C'. The value is 1 on ordinary positions.
     Mirrored for comparisons of future counts only: over j >= i, with `<eos>` the sink. C' is 4C,
-    more than the leak needs: rounding eats a share of C'/2, and what is left must still tell."""
+    more than the leak needs: rounding eats a share of C'/2, and what is left must still tell.
+    Machine-checked: `sign_positive` and `sign_negative` of proofs/Sign.v."""
     units = wiring.units
     direction: Direction = "future" if head.averages == (head.future,) else "past"
     here = units.toward(direction)

@@ -1,0 +1,1 @@
+"""The machine-checked theorems, tied to the Python that they are about."""

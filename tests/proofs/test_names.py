@@ -1,0 +1,89 @@
+"""Theorems are cited by name: "`latest_leak` of proofs/Latest.v". Each name must be there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.coq import PROOFS, needs_coq
+
+ROOT = PROOFS.parent
+NAME = r"`\w+`"
+CITED = re.compile(rf"((?:{NAME}(?:,\s+|\s+and\s+)?)+)\s+of\s+`?proofs/(\w+)\.v`?")
+MENTIONED = re.compile(r"proofs/(\w+)\.v")
+DECLARED = re.compile(
+    r"^\s*(?:Theorem|Corollary|Lemma|Definition|Fixpoint|Record|Inductive)\s+(\w+)", re.M
+)
+UNCHECKED = "not machine-checked"
+
+
+def _texts() -> dict[str, str]:
+    files = [*ROOT.glob("src/softhat/**/*.py"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]
+    return {str(file.relative_to(ROOT)): file.read_text() for file in files}
+
+
+def _citations(text: str) -> list[tuple[str, str]]:
+    """(file, name) of every theorem that is cited."""
+    found = CITED.findall(text)
+    return [(file, name.strip("`")) for names, file in found for name in re.findall(NAME, names)]
+
+
+def test_every_cited_theorem_exists() -> None:
+    declared = {path.stem: set(DECLARED.findall(path.read_text())) for path in PROOFS.glob("*.v")}
+    cited = 0
+    for where, text in _texts().items():
+        for file in MENTIONED.findall(text):
+            assert file in declared, f"{where} names proofs/{file}.v, which is not there"
+        for file, name in _citations(text):
+            assert name in declared[file], f"{where} cites {name} of proofs/{file}.v: not there"
+            cited += 1
+    assert cited > 15
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(
+        path.relative_to(ROOT)
+        for folder in ("lowering", "proof")
+        for path in ROOT.glob(f"src/softhat/{folder}/heads/*.py")
+        if path.stem not in ("__init__", "kind", "reading")
+    ),
+    ids=str,
+)
+def test_every_head_cites_its_theorem(path: Path) -> None:
+    text = (ROOT / path).read_text()
+    assert _citations(text) or UNCHECKED in text, f"{path}: cite a theorem, or say {UNCHECKED!r}"
+
+
+def test_every_bound_in_the_docs_cites_its_theorem() -> None:
+    text = (ROOT / "docs" / "compiler.md").read_text()
+    rows = re.search(r"^\| kind \|.*\n\|[- |]*\n((?:\|.*\n)+)", text, re.M)
+    assert rows is not None
+    for row in rows[1].splitlines():
+        assert _citations(row) or UNCHECKED in row, row
+
+
+def test_the_axioms_are_those_of_the_reals() -> None:
+    needs_coq()
+    audit = subprocess.run(
+        [sys.executable, PROOFS / "audit.py"], capture_output=True, text=True, check=False
+    )
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert "0 admitted" in audit.stdout
+
+
+def test_an_admitted_theorem_fails_the_audit(tmp_path: Path) -> None:
+    (tmp_path / "_CoqProject").write_text("-R . Softhat\nPlanted.v\n")
+    (tmp_path / "audit.py").write_text((PROOFS / "audit.py").read_text())
+    (tmp_path / "Planted.v").write_text(
+        "(* Admitted in a comment is fine *)\nTheorem no : 0 = 1.\nAdmitted.\n"
+    )
+    audit = subprocess.run(
+        [sys.executable, tmp_path / "audit.py"], capture_output=True, text=True, check=False
+    )
+    assert audit.returncode == 1
+    assert "Planted.v:3: Admitted" in audit.stderr
