@@ -56,7 +56,18 @@ class Table:
     entries: tuple[Fraction, ...]
 
 
-Feature: TypeAlias = Named | Mod | Table
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """Binary digit `bit` of position·i + length·n + constant, 0 if that is negative; 0 at the
+    sinks."""
+
+    bit: int
+    position: int
+    length: int
+    constant: int
+
+
+Feature: TypeAlias = Named | Mod | Digit | Table
 
 SHARES = {f"i/n^{k}": k for k in range(2, 9)}
 """i divided by a power of n: steps small enough to break ties between scores, at every length."""
@@ -128,7 +139,7 @@ def _positions(
 
 
 def _quotient(
-    feature: Named | Mod, index: NDArray[np.int64], n: int
+    feature: Named | Mod | Digit, index: NDArray[np.int64], n: int
 ) -> tuple[Integers, Integers | int]:
     """Numerators and denominators at these positions."""
     ordinary = (index >= 1) & (index <= n)
@@ -137,6 +148,9 @@ def _quotient(
         case Mod(modulus, remainder, sinks):
             found = index % min(modulus, _LARGEST) == min(remainder, _LARGEST)
             return (found if sinks else found & ordinary).astype(np.int64), 1
+        case Digit(bit, position, length, constant):
+            number = np.maximum(position * index + length * n + constant, 0)
+            return np.where(ordinary, number >> min(bit, 62) & 1, 0), 1
         case Named("1"):
             return np.ones(len(index), np.int64), 1
         case Named("ordinary"):
@@ -209,6 +223,8 @@ def longest(features: Sequence[Feature], bos: bool) -> int | None:
 
 def needs_end(feature: Feature) -> bool:
     """Does it depend on where the word ends? A decoder cannot know that."""
+    if isinstance(feature, Digit):
+        return feature.length != 0
     return isinstance(feature, Named) and feature.name in _OF_THE_END
 
 
@@ -219,6 +235,8 @@ def text(feature: Feature) -> str:
             return f"{name}/P" if scaled else name
         case Mod(modulus, remainder):
             return f"mod({modulus}, {remainder})"
+        case Digit(bit, position, length, constant):
+            return f"bit {bit} of {position}*i + {length}*n + {constant}"
         case Table():
             return "table"
 
@@ -231,6 +249,8 @@ def to_json(feature: Feature) -> Any:
         case Mod(modulus, remainder, sinks):
             pair = {"mod": [modulus, remainder]}
             return pair if sinks else {**pair, "sinks": False}
+        case Digit(bit, position, length, constant):
+            return {"digit": [bit, position, length, constant]}
         case Table(entries):
             return {"table": [rationals.to_json(x) for x in entries]}
 
@@ -253,6 +273,10 @@ def from_json(data: Any, place: str) -> Feature:
                     f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}"
                 )
             return Mod(pair[0], pair[1], sinks=not rest)
+        case {"digit": [int(bit), int(position), int(length), int(constant)], **rest} if (
+            not rest and bit >= 0
+        ):
+            return Digit(bit, position, length, constant)
         case {"table": list(entries), **rest} if not rest:
             at = f"{place}.table"
             return Table(tuple(rationals.from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))

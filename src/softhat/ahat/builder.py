@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from softhat.ahat.model import AHAT, BOS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
 from softhat.errors import SofthatError
-from softhat.positions import NAMES, Feature, Mod, Named, Table
+from softhat.positions import NAMES, Digit, Feature, Mod, Named, Table, text
 
 Number = int | Fraction
 
@@ -240,5 +240,7 @@ def _feature_name(feature: Feature) -> str:
             return name
         case Mod(modulus, remainder):
             return f"i mod {modulus} = {remainder}"
+        case Digit():
+            return text(feature)
         case Table():
             return "table"

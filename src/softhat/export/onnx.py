@@ -28,8 +28,16 @@ from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.files import json_bytes, read_json, write_files
 from softhat.laws import ONE, Constant, Law
-from softhat.positions import SHARES, Feature, Mod, Named, Table, nearest_float
-from softhat.runtime.answers import Answers
+from softhat.positions import (
+    SHARES,
+    Answers,
+    Digit,
+    Feature,
+    Mod,
+    Named,
+    Table,
+    nearest_float,
+)
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import (
     Layer,
@@ -204,6 +212,12 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str,
             found = g.op("Mod", index, g.ints([min(modulus, 2**62)]))
             found = g.op("Equal", found, g.ints([min(remainder, 2**62)]))
             return g.float(found if sinks else g.op("And", own, found))
+        case Digit(bit, position, length_factor, constant):
+            number = g.op("Mul", index, g.ints([position]))
+            number = g.op("Add", number, g.op("Mul", length, g.ints([length_factor])))
+            number = g.op("Max", g.op("Add", number, g.ints([constant])), g.ints([0]))
+            digit = g.op("Mod", g.op("Div", number, g.ints([1 << min(bit, 62)])), g.ints([2]))
+            return g.float(g.op("Mul", ordinary, digit))
         case Table(entries):
             values = g.numbers(np.array([nearest_float(x) for x in entries] + [0.0]))
             held = g.op("Or", own, g.op("Equal", index, g.ints([0]))) if bos else own

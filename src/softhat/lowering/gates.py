@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from softhat.errors import SofthatError
 from softhat.lowering.rows import ONE, ORDINARY, Hidden, LayerRows, Row
-from softhat.program.heads import Head
-from softhat.program.registers import Register, read
+from softhat.lowering.wiring import Wiring
+from softhat.program.gates import Steps, Total
+from softhat.program.heads import Average, Head, MatchMean, Width
+from softhat.program.registers import Register, number_register, read
 from softhat.program.schedule import AT_THE_END, Cover, Gate, Term
-from softhat.program.signals import Program
+from softhat.program.signals import Number, Program
 
 LOW, HIGH = 1 / 4, 3 / 8
 Stored = dict[int, int]
@@ -43,7 +46,8 @@ def write_clears(rows: LayerRows, program: Program, registers: tuple[Register, .
     for register in registers:
         rows.hidden.append(Hidden({register: 1.0}, 0.0, {register: -1.0}))
         signal = program.signals[register.signal]
-        if register.raw and isinstance(signal, Head) and signal.numeric:
+        signed = isinstance(signal, Steps | Total) or (isinstance(signal, Head) and signal.numeric)
+        if register.raw and signed:
             rows.hidden.append(Hidden({register: -1.0}, 0.0, {register: 1.0}))
 
 
@@ -81,3 +85,18 @@ def read_out(cover: Cover, stored: Stored) -> ReadOut:
     if cover.complement:
         return ReadOut({key: -w for key, w in row.items()}, -bias)
     return ReadOut(row, bias)
+
+
+def read_number(number: Number, wiring: Wiring) -> ReadOut:
+    """A numeric output: means are written divided by their scale."""
+    row: Row = {}
+    for a, at in number.terms:
+        signal = wiring.program.signals[at]
+        scale = 1.0
+        if isinstance(signal, Average | MatchMean):
+            scale = wiring.scale(signal.terms)
+        elif isinstance(signal, Width):
+            raise SofthatError("a Width is decoded by Steps or Total before it is an output")
+        register = number_register(wiring.program, at)
+        row[register] = row.get(register, 0.0) + float(a) * scale
+    return ReadOut(row, float(number.constant))

@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.lowering.gates import read_out, write_clears, write_gates
+from softhat.lowering.gates import read_number, read_out, write_clears, write_gates
 from softhat.lowering.heads import head_rows
 from softhat.lowering.matrices import Place, layer_of, matrix
 from softhat.lowering.rows import LayerRows, Units
+from softhat.lowering.steps import write_steps
 from softhat.lowering.wiring import Wiring
-from softhat.positions import Feature, Mod, Named, text
-from softhat.program.inputs import FirstPosition, LastPosition, PositionMod, TokenIn
+from softhat.positions import Digit, Feature, Mod, Named, text
+from softhat.program.heads import (
+    At,
+    Average,
+    Latest,
+    Match,
+    MatchMean,
+    Previous,
+    Shift,
+    StrictLatest,
+    Width,
+)
+from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, PositionMod, TokenIn
 from softhat.program.registers import Register, allocate, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program, Signal
@@ -27,13 +39,16 @@ def lower(program: Program, attention: Attention) -> Transformer:
     allocation = allocate(program, plan)
     stored = stored_layers(program, plan)
     wiring = Wiring(program, Units(scaled=attention == "temperature"))
+    sinks = (BOS, EOS) if any(map(_needs_end, program.signals)) else (BOS,)
     layers = []
     for number, planned in enumerate(plan.layers, start=1):
         rows = LayerRows([head_rows(group, wiring) for group in planned.heads])
         write_gates(rows, planned.gates, stored, number)
+        write_steps(rows, program, planned.steps, len(sinks))
         write_clears(rows, program, allocation.clears[number - 1])
         layers.append(rows)
     outputs = [read_out(cover, stored) for _, cover in plan.outputs]
+    outputs += [read_number(number, wiring) for _, number in plan.numbers]
     used = {key for rows in layers for key in rows.coordinates()}
     used |= {key for output in outputs for key in output.row}
     features = sorted((key for key in used if not isinstance(key, Register)), key=_rank)
@@ -41,7 +56,6 @@ def lower(program: Program, attention: Attention) -> Transformer:
     for register, at in allocation.coordinate.items():
         place[register] = len(features) + at
     d_model = len(features) + allocation.count
-    sinks = (BOS, EOS) if _looks_right(layers) else (BOS,)
     positions, position_embedding = _positions(program, features, place, d_model)
     return Transformer(
         attention=attention,
@@ -51,17 +65,28 @@ def lower(program: Program, attention: Attention) -> Transformer:
         positions=positions,
         embedding=_embedding(program, len(sinks), place, d_model),
         position_embedding=position_embedding,
-        layers=tuple(layer_of(rows, place, d_model, attention) for rows in layers),
-        outputs=tuple(name for name, _ in plan.outputs),
+        layers=tuple(layer_of(rows, place, d_model) for rows in layers),
+        outputs=tuple(name for name, _ in (*plan.outputs, *plan.numbers)),
         readout=matrix([output.row for output in outputs], place, d_model),
         readout_bias=np.array([output.bias for output in outputs]),
         coordinates=_coordinates(program, plan, features, place, d_model),
     )
 
 
-def _looks_right(layers: list[LayerRows]) -> bool:
-    """Whether something looks to the right and needs the sink at the end."""
-    return any(head.scores.mask not in ("<=", "<") for rows in layers for head in rows.heads)
+def _needs_end(signal: Signal) -> bool:
+    """Whether a head looks only to the right, or averages over everything: it needs `<eos>`."""
+    match signal:
+        case Latest(direction="future") | StrictLatest(direction="future"):
+            return True
+        case Previous(direction="future") | Shift(direction="future"):
+            return True
+        case Average(range="future" | "total"):
+            return True
+        case Match(selector) | MatchMean(selector) | Width(selector):
+            return selector.mask in (">=", ">")
+        case At(mask=mask):
+            return mask in (">=", ">")
+    return False
 
 
 _FIRST = (
@@ -98,6 +123,8 @@ def _feature(signal: Signal) -> Feature | None:
             return Named("last")
         case PositionMod(modulus, remainder):
             return Mod(modulus, remainder, sinks=False)
+        case PositionBit(bit, position, length, constant):
+            return Digit(bit, position, length, constant)
         case _:
             return None
 
@@ -127,6 +154,8 @@ def _coordinates(
         for group in layer.heads:
             for at in group.signals:
                 holds[place[Register(at, True)]].append((number, f"raw {program.labels[at]}"))
+        for at in layer.steps:
+            holds[place[Register(at, True)]].append((number, f"raw {program.labels[at]}"))
         for gate in layer.gates:
             holds[place[Register(gate.signal, False)]].append((number, program.labels[gate.signal]))
     return tuple(Coordinate(tuple(rows)) for rows in holds)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from softhat.lowering.rows import Key, LayerRows, Row
-from softhat.transformer.weights import Attention, Layer, Sparse, law_of_sharpness
+from softhat.transformer.weights import Layer, Sparse
 
 Place = dict[Key, int]
 Entries = list[tuple[tuple[int, ...], float]]
 
 
-def layer_of(rows: LayerRows, place: Place, d_model: int, attention: Attention) -> Layer:
+def layer_of(rows: LayerRows, place: Place, d_model: int) -> Layer:
     heads = rows.heads
     d_k = max((len(head.scores.pairs) for head in heads), default=0)
     d_v = max((len(head.values) for head in heads), default=0)
@@ -34,7 +34,7 @@ def layer_of(rows: LayerRows, place: Place, d_model: int, attention: Attention) 
         labels=tuple(head.label for head in heads),
         kinds=tuple(head.scores.name for head in heads),
         masks=tuple(head.scores.mask for head in heads),
-        laws=tuple(law_of_sharpness(head.sharpness, attention) for head in heads),
+        laws=tuple(head.law for head in heads),
         query=Sparse.of((len(heads), d_k, d_model), query),
         key=Sparse.of((len(heads), d_k, d_model), key),
         value=Sparse.of((len(heads), d_v, d_model), value),

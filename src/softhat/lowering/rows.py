@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from softhat.laws import Law
 from softhat.positions import Feature, Named
 from softhat.program.heads import Direction
 from softhat.program.registers import Register
@@ -21,6 +22,8 @@ ONE = Named("1")
 ORDINARY = Named("ordinary")
 """1 on the word's own positions, 0 at the sinks."""
 ALTERNATING = Named("(-1)^i")
+SINKS: dict[Feature | Register, float] = {ONE: 1.0, ORDINARY: -1.0}
+"""1 at the sinks, 0 on the word's own positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,9 @@ class Scores(NamedTuple):
     name: str
     mask: Mask
     pairs: list[Pair]
+    beta: float | None = None
+    """The inverse temperature, for heads in whose scores positions play no part; the others have
+    C, in their weights or, with temperature scaling, as C·P."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +82,19 @@ class HeadRows:
 
     label: str
     scores: Scores
-    sharpness: float
+    law: Law
+    """Of the inverse temperature."""
     values: tuple[Row, ...]
     targets: tuple[Register, ...]
+
+
+def added(rows: list[Row]) -> Row:
+    """The sum of rows."""
+    total: Row = {}
+    for row in rows:
+        for at, weight in row.items():
+            total[at] = total.get(at, 0.0) + weight
+    return {at: weight for at, weight in total.items() if weight}
 
 
 class Hidden(NamedTuple):

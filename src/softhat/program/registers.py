@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from softhat.program.gates import Total
 from softhat.program.heads import Head
 from softhat.program.inputs import Input, TokenIn
 from softhat.program.schedule import AT_THE_END, Schedule, Term
@@ -74,10 +75,12 @@ def allocate(program: Program, schedule: Schedule) -> Allocation:
                 enter(Register(signal_index, True))
         # All before any is entered: a bit that nobody reads must not share its coordinate with
         # another bit of the same layer.
-        for gate in layer.gates:
-            place(Register(gate.signal, False), number)
-        for gate in layer.gates:
-            enter(Register(gate.signal, False))
+        written = [Register(gate.signal, False) for gate in layer.gates]
+        written += [Register(at, True) for at in layer.steps]
+        for register in written:
+            place(register, number)
+        for register in written:
+            enter(register)
     return Allocation(coordinate, tuple(map(tuple, clears)), count)
 
 
@@ -99,6 +102,13 @@ def read(stored: dict[int, int], signal: int, layer: int) -> Register:
     return Register(signal, stored.get(signal, AT_THE_END) >= layer)
 
 
+def number_register(program: Program, signal: int) -> Register:
+    """Where a numeric output finds a signal: numbers as they are, bits as stored."""
+    source = program.signals[signal]
+    raw = isinstance(source, Total) or (isinstance(source, Head) and source.numeric)
+    return Register(signal, raw)
+
+
 def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> dict[Register, int]:
     last_use: dict[Register, int] = {}
 
@@ -117,6 +127,10 @@ def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> 
                     read_from = program.signals[source]
                     numeric = isinstance(read_from, Head) and read_from.numeric
                     use(Register(source, numeric), number)
+        for at in layer.steps:
+            use(Register(at, True), number)
+            for source in reads(program.signals[at]):
+                use(Register(source, True), number)
         for gate in layer.gates:
             use(Register(gate.signal, False), number)
             for term in gate.cover.terms:
@@ -124,4 +138,7 @@ def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> 
     for _, cover in schedule.outputs:
         for term in cover.terms:
             use_term(term, AT_THE_END)
+    for _, output in schedule.numbers:
+        for at in output.reads:
+            use(number_register(program, at), AT_THE_END)
     return last_use

@@ -18,10 +18,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from softhat.program.gates import And, Xor
+from softhat.program.gates import And, Steps, Total, Xor
 from softhat.program.heads import Head
 from softhat.program.literals import Literal
-from softhat.program.signals import Program
+from softhat.program.signals import Number, Program
 
 Term = tuple[Literal, ...]
 Terms = list[Term] | None
@@ -71,6 +71,8 @@ class HeadGroup:
 class ScheduledLayer:
     heads: tuple[HeadGroup, ...]
     gates: tuple[Gate, ...]
+    steps: tuple[int, ...] = ()
+    """`Steps` and `Total` that the feed-forward decodes; as raw as what it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Schedule:
 
     layers: tuple[ScheduledLayer, ...]
     outputs: tuple[tuple[str, Cover], ...]
+    numbers: tuple[tuple[str, Number], ...] = ()
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ class _Scheduler:
         self.program = program
         self.store_outputs = store_outputs
         self.head_layer: dict[int, int] = {}
+        self.step_layer: dict[int, int] = {}  # whose feed-forward decodes it
         self.stored: dict[int, int] = {}  # signal -> layer whose feed-forward stores its bit
         self.booleans: dict[int, _Boolean] = {}
         self.gates: dict[int, list[Gate]] = {}
@@ -116,18 +120,38 @@ class _Scheduler:
                     self.booleans[at] = self._conjunction(list(literals))
                 case Xor(left, right):
                     self.booleans[at] = self._xor(left, right)
+                case Steps() | Total():
+                    self.step_layer[at] = max(map(self._decodable, signal.reads))
                 case _ if isinstance(signal, Head):
                     self.head_layer[at] = 1 + max(map(self._available, signal.reads), default=0)
                 case _:
                     self.stored[at] = 0
         outputs = tuple((name, self._output(lit)) for name, lit in self.program.outputs)
-        depth = max([0, *self.head_layer.values(), *self.gates])
+        for _, number in self.program.numbers:
+            for read in number.reads:
+                self._number(read)
+        depth = max([0, *self.head_layer.values(), *self.step_layer.values(), *self.gates])
+        steps: dict[int, list[int]] = {}
+        for at, layer in self.step_layer.items():
+            steps.setdefault(layer, []).append(at)
         groups = self._groups()
         layers = tuple(
-            ScheduledLayer(tuple(groups.get(k, ())), tuple(self.gates.get(k, ())))
+            ScheduledLayer(
+                tuple(groups.get(k, ())), tuple(self.gates.get(k, ())), tuple(steps.get(k, ()))
+            )
             for k in range(1, depth + 1)
         )
-        return Schedule(layers, outputs)
+        return Schedule(layers, outputs, self.program.numbers)
+
+    def _decodable(self, count: int) -> int:
+        """The first layer whose feed-forward can decode a count."""
+        return self.step_layer[count] + 1 if count in self.step_layer else self.head_layer[count]
+
+    def _number(self, signal: int) -> None:
+        """A numeric output reads numbers as they are and bits as stored."""
+        source = self.program.signals[signal]
+        if not (isinstance(source, Total) or (isinstance(source, Head) and source.numeric)):
+            self._store(signal)
 
     def _available(self, signal: int) -> int:
         """The layer after which a head can read `signal`: numeric heads as they are, else bits."""
@@ -142,14 +166,16 @@ class _Scheduler:
         """The first layer whose feed-forward can read this leaf."""
         stored = self.stored[leaf] + 1 if leaf in self.stored else None
         raw = self.head_layer.get(leaf)
-        return min(layer for layer in (stored, raw) if layer is not None)
+        decoded = self.step_layer[leaf] + 1 if leaf in self.step_layer else None
+        return min(layer for layer in (stored, raw, decoded) if layer is not None)
 
     def _is_leaf(self, signal: int) -> bool:
         return signal not in self.booleans
 
     def _is_raw(self, signal: int, layer: int) -> bool:
         """Whether the feed-forward of `layer` reads this as a raw head output, not as a bit."""
-        return signal in self.head_layer and self.stored.get(signal, layer) >= layer
+        raw = signal in self.head_layer or signal in self.step_layer
+        return raw and self.stored.get(signal, layer) >= layer
 
     def _conjunction(self, literals: list[Literal]) -> _Boolean:
         layer = max(
@@ -215,7 +241,7 @@ class _Scheduler:
         if signal in self.stored:
             return self.stored[signal]
         if self._is_leaf(signal):  # a raw head output is rounded in its own layer
-            layer = self.head_layer[signal]
+            layer = self._ready(signal)
             cover = Cover(((Literal(signal, True),),), False)
         else:
             gate = self.booleans[signal]

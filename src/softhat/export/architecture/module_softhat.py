@@ -37,7 +37,7 @@ class Architecture:
     bos: int | None
     eos: int | None
     positions: list[Any]
-    """The position features: a name, {"name", "over": "P"}, {"mod"} or {"table"}."""
+    """The position features: a name, {"name", "over": "P"}, {"mod"}, {"digit"} or {"table"}."""
     d_model: int
     outputs: int
     propositional: bool = False
@@ -463,6 +463,10 @@ def _quotient(entry: Any, ordinary: Tensor, index: Tensor) -> tuple[bool, Tensor
         modulus, remainder = (min(number, _LARGEST) for number in entry["mod"])
         found = index % modulus == remainder
         return False, found if entry.get("sinks", True) else found & ordinary, one
+    if isinstance(entry, dict) and "digit" in entry:
+        bit, position, length, constant = entry["digit"]
+        number = torch.clamp(position * index + length * n + constant, min=0)
+        return False, ordinary * (number >> min(bit, 62) & 1), one
     scaled = isinstance(entry, dict)
     match entry["name"] if scaled else entry:
         case "1":

@@ -7,17 +7,36 @@ is the one place that knows all kinds.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from softhat.laws import ONE, Constant, Law
+from softhat.lowering.heads.at import at_scores
 from softhat.lowering.heads.average import average_scores
 from softhat.lowering.heads.latest import latest_scores
+from softhat.lowering.heads.match import match_scores
 from softhat.lowering.heads.previous import previous_scores
 from softhat.lowering.heads.shift import shift_scores
 from softhat.lowering.heads.sign import sign_scores
 from softhat.lowering.heads.strict_latest import strict_latest_scores
-from softhat.lowering.rows import ORDINARY, HeadRows, Row, Scores
+from softhat.lowering.heads.width import width_scores
+from softhat.lowering.rows import ORDINARY, SINKS, HeadRows, Pair, Row, Scores
 from softhat.lowering.wiring import Wiring
-from softhat.program.heads import Average, Head, Latest, Previous, Shift, Sign, StrictLatest
+from softhat.program.heads import (
+    At,
+    Average,
+    Head,
+    Latest,
+    Match,
+    MatchMean,
+    Previous,
+    Shift,
+    Sign,
+    StrictLatest,
+    Width,
+)
 from softhat.program.registers import Register
 from softhat.program.schedule import HeadGroup
+from softhat.transformer.weights import law_of_sharpness
 
 SHARPNESS = 4.0
 """C: leak e^-4 = 0.0183 for Latest, and C' = 4C for Sign. A power of two keeps scores exact."""
@@ -25,20 +44,42 @@ SHARPNESS = 4.0
 
 def head_rows(group: HeadGroup, wiring: Wiring) -> HeadRows:
     """The head that computes the signals of a group."""
-    sharpness = SHARPNESS * (2 if group.wide else 1)
     signals = [wiring.program.signals[at] for at in group.signals]
-    scores = _scores(signals[0], sharpness, wiring)  # type: ignore[arg-type]  # groups are heads
+    scores = _scores(signals[0], group.wide, wiring)  # type: ignore[arg-type]  # groups are heads
     labels = "; ".join(wiring.program.labels[at] for at in group.signals)
     return HeadRows(
         label=f"{scores.name}: {labels}",
-        scores=scores,
-        sharpness=sharpness,
+        scores=_tempered(scores, wiring),
+        law=_law(scores, group.wide, wiring),
         values=tuple(_value(signal, wiring) for signal in signals),  # type: ignore[arg-type]
         targets=tuple(Register(at, True) for at in group.signals),
     )
 
 
-def _scores(head: Head, sharpness: float, wiring: Wiring) -> Scores:
+def _tempered(scores: Scores, wiring: Wiring) -> Scores:
+    """Without temperature scaling β is part of the weights."""
+    if scores.beta is None or wiring.units.scaled:
+        return scores
+    beta = scores.beta
+    pairs = [Pair({at: beta * w for at, w in q.items()}, k) for q, k in scores.pairs]
+    return scores._replace(pairs=pairs)
+
+
+def _law(scores: Scores, wide: bool, wiring: Wiring) -> Law:
+    if not wiring.units.scaled:
+        return ONE
+    if scores.beta is not None:
+        return Constant(Fraction(scores.beta))
+    return law_of_sharpness(_sharpness(wide), "temperature")
+
+
+def _sharpness(wide: bool) -> float:
+    """Twice as sharp where a gate reads many raw outputs."""
+    return SHARPNESS * (2 if wide else 1)
+
+
+def _scores(head: Head, wide: bool, wiring: Wiring) -> Scores:
+    sharpness = _sharpness(wide)
     match head:
         case Latest():
             return latest_scores(head, sharpness, wiring)
@@ -52,19 +93,23 @@ def _scores(head: Head, sharpness: float, wiring: Wiring) -> Scores:
             return average_scores(head)
         case Sign():
             return sign_scores(head, sharpness, wiring)
-        case _:
-            raise TypeError(f"no weights for {head!r}")
+        case Match(selector, _) | MatchMean(selector, _):
+            return match_scores(selector, wide, wiring)
+        case Width(selector):
+            return width_scores(selector, wiring)
+        case At():
+            return at_scores(head, wide, wiring)
 
 
 def _value(head: Head, wiring: Wiring) -> Row:
     match head:
-        case Latest(_, value, _) | StrictLatest(_, value, _) | Previous(value, _):
+        case Latest(value=value) | StrictLatest(value=value) | Previous(value=value):
             return wiring.bit(value)
-        case Shift(value, _, _):
+        case Shift(value=value) | Match(value=value) | At(value=value):
             return wiring.bit(value)
-        case Average(terms, _):
+        case Average(terms=terms) | MatchMean(terms=terms):
             return wiring.weighted(terms)
         case Sign():
             return {ORDINARY: 1.0}
-        case _:
-            raise TypeError(f"no weights for {head!r}")
+        case Width():
+            return dict(SINKS)
