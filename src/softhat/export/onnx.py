@@ -28,16 +28,8 @@ from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.files import json_bytes, read_json, write_files
 from softhat.laws import ONE, Constant, Law
-from softhat.positions import (
-    SHARES,
-    Answers,
-    Digit,
-    Feature,
-    Mod,
-    Named,
-    Table,
-    nearest_float,
-)
+from softhat.positions import SHARES, Digit, Feature, Mod, Named, Table, nearest_float
+from softhat.runtime.answers import Answers
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import (
     Layer,
