@@ -42,3 +42,4 @@ def command() -> None:
         print(f"  {token:>5} {cells}")
     print("\ncertificate: proved right for every word up to this length")
     print_facts((name, f"{n:,}") for name, n in model.certificate.max_length.items())
+    print("\nsee it move: softhat explore serves a page for formulas, words and temperatures")
