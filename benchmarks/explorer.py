@@ -65,9 +65,8 @@ def main() -> int:
         )
     print(json.dumps(rows))
     worst = max(row["key"] for row in rows), max(row["slider"] for row in rows)
-    print(
-        f"largest medians: {worst[0]:.1f} ms a key (goal {KEY:g}), {worst[1]:.1f} ms a move (goal {SLIDER:g})"
-    )
+    print(f"largest medians: {worst[0]:.1f} ms a key (goal {KEY:g})")
+    print(f"                 {worst[1]:.1f} ms a move (goal {SLIDER:g})")
     return int(worst[0] > KEY or worst[1] > SLIDER)
 
 

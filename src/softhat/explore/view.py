@@ -99,9 +99,10 @@ def _why(simulation: Simulation) -> list[str]:
     return [
         f"Softmax at these temperatures is within {bound} of hard attention "
         f"({certificate.guarantee.replace('_', ' ')}).",
-        "A row's leak is Σ e^(-β·gap): the colder, the larger the smallest gap must be multiplied.",
-        "Where equal scores carry errors, colder is not safer: such ties want warm heads upstream "
-        "to be colder still.",
+        "A row's leak is at most Σ e^(-β·gap): the smaller the least gap γ(n), the colder softmax "
+        "has to be.",
+        "Where tied scores carry errors from the layers below, colder is not safer: those layers "
+        "have to be colder first.",
     ]
 
 
