@@ -42,7 +42,7 @@ NEGLIGIBLE = 38.0
 """e^-38 < 2^-54: a weight this far below the winner's is lost in float64."""
 MOST_TAPS = 16
 STEEPEST = 512.0
-"""e^-512 is a normal number: tables of weights relative to distance 0 do not underflow."""
+"""e^-512 is a normal number: the weight of distance 0, which every query sees, is not 0."""
 
 
 class UnknownShapeError(SofthatError):
@@ -238,8 +238,8 @@ class Reader:
         if slope <= 0 or even < 0 or (even and mask in ("<", ">")):
             raise UnknownShapeError("scores that do not fall with the distance")
         winner = min(even, slope)  # what the nearest candidate, at distance 0 or 1, gives up
-        if winner > STEEPEST:
-            raise UnknownShapeError(f"a winner {winner:g} below the score of distance 0")
+        if even > STEEPEST:
+            raise UnknownShapeError(f"a cost of {even:g} for even distances")
         taps = int((NEGLIGIBLE + winner) // slope) + 1
         if taps > MOST_TAPS:
             raise UnknownShapeError(f"a slope of {slope:g} needs {taps} taps")
