@@ -12,8 +12,8 @@ import pytest
 
 import softhat
 from softhat import SofthatError
+from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.syntax.parse import parse
-from softhat.lowering.gpt2.language_model import at_empty_prefix
 
 pytest.importorskip("transformers")
 os.environ["HF_HUB_OFFLINE"] = "1"

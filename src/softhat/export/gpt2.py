@@ -29,12 +29,15 @@ from softhat.program.draft import only
 from softhat.program.literals import Literal as ProgramLiteral
 from softhat.program.registers import Register
 from softhat.proof.gpt2.certificate import certify
+from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.transformer.weights import BOS, EOS
 
 Activation = Literal["relu", "gelu_new"]
 Kernel = Literal["sdpa", "eager"]
 HeadName = Literal["token-classification", "lm"]
 LABELS = ("false", "true")
+EPSILON = 1e-12
+"""LayerNorm's ε: far below what float32 resolves."""
 MOST_CONTEXT = 1 << 17
 """Learned positions are a table: this many rows are enough, and more than the proofs reach."""
 
@@ -80,6 +83,17 @@ def to_gpt2(
     else:
         tensors |= _classifier(layout, margin)
     kept = margin if head == "lm" else None
+    read = Checkpoint(
+        symbols=t.symbols,
+        propositional=t.propositional,
+        tokens=_token_sets(t.symbols, t.propositional),
+        bos=tokens.index(BOS),
+        n_head=layout.n_head,
+        activation=activation,
+        epsilon=EPSILON,
+        head=head,
+        tensors=tensors,
+    )
     shown = {name: model.formulas[name] for name in formulas if name in model.formulas}
     write_folder(
         Path(folder),
@@ -89,7 +103,7 @@ def to_gpt2(
             **tokenizer_files(tokens, context),
             **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
             "labels.json": json_bytes(label(weights, tensors).to_json()),
-            "certificate.json": json_bytes(certify(weights, tensors, kernel, kept).to_json()),
+            "certificate.json": json_bytes(certify(read, formulas, kernel, kept).to_json()),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
             "README.md": _readme(shown, tokens, context, head).encode(),
         },
@@ -229,7 +243,7 @@ def _config(
         "n_head": layout.n_head,
         "n_inner": weights.d_ff,
         "activation_function": weights.activation,
-        "layer_norm_epsilon": 1e-12,
+        "layer_norm_epsilon": EPSILON,
         "attn_implementation": kernel,
         "attn_pdrop": 0.0,
         "embd_pdrop": 0.0,

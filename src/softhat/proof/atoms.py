@@ -114,8 +114,15 @@ class Atoms:
         if negated:  # -t >= c is not t >= 1 - c
             counts = [(key, -a) for key, a in counts]
             position, length, threshold = -position, -length, 1 - threshold
-        result = space.atom(("at least", tuple(counts), position, length, threshold), level)
+        if counts or length:
+            result = space.atom(("at least", tuple(counts), position, length, threshold), level)
+        else:
+            result = self.position_at_least(position, threshold, level)
         return space.negation(result) if negated else result
+
+    def position_at_least(self, coefficient: int, threshold: int, level: int) -> int:
+        """coefficient·i >= threshold."""
+        return self.space.atom(("at least", (), coefficient, 0, threshold), level)
 
     def _decided(self, total: Sum, threshold: int) -> bool | None:
         """Whether every word, or none, meets the threshold, as far as bounds tell.

@@ -96,8 +96,10 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
             return Feature(base, 0)
         case Named(base, True) if base in _SCALED:
             return Feature(base, -1)
-        case Named("first" | "last" as predicate, False):
-            return Bit(atoms.space.atom((predicate,), 1 << 19))
+        case Named("first", False):
+            return Bit(atoms.edge["past"])
+        case Named("last", False):
+            return Bit(atoms.edge["future"])
         case Mod(modulus, remainder, False) if not 0 <= remainder < modulus:
             raise VoidError(f"{where} is the impossible position feature {text(feature)}")
         case Mod(modulus, remainder, False):

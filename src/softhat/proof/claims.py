@@ -126,9 +126,9 @@ class _Translation:
             case nodes.Constant(value), _:
                 return space.true if value else space.false
             case nodes.First(), _:
-                return space.atom(("first",), level)
+                return self.atoms.edge["past"]
             case nodes.Last(), _:
-                return space.atom(("last",), level)
+                return self.atoms.edge["future"]
             case nodes.Mod(modulus, remainder), _:
                 return self.atoms.residue(modulus, remainder, level)
             case nodes.Not(), [f]:

@@ -18,12 +18,14 @@ digit more is taken off there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from softhat.model import Model
+from softhat.logic.syntax.nodes import Formula
 from softhat.proof.arithmetic import FORMATS, Format
 from softhat.proof.check import certify
+from softhat.transformer.weights import Transformer
 
 Kernel = Literal["torch", "onnx"]
 FORMAT = "softhat-kernel-certificate/1"
@@ -50,7 +52,17 @@ DTYPES = {
 }
 
 
-def kernel_certificate(model: Model, kernel: Kernel) -> dict[str, Any]:
+class Claimed(Protocol):
+    """A transformer and the formulas that it is claimed to compute: a model."""
+
+    @property
+    def transformer(self) -> Transformer: ...
+
+    @property
+    def formulas(self) -> Mapping[str, Formula]: ...
+
+
+def kernel_certificate(model: Claimed, kernel: Kernel) -> dict[str, Any]:
     """What is proved about an export, as the JSON of its `certificate.json`."""
     formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
     proof = certify(model.transformer, model.formulas, formats)
@@ -58,7 +70,7 @@ def kernel_certificate(model: Model, kernel: Kernel) -> dict[str, Any]:
         "format": FORMAT,
         "kernel": kernel,
         "formulas": {name: str(formula) for name, formula in model.formulas.items()},
-        "attention": model.attention,
+        "attention": model.transformer.attention,
         "max_length": proof.max_length,
         "binding": proof.binding,
         "assumptions": list(ASSUMPTIONS[kernel]),

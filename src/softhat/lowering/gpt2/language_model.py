@@ -5,9 +5,8 @@ symbol may stand at i+1. An output named `<eos>` says when the word may end; wit
 ends only where no symbol may follow. The word may also end where neither allows anything, so
 that there is always an allowed token.
 
-What may come first is the truth of the formulas *at the empty prefix*: i = 0, every count is 0,
-no symbol holds, and operators that look back find no position (`Y f`, `O f`, `f S g` are false;
-`Z f`, `H f`, `f T g` are true).
+What may come first is the truth of the formulas at the empty prefix
+(`softhat.logic.semantics.empty`).
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
+from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.walk import distinct
 from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, Key, Layout
 from softhat.lowering.gpt2.weights import read_row
 from softhat.program.draft import Draft
@@ -83,49 +82,3 @@ def lm_readout(
         matrix[row] = read_row(layout, {key: sign, BOS_PAIR: wanted - at_bos})
     # 2^-6 more, so that the margin holds after rounding to any format.
     return (matrix * (margin / 2 * (1 + 2.0**-6))).astype(np.float32)
-
-
-def at_empty_prefix(formula: nodes.Formula) -> bool:
-    """Truth before the first symbol: position 0 of a word of which nothing is known yet."""
-    rows, (root,) = distinct(formula)
-    values: list[int] = []
-    for node, places in rows:
-        values.append(_empty(node, [values[place] for place in places]))
-    return bool(values[root])
-
-
-def _empty(node: nodes.Node, below: list[int]) -> int:
-    match node, below:
-        case nodes.Constant(value), _:
-            return int(value)
-        case nodes.Integer(value), _:
-            return value
-        case nodes.Mod(_, remainder), _:
-            return int(remainder == 0)
-        case nodes.Not(), [f]:
-            return 1 - f
-        case nodes.And(), [f, g]:
-            return f & g
-        case nodes.Or(), [f, g]:
-            return f | g
-        case nodes.Xor(), [f, g]:
-            return f ^ g
-        case nodes.Implies(), [f, g]:
-            return (1 - f) | g
-        case nodes.Iff(), [f, g]:
-            return 1 - (f ^ g)
-        case ((nodes.WeakYesterday() | nodes.Historically() | nodes.Triggered()), _):
-            return 1
-        case nodes.Scale(factor, _), [t]:
-            return factor * t
-        case nodes.Sum(), [t, u]:
-            return t + u
-        case nodes.Difference(), [t, u]:
-            return t - u
-        case nodes.Comparison(_, relation, _), [t, u]:
-            holds = {
-                "<": t < u, "<=": t <= u, "=": t == u, "!=": t != u, ">=": t >= u, ">": t > u
-            }  # fmt: skip
-            return int(holds[relation])
-        case _:  # symbols, first, i, counts, Y, O, S: nothing is there yet
-            return 0

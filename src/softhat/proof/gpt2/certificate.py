@@ -1,7 +1,7 @@
 """For which number formats and lengths a GPT-2 export is proved right: `certificate.json`.
 
-The bounds are in `gpt2_bounds`; here is what they add up to, and what they assume of the software
-that runs the checkpoint.
+What the weights compute is derived in `reading`, the bounds are in `bounds`; here is what they
+add up to, and what they assume of the software that runs the checkpoint.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from softhat.lowering.gpt2.weights import Trunk
+from softhat.logic.syntax.nodes import Formula
+from softhat.proof.boolean import MOST_NODES, TooLargeError
+from softhat.proof.cells import VoidError
 from softhat.proof.gpt2.bounds import BLOCK, STORAGES, Bounds, NotProvedError, Storage
+from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.reading import Derivation, derive
 
 FORMAT = "softhat-gpt2-certificate/1"
 
@@ -64,27 +65,35 @@ class GPT2Certificate:
 
 
 def certify(
-    weights: Trunk,
-    tensors: Mapping[str, NDArray[np.float32]],
+    checkpoint: Checkpoint,
+    formulas: Mapping[str, Formula],
     kernel: str,
     margin: float | None = None,
 ) -> GPT2Certificate:
-    """The longest words, up to the context, for each storage format. `margin`: of an lm head."""
-    verdicts = {
-        storage.name: _verdict(weights, tensors, kernel, storage, margin) for storage in STORAGES
-    }
-    return GPT2Certificate(weights.layout.context, kernel, weights.activation, margin, verdicts)
+    """The longest words, up to the context, for each storage format, from the weights alone.
+
+    `formulas` are what the checkpoint is claimed to compute: one for a classifier, one for each
+    token for a language model, whose logits are claimed to be `margin` apart.
+    """
+    try:
+        found = derive(checkpoint, formulas)
+        verdicts = {s.name: _verdict(found, kernel, s, margin) for s in STORAGES}
+    except VoidError as error:
+        verdicts = _void(str(error))
+    except TooLargeError:
+        verdicts = _void(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
+    except ArithmeticError as error:
+        verdicts = _void(f"the weights lead to numbers that float64 does not hold ({error})")
+    return GPT2Certificate(checkpoint.context, kernel, checkpoint.activation, margin, verdicts)
 
 
-def _verdict(
-    weights: Trunk,
-    tensors: Mapping[str, NDArray[np.float32]],
-    kernel: str,
-    storage: Storage,
-    margin: float | None,
-) -> Verdict:
-    most = weights.layout.context - 1
-    bounds = Bounds(weights, tensors, kernel == "sdpa", storage, margin)
+def _void(reason: str) -> dict[str, Verdict]:
+    return {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
+
+
+def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | None) -> Verdict:
+    most = found.checkpoint.context - 1
+    bounds = Bounds(found, kernel == "sdpa", storage, margin)
     try:
         bounds.check()
     except NotProvedError as failure:
@@ -99,7 +108,7 @@ def _verdict(
         except NotProvedError as failure:
             too_long, reason = trial, str(failure)
         trial = (longest + too_long) // 2
-    return Verdict(longest, reason, bounds.found)
+    return Verdict(longest, reason, bounds.bounds)
 
 
 def assumptions(kernel: str) -> list[str]:

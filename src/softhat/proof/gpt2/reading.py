@@ -1,0 +1,256 @@
+"""What a stock GPT-2 computes, derived block by block from its weights.
+
+Nothing of the passes that write a checkpoint is used. Embeddings say what each pair of
+coordinates holds; heads and gates are recognised from their matrices and add what they compute;
+the read-out's functions must be those of the claimed formulas. What does not fit is a `VoidError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from softhat.logic.semantics.empty import at_empty_prefix
+from softhat.logic.syntax.nodes import Formula
+from softhat.proof.boolean import Space
+from softhat.proof.cells import VoidError
+from softhat.proof.claims import Claims
+from softhat.proof.gpt2.bounded import BoundedAtoms
+from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs, written_pairs
+from softhat.proof.gpt2.gates import Gate, feed_forward
+from softhat.proof.gpt2.heads import Head, HeadForms, recognise
+from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean, Raw, Table, embedded, forms, split
+
+
+@dataclass(slots=True)
+class Block:
+    """A block's matrices, its heads and its gates."""
+
+    c_attn: Array
+    c_attn_bias: Array
+    c_fc: Array
+    c_fc_bias: Array
+    mlp_proj: Array
+    heads: list[Head] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Derivation:
+    """What was read: per block its parts, and what the pairs hold before it and at the end."""
+
+    checkpoint: Checkpoint
+    blocks: list[Block]
+    cells: list[list[Cell]]
+    """Before each block, and after the last."""
+    after_attention: list[list[Cell]]
+    norm: float
+    """LayerNorm's weight: the same everywhere."""
+    variance: float
+    margin: float | None
+    """Between logits of allowed and forbidden tokens of an lm head."""
+
+
+def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
+    """Read a checkpoint that is claimed to compute `formulas`."""
+    _check_shape(c)
+    atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1)
+    claims = Claims(atoms, formulas)
+    cells = embedded(c, atoms)
+    found = Derivation(c, [], [cells], [], _norms(c), _variance(cells, c.d_model), None)
+    number = 0
+    for at in range(c.blocks):
+        block = _block(c, at)
+        attended = list(cells)
+        for h in range(c.n_head):
+            number += _attend(c, block, at, h, cells, attended, number, atoms)
+        found.after_attention.append(attended)
+        cells, gates = feed_forward(
+            block.c_fc, block.c_fc_bias, block.mlp_proj, attended, atoms, at
+        )
+        block.gates += gates
+        found.blocks.append(block)
+        found.cells.append(cells)
+    if c.head == "lm":
+        found.margin = _lm(c, cells, atoms, claims, formulas)
+    else:
+        _classifier(c, cells, atoms, claims, formulas)
+    return found
+
+
+def _check_shape(c: Checkpoint) -> None:
+    d = c.d_model
+    root = isqrt(c.d_head)
+    if d % 2 or d % c.n_head or root * root != c.d_head or root & (root - 1):
+        raise VoidError(f"heads of size {c.d_head}: 1/√d_head is not a power of two")
+    if c.activation not in ("relu", "gelu_new"):
+        raise VoidError(f"the activation is {c.activation!r}, not relu or gelu_new")
+    if c.context < 2 or not c.blocks:
+        raise VoidError("there is no position, or no block")
+    if not 0 <= c.epsilon <= 1e-11:
+        raise VoidError(f"layer_norm_epsilon is {c.epsilon:g}, more than 1e-11")
+
+
+def _norms(c: Checkpoint) -> float:
+    """The one weight of all LayerNorms."""
+    names = [f"h.{at}.ln_{k}" for at in range(c.blocks) for k in (1, 2)] + ["ln_f"]
+    weights = {
+        float(w) for name in names for w in c.tensor(f"transformer.{name}.weight", c.d_model)
+    }
+    if len(weights) != 1 or min(weights) <= 0:
+        raise VoidError("LayerNorm's weights are not one positive number")
+    if any(c.tensor(f"transformer.{name}.bias", c.d_model).any() for name in names):
+        raise VoidError("a LayerNorm has a bias")
+    return weights.pop()
+
+
+def _variance(cells: list[Cell], d_model: int) -> float:
+    """Of the residual at every position: pairs keep their squares, whatever they come to hold."""
+    own = start = Fraction(0)
+    for cell in cells:
+        if isinstance(cell, Constant):
+            own += Fraction(cell.ordinary) ** 2
+            start += Fraction(cell.bos) ** 2
+        else:
+            own, start = own + 1, start + 1
+    if own != start or not own:
+        raise VoidError("the norm of the residual at <bos> is not that of the other positions")
+    return float(2 * own / d_model)
+
+
+def _block(c: Checkpoint, at: int) -> Block:
+    d = c.d_model
+    name = f"transformer.h.{at}"
+    hidden = int(c.tensor(f"{name}.mlp.c_fc.bias").shape[0])
+    for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
+        if c.tensor(f"{name}.{bias}", d).any():
+            raise VoidError(f"{name}.{bias} is not 0")
+    return Block(
+        c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d),
+        c.tensor(f"{name}.attn.c_attn.bias", 3 * d),
+        c.tensor(f"{name}.mlp.c_fc.weight", d, hidden),
+        c.tensor(f"{name}.mlp.c_fc.bias", hidden),
+        c.tensor(f"{name}.mlp.c_proj.weight", hidden, d),
+    )
+
+
+def _attend(
+    c: Checkpoint,
+    block: Block,
+    at: int,
+    h: int,
+    cells: list[Cell],
+    attended: list[Cell],
+    number: int,
+    atoms: BoundedAtoms,
+) -> int:
+    """Add what a head writes; 1 if it is a head at all."""
+    d, size = c.d_model, c.d_head
+    where = f"block {at + 1}, head {h + 1}"
+    parts = []
+    for part in range(3):
+        columns = slice(part * d + h * size, part * d + (h + 1) * size)
+        weights = read_pairs(block.c_attn[:, columns], where)
+        parts.append(forms(weights, block.c_attn_bias[columns]))
+    query, key, value = parts
+    proj = c.tensor(f"transformer.h.{at}.attn.c_proj.weight", d, d)[h * size : (h + 1) * size]
+    written = written_pairs(proj, where)
+    places: list[int] = []
+    targets: list[float] = []
+    for r, row in enumerate(written):
+        (used,) = np.nonzero(row)
+        if len(used) > 1 or (len(used) and len(places) != r):
+            raise VoidError(f"{where} does not write each value to a pair of its own, in order")
+        if len(used):
+            places.append(int(used[0]))
+            targets.append(float(row[used[0]]))
+    if any(form.weights or form.constant for form in value[len(targets) :]):
+        raise VoidError(f"{where} has a value that is written nowhere")
+    scored = any(form.weights or form.constant for form in (*query, *key))
+    if not targets:
+        if scored:
+            raise VoidError(f"{where} has scores, but writes nothing")
+        return 0
+    forms_of_head = HeadForms(at, h, query, key, value, size, c.context)
+    head, made = recognise(forms_of_head, cells, number, atoms, targets)
+    block.heads.append(head)
+    for place, cell in zip(places, made, strict=True):
+        before = attended[place]
+        expected = -cell.amplitude if isinstance(cell, Raw) else 0.0
+        if before != Constant(expected, expected):
+            raise VoidError(f"{where} writes pair {place}, which does not wait for a head")
+        if isinstance(cell, Raw | Mean):
+            attended[place] = cell
+    return 1
+
+
+def _decided(
+    row: Array, cells: list[Cell], atoms: BoundedAtoms, where: str
+) -> tuple[int, float, float]:
+    """A read-out row as size·(±1 of a function): the function, the size, the value at <bos>."""
+    weights = read_pairs(row[:, None], where)
+    found = split(forms(weights, np.zeros(1, np.float32))[0], cells)
+    if found.others or len(found.bits) > 1:
+        raise VoidError(f"{where} reads something that is not one stored bit")
+    if not found.bits:
+        function = atoms.space.true if found.ordinary > 0 else atoms.space.false
+        return function, float(abs(found.ordinary)), float(found.bos)
+    ((p, w),) = found.bits.items()
+    if found.ordinary != 0:
+        raise VoidError(f"{where} adds a constant to a stored bit")
+    cell = cells[p]
+    assert isinstance(cell, Bit | Table)
+    function = cell.function if w > 0 else atoms.space.negation(cell.function)
+    return function, float(abs(w)), float(found.bos)
+
+
+def _classifier(
+    c: Checkpoint,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    claims: Claims,
+    formulas: Mapping[str, Formula],
+) -> None:
+    weight = c.tensor("classifier.weight", 2, c.d_model)
+    if c.tensor("classifier.bias", 2).any() or not np.array_equal(weight[0], -weight[1]):
+        raise VoidError("the classifier's two logits are not opposite")
+    function, size, _ = _decided(weight[1], cells, atoms, "the classifier")
+    if len(formulas) != 1:
+        raise VoidError(f"a classifier has one formula, not {len(formulas)}")
+    (name,) = formulas
+    if size <= 0 or not claims.met(name, function):
+        raise VoidError(f"output {name!r} does not compute its formula")
+
+
+def _lm(
+    c: Checkpoint,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    claims: Claims,
+    formulas: Mapping[str, Formula],
+) -> float:
+    """Every token's logit is ±m as its formula says, at the empty prefix too: 2m, the margin."""
+    weight = c.tensor("lm_head.weight")
+    names: list[str | None] = [*c.symbols, None, "<eos>"]
+    if weight.shape != (len(names), c.d_model) or c.propositional or c.bos != len(c.symbols):
+        raise VoidError("the lm head has not one row for each token")
+    sizes = []
+    for row, name in zip(weight, names, strict=True):
+        where = f"the logit of {name or '<bos>'}"
+        function, size, at_bos = _decided(row, cells, atoms, where)
+        if name is not None and name not in formulas:
+            raise VoidError(f"there is no formula for the token {name}")
+        wanted = name is not None and at_empty_prefix(formulas[name])
+        met = function == atoms.space.false if name is None else claims.met(name, function)
+        if not met:
+            raise VoidError(f"output {name or '<bos>'!r} does not compute its formula")
+        if (at_bos > 0) != wanted or not at_bos:
+            raise VoidError(f"{where} is wrong before the first symbol")
+        sizes += [size, abs(at_bos)]
+    if min(sizes) <= 0 or max(sizes) != min(sizes):
+        raise VoidError("the logits of tokens have different sizes")
+    return 2 * min(sizes)
