@@ -397,8 +397,10 @@ class Bounds:
         worst = 0.0
         for gate in block.gates:
             error = float(columns[list(gate.units)].max())
-            worst = max(worst, error / (gate.low - gate.fails))
-            if self.storage.wide:
+            worst = max(worst, error / max(gate.low - gate.fails, gate.out**-1))
+            if gate.never:
+                room = -gate.fails - far
+            elif self.storage.wide:
                 room = min(gate.low - far, -gate.fails - far)
             else:
                 room = self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2

@@ -32,6 +32,8 @@ class Gate:
     out: float
     raws: tuple[tuple[int, float], ...]
     """The heads whose raw outputs it reads, with |weight|·2A: what an error of 1 moves z by."""
+    never: bool
+    """It holds nowhere: a literal of it is false at all positions. Then `fails` is all there is."""
 
 
 def feed_forward(
@@ -115,7 +117,20 @@ def _clip(
     if not steps:
         fails = bos + b1
     low, high = top + b2, top + b1
-    if not (fails <= 0 < low):
+    never = high <= 0
+    if never:
+        low, high, fails = Fraction(0), Fraction(0), max(bos, top) + b1
+    if fails > 0 or (low <= 0 and not never):
         raise VoidError(f"{where} has a clip that does not separate its sums, or not <bos>")
-    gate = Gate(pair, (first, second), float(low), float(high), float(fails), abs(out), tuple(raws))
-    return (1 if out > 0 else -1), gate, atoms.space.every(literals)
+    gate = Gate(
+        pair=pair,
+        units=(first, second),
+        low=float(low),
+        high=float(high),
+        fails=float(fails),
+        out=abs(out),
+        raws=tuple(raws),
+        never=never,
+    )
+    term = atoms.space.false if never else atoms.space.every(literals)
+    return (1 if out > 0 else -1), gate, term

@@ -100,7 +100,7 @@ def recognise(
     level = (1 << 50) + (number << 20)
     if not read:
         return _latest(h, rows, values, cells, number, atoms, level, targets, where)
-    if all(isinstance(cell, Table) for cell in read):
+    if not any(isinstance(cell, Mean) for cell in read):
         return _previous(h, rows, values, cells, number, atoms, level, targets, where)
     return _sign(h, rows, values, cells, number, atoms, level, targets, where)
 
@@ -221,15 +221,14 @@ def _previous(
         if len(q.weights) != 1 or len(k.weights) != 1 or q.constant or k.constant:
             raise VoidError(f"{where} has a row that is not one digit against one digit")
         ((a, u),), ((b, v),) = q.weights.items(), k.weights.items()
-        before, digit = cells[a], cells[b]
-        assert isinstance(before, Table)
-        if not isinstance(digit, Table):
-            raise VoidError(f"{where} compares positions with something else")
-        same = before.values[1:] * digit.values[:-1]
+        before, digit = _digits(cells[a], h.context), _digits(cells[b], h.context)
+        if before is None or digit is None:
+            raise VoidError(f"{where} has scores that no kind of head has")
+        same = before[1:] * digit[:-1]
         if not (same == same[0]).all():
             raise VoidError(f"{where} compares digits of something that is not the position before")
         weights.append(u * v * float(same[0]) / sqrt(h.d_head))
-        signs.append(digit.values)
+        signs.append(digit)
     if min(weights) <= 0:
         raise VoidError(f"{where} prefers positions whose digits differ")
     codes = np.packbits(np.stack(signs) > 0, axis=0)
@@ -248,6 +247,16 @@ def _previous(
         reach=sum(weights), grid=grid_of(np.array(weights)),
     )  # fmt: skip
     return head, made
+
+
+def _digits(cell: Cell, context: int) -> NDArray[np.float64] | None:
+    """A pair that is ±1 at each position, as a table; a digit may be the same at all of them."""
+    match cell:
+        case Table(values=values):
+            return values
+        case Constant(ordinary, bos) if abs(ordinary) == abs(bos) == 1:
+            return np.array([bos] + [ordinary] * (context - 1))
+    return None
 
 
 def _average(
