@@ -137,7 +137,7 @@ def _latest(
     bits = [p for p, w in total.items() if w and isinstance(cells[p], Bit)]
     if len(bits) > 1:
         raise VoidError(f"{where} rules out keys by several bits")
-    tables = [p for p, w in total.items() if w and isinstance(cells[p], Table)]
+    tables = [p for p, w in total.items() if w and _digits(cells[p], 2) is not None]
     found = None
     candidates: list[int | None] = [*bits] or [None, *tables]
     for ruling in candidates:  # a predicate of the position can rule out keys too
@@ -176,11 +176,16 @@ def _ruled(
         cell = cells[p]
         size += abs(w)
         if p == ruling:  # w·v is -|w| or |w|: the better of the two is no penalty
-            function = function_of(cell)
+            digits = _digits(cell, 2)  # a bit is -1 at <bos>
+            first = -1.0 if digits is None else float(digits[0])
+            if isinstance(cell, Constant):
+                function = atoms.space.true if cell.ordinary > 0 else atoms.space.false
+            else:
+                function = function_of(cell)
             bad = function if w < 0 else atoms.space.negation(function)
             penalty = 2 * abs(w)
             own += abs(w)
-            start += w * (Fraction(float(cell.values[0])) if isinstance(cell, Table) else -1)
+            start += w * Fraction(first)
             continue
         match cell:
             case Table(values=table):
