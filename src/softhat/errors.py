@@ -66,3 +66,7 @@ class NotStarFreeError(SofthatError):
 
     def __reduce__(self) -> tuple[type[NotStarFreeError], tuple[object, ...]]:
         return type(self), (str(self), self.prefix, self.loop, self.suffix, self.period)
+
+
+class RaspError(SofthatError):
+    """A RASP program that cannot be compiled: the message names the s-op and says why."""

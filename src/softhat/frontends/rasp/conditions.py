@@ -1,0 +1,80 @@
+"""Selectors as conditions between a key position j and a query position i.
+
+A leaf is one of: pairs of bits, (key bit at j) ∧ (query bit at i); a distance j - i; one position
+that i and n determine; equal binary codes. Selectors are Boolean combinations of leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softhat.frontends.rasp.values import Form, Order
+from softhat.program.literals import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All keys, or none."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """keys[k] at j and queries[k] at i, for some k. No two keys hold at one position."""
+
+    keys: tuple[Literal, ...]
+    queries: tuple[Literal, ...]
+    order: Order | None = None
+    """If it says that j comes before i in an order."""
+    single: bool = False
+    """The keys hold at one position of a word at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """low <= j - i <= high; None is no bound."""
+
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """j is this affine number of i and n."""
+
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The digits `keys` at j equal the digits `queries` at i."""
+
+    keys: tuple[Literal, ...]
+    queries: tuple[Literal, ...]
+    order: Order | None
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    parts: tuple[Condition, ...]
+    order: Order | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    inner: Condition
+
+
+Condition = Everything | Pairs | Distance | Point | Code | All | Some | Opposite
+
+
+def conjuncts(condition: Condition) -> list[Condition]:
+    if not isinstance(condition, All):
+        return [condition]
+    return [inner for part in condition.parts for inner in conjuncts(part)]

@@ -1,0 +1,302 @@
+"""How the outputs of a compiled RASP program are read as values.
+
+Categories are one bit a value, or the binary digits of a place in a list; numbers are what heads
+return, scaled. A decoder is plain data, so that a model's folder can hold it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+from typing import Literal as Choice
+
+from softhat.frontends.rasp.maps import line_of, quantity_of, to_categories
+from softhat.frontends.rasp.operations import Value
+from softhat.frontends.rasp.values import Case, Categories, Counted, Form, Joint, Known, Quantity
+from softhat.frontends.rasp.workshop import Workshop
+from softhat.program.heads import Average, Mask, MatchMean, Range, Selector, Width
+from softhat.program.literals import TRUE, Literal
+from softhat.program.signals import Number
+
+MOST_BITS = 64
+"""Categories with more values are written in binary."""
+
+Scale = Choice["1", "i+1", "n+2", "n+2-i", "1/x-1"]
+"""What turns a head's output into the value: a factor, or for counts 1/x - 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """values[k] where output names[k] is true, None where none is."""
+
+    names: tuple[str, ...]
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """values[d] with the binary digits `names` of d, lowest first; None where `defined` is not."""
+
+    names: tuple[str, ...]
+    defined: str | None
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number_:
+    """Σ of scaled numbers + constant, where `when` is true; rounded if it is a whole number."""
+
+    when: str | None
+    terms: tuple[tuple[str, Scale], ...]
+    constant: Fraction
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The first case whose `when` is true; None if there is none."""
+
+    cases: tuple[Number_, ...]
+
+
+Decoder = Bits | Digits | Numbers
+
+
+def decode(
+    decoder: Decoder, bits: Mapping[str, Sequence[bool]], numbers: Mapping[str, Sequence[float]], n: int
+) -> list[Value]:
+    """The values at n positions from the truth of the outputs and the numeric outputs."""
+    return [_decode(decoder, bits, numbers, i, n) for i in range(1, n + 1)]
+
+
+def _decode(
+    decoder: Decoder,
+    bits: Mapping[str, Sequence[bool]],
+    numbers: Mapping[str, Sequence[float]],
+    i: int,
+    n: int,
+) -> Value:
+    match decoder:
+        case Bits(names, values):
+            found = (v for name, v in zip(names, values, strict=True) if bits[name][i - 1])
+            return next(found, None)
+        case Digits(names, defined, values):
+            if defined is not None and not bits[defined][i - 1]:
+                return None
+            place = sum(bool(bits[name][i - 1]) << k for k, name in enumerate(names))
+            return values[place] if place < len(values) else None
+        case Numbers(cases):
+            for case in cases:
+                if case.when is None or bits[case.when][i - 1]:
+                    terms = [scaled(numbers[x][i - 1], by, i, n) for x, by in case.terms]
+                    total = sum(terms) + case.constant
+                    return round(total) if case.whole else _number(total)
+            return None
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return float(value)
+
+
+def scaled(value: Any, by: Scale, i: int, n: int) -> Any:
+    match by:
+        case "1":
+            return value
+        case "i+1":
+            return value * (i + 1)
+        case "n+2":
+            return value * (n + 2)
+        case "n+2-i":
+            return value * (n + 2 - i)
+        case "1/x-1":
+            return 1 / value - 1
+
+
+@dataclass(slots=True)
+class Asked:
+    """The outputs that a decoder reads."""
+
+    bits: dict[str, Literal] = field(default_factory=dict)
+    numbers: dict[str, Number] = field(default_factory=dict)
+
+    def bit(self, literal: Literal, name: str) -> str:
+        self.bits[name] = literal
+        return name
+
+    def number(self, signal: int, name: str, factor: Fraction = Fraction(1)) -> str:
+        self.numbers[name] = Number(((factor, signal),), Fraction(0))
+        return name
+
+
+def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Asked]:
+    """The decoder of a program's value, and the outputs it reads."""
+    asked = Asked()
+    if isinstance(known, Joint):
+        known = line_of(shop, known) or to_categories(shop, known)
+    if isinstance(known, Counted):
+        if numerical and (decoder := _width(shop, known, asked)) is not None:
+            return decoder, asked
+        return _digits(shop, known, asked), asked
+    if isinstance(known, Quantity):
+        return _quantity(shop, known, asked), asked
+    return _categories(shop, known, asked), asked
+
+
+def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
+    if len(known.values) <= MOST_BITS:
+        names = tuple(
+            asked.bit(bit, f"{k}") for k, bit in enumerate(known.bits)
+        )
+        return Bits(names, known.values)
+    count = (len(known.values) - 1).bit_length()
+    names = tuple(
+        asked.bit(shop.either(bit for k, bit in enumerate(known.bits) if k >> b & 1), f"bit{b}")
+        for b in range(count)
+    )
+    defined = None if known.total else asked.bit(shop.holds(known), "defined")
+    return Digits(names, defined, known.values)
+
+
+def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
+    """Places in the list of all values, in binary, straight from the count."""
+    found = {(type(v), v): v for _, table in known.tables for v in table if v is not None}
+    values = tuple(found.values())
+    if len(values) <= 2:
+        return _categories(shop, to_categories(shop, known), asked)
+    place = {tag: k for k, tag in enumerate(found)}
+    count = (len(values) - 1).bit_length()
+    names = tuple(
+        asked.bit(
+            shop.where(
+                known,
+                lambda v, b=b: v is not None and bool(place[(type(v), v)] >> b & 1),  # type: ignore[misc]
+            ),
+            f"bit{b}",
+        )
+        for b in range(count)
+    )
+    there = shop.where(known, lambda v: v is not None)
+    return Digits(names, None if there == TRUE else asked.bit(there, "defined"), values)
+
+
+def _width(shop: Workshop, known: Counted, asked: Asked) -> Decoder | None:
+    """A count as a number: 1/(1+w) as the head returns it."""
+    tables = [table for _, table in known.tables]
+    if len(known.parts) > 1 or len(tables) > 1 or known.tables[0][0] != TRUE:
+        return None
+    offset = tables[0][0]
+    if not isinstance(offset, int) or any(v != w + offset for w, v in enumerate(tables[0])):
+        return None
+    signal = shop.draft.add(Width(known.parts[0]), f"{shop.name}: 1/(1 + width)").signal
+    name = asked.number(signal, "1/(1+w)")
+    return Numbers((Number_(None, ((name, "1/x-1"),), Fraction(offset), whole=True),))
+
+
+_MASKS: dict[Range, Mask] = {"past": "<=", "future": ">=", "total": "none"}
+_SCALES: dict[Range, Scale] = {"past": "i+1", "future": "n+2-i", "total": "n+2"}
+
+
+def _quantity(shop: Workshop, known: Quantity, asked: Asked) -> Decoder:
+    cases = []
+    for k, case in enumerate(known.cases):
+        when = None if case.when == TRUE else asked.bit(case.when, f"case{k}")
+        if case.above.is_constant and not case.is_ratio:
+            value = case.above.constant / case.below.constant
+            cases.append(Number_(when, (), value, whole=value.denominator == 1))
+        elif case.is_ratio:
+            cases.append(_ratio(shop, case, when, asked, k))
+        else:
+            cases.append(_sum(shop, case, when, asked, k))
+    return Numbers(tuple(cases))
+
+
+def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> Number_:
+    """A sum of counts: averages, each times the number of positions it is over."""
+    form = case.above.times(1 / case.below.constant)
+    scale = form.scale
+    terms: list[tuple[str, Scale]] = []
+    by_range: dict[Range, list[tuple[int, int]]] = {}
+    for (over, signal), a in form.counts.items():
+        by_range.setdefault(over, []).append((int(a * scale), signal))
+    if form.position:
+        by_range.setdefault("past", []).append((int(form.position * scale), -1))
+    if form.length:
+        by_range.setdefault("total", []).append((int(form.length * scale), -1))
+    for over, counted in by_range.items():
+        head = Average(tuple(sorted(counted, key=lambda term: term[1])), over)
+        signal = shop.draft.add(head, f"{shop.name}: average").signal
+        name = asked.number(signal, f"sum{k}-{over}", Fraction(1, scale))
+        terms.append((name, _SCALES[over]))
+    return Number_(when, tuple(terms), form.constant, whole=scale == 1)
+
+
+def _ratio(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> Number_:
+    """A mean: attention to the positions that the denominator counts."""
+    ranges = {over for over, _ in (*case.above.counts, *case.below.counts)}
+    below = case.below
+    if not ranges:
+        ranges = {"past"} if below.position else {"total"}
+    key: Literal | None = None
+    over: Range = "past"
+    if len(ranges) == 1:
+        over = next(iter(ranges))
+        key = _counted_key(below, over)
+    if key is None:
+        raise shop.fault("a mean over several ranges of positions cannot be an output as a number")
+    mask = _MASKS[over]
+    scale = case.above.scale
+    terms = [(int(a * scale), signal) for (_, signal), a in case.above.counts.items()]
+    # A share of the denominator is a constant of the mean.
+    share = _share(case.above, below, over)
+    if share is None:
+        raise shop.fault("this mean is not one of counts of the selected positions")
+    selector = Selector((TRUE,), (key,), ((0, 0),), mask, shop.longest)
+    head = MatchMean(selector, tuple(sorted(terms, key=lambda term: term[1])))
+    signal = shop.draft.add(head, f"{shop.name}: mean").signal
+    name = asked.number(signal, f"mean{k}", Fraction(1, scale))
+    return Number_(when, ((name, "1"),), share, whole=False)
+
+
+def _counted_key(below: Form, over: Range) -> Literal | None:
+    """The literal whose positions a form counts."""
+    if below.key == Form.of_count(TRUE, over).key:
+        return TRUE
+    for (_, signal), _ in below.counts.items():
+        for literal in (Literal(signal, True), Literal(signal, False)):
+            if below.key == Form.of_count(literal, over).key:
+                return literal
+    return None
+
+
+def _share(above: Form, below: Form, over: Range) -> Fraction | None:
+    """What is left of the numerator without its counts, as a multiple of the denominator's size."""
+    rest = Form({}, above.position, above.length, above.constant)
+    if not any((rest.position, rest.length, rest.constant)):
+        return Fraction(0)
+    size = Form.of_count(TRUE, over)
+    for coefficient, own in (
+        (rest.position, size.position),
+        (rest.length, size.length),
+    ):
+        if own:
+            factor = coefficient / own
+            whole = below.counts == {} and size.times(factor).key == rest.key
+            return factor if whole else None
+    return None
+
+
+def needs_rounding(case: Number_) -> bool:
+    return case.whole and bool(case.terms)
+
+
+def round_half_even(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def as_quantity(shop: Workshop, known: Known) -> Quantity:
+    return quantity_of(shop, known)

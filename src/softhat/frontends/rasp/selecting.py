@@ -1,0 +1,423 @@
+"""`Select(keys, queries, predicate)` as a condition.
+
+Tried in this order: comparisons of positions (masks, shifts, reversal); few classes of values on
+which the predicate does not differ; order by a number and then by position, as Tracr's sort makes
+it; comparisons of counts of the whole sequence; equality of a count with a position or a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from softhat.frontends.rasp.conditions import (
+    All,
+    Code,
+    Condition,
+    Distance,
+    Everything,
+    Pairs,
+    Point,
+    Some,
+)
+from softhat.frontends.rasp.maps import (
+    COMPARISONS,
+    affine_values,
+    plain,
+    positions_of,
+    quantity_of,
+    to_categories,
+)
+from softhat.frontends.rasp.operations import OPERATORS, Comparison, Value
+from softhat.frontends.rasp.values import (
+    Case,
+    Categories,
+    Counted,
+    Form,
+    Joint,
+    Known,
+    Order,
+    Quantity,
+    tagged,
+)
+from softhat.frontends.rasp.workshop import Workshop
+from softhat.program.inputs import FirstPosition, LastPosition
+from softhat.program.literals import FALSE, TRUE, Literal
+
+MOST_CLASSES = 64
+MOST_TRIES = 20_000_000
+"""Pairs of values on which a predicate is tried."""
+
+Predicate = Callable[[Value, Value], bool]
+
+
+def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) -> Condition:
+    """The condition of a Select."""
+    if isinstance(predicate, Comparison):
+        _refuse_none(shop, keys, queries)
+        if predicate in (Comparison.TRUE, Comparison.FALSE):
+            return Everything(predicate is Comparison.TRUE)
+    sign = predicate.value if isinstance(predicate, Comparison) else None
+    found = _positions(shop, keys, queries, predicate, sign)
+    if found is None and sign == "==" and isinstance(keys, Counted):
+        found = _codes(shop, keys, queries)
+    if found is None:
+        found = _classes(shop, keys, queries, predicate)
+    if found is None and sign is not None:
+        found = _compared(shop, keys, queries, sign)
+    if found is not None:
+        return found
+    raise shop.fault(
+        "its predicate relates too many values, and neither as an order or equality of positions "
+        "and counts that attention can compute"
+    )
+
+
+def _refuse_none(shop: Workshop, *sides: Known) -> None:
+    for which, side in zip(("key", "query"), sides, strict=True):
+        if isinstance(side, Categories) and not side.total:
+            raise shop.fault(
+                f"a {which} may be None, and a comparison with None raises: use a predicate such "
+                "as lambda k, q: k is not None and k == q"
+            )
+
+
+# Positions
+
+
+def _affine(known: Known) -> Form | None:
+    return known.affine if isinstance(known, Quantity) else None
+
+
+def _positions(
+    shop: Workshop, keys: Known, queries: Known, predicate: Predicate, sign: str | None
+) -> Condition | None:
+    key, query = _affine(keys), _affine(queries)
+    if key is None or query is None:
+        if key is not None and sign is not None and isinstance(queries, Categories):
+            constants = [v for v in queries.values if isinstance(v, int | float)]
+            if len(constants) == len(queries.values) == 1:
+                return _positions(shop, keys, shop.number(Form.of_constant(
+                    Fraction(constants[0]))), predicate, sign)  # fmt: skip
+        return None
+    if sign is not None:
+        return _compared_positions(shop, key, query, sign)
+    if key.length or query.length:
+        raise shop.fault("a function of the length as predicate: use a Comparison")
+    return _tried_positions(shop, key, query, predicate)
+
+
+def _compared_positions(shop: Workshop, key: Form, query: Form, sign: str) -> Condition:
+    """a·j + b·n + c ∘ a'·i + b'·n + c'."""
+    if not key.position:
+        return Pairs((TRUE,), (_holds(shop, key.plus(query, -1), sign),))
+    if not query.position:
+        return _one_side(shop, key.plus(query, -1), sign)
+    alike = key.position == query.position and key.length == query.length
+    distance = (query.constant - key.constant) / key.position
+    if sign in ("==", "!="):
+        if alike:
+            point: Condition = Everything(False)
+            if distance.denominator == 1:
+                point = Distance(int(distance), int(distance))
+        else:
+            form = Form(
+                {},
+                query.position / key.position,
+                (query.length - key.length) / key.position,
+                distance,
+            )
+            if form.scale != 1:
+                raise shop.fault("it asks for positions that are fractions for some i and n")
+            point = Point(form)
+        if sign == "==":
+            return point
+        if isinstance(point, Distance) and point.low is not None:
+            return Some((Distance(None, point.low - 1), Distance(point.low + 1, None)))
+        raise shop.fault("it selects all positions but one that depends on the length")
+    if not alike:
+        raise shop.fault("it compares positions in a way that no mask can: only j < i and so on")
+    up = key.position > 0
+    less = sign in ("<", "<=")
+    # (j - i) ∘ distance, the other way round where the positions are negated
+    if less == up:
+        high = -(-distance // 1) - 1 if sign in ("<", ">") else distance // 1
+        return Distance(None, int(high))
+    low = distance // 1 + 1 if sign in ("<", ">") else -(-distance // 1)
+    return Distance(int(low), None)
+
+
+def _holds(shop: Workshop, form: Form, sign: str) -> Literal:
+    return shop.compared(Case(TRUE, form), sign, 0)
+
+
+def _one_side(shop: Workshop, form: Form, sign: str) -> Condition:
+    """A condition on the key's position alone."""
+    if sign == "==" and abs(form.position) == 1:
+        place = form.times(-form.position)  # j = length·n + constant
+        wanted = (place.length, place.constant)
+        if wanted == (0, 1):
+            return Pairs((shop.draft.add(FirstPosition(), "first"),), (TRUE,), single=True)
+        if wanted == (1, 0):
+            return Pairs((shop.draft.add(LastPosition(), "last"),), (TRUE,), single=True)
+    single = sign == "==" and bool(form.position)
+    return Pairs((_holds(shop, form, sign),), (TRUE,), single=single)
+
+
+def _tried_positions(
+    shop: Workshop, key: Form, query: Form, predicate: Predicate
+) -> Condition | None:
+    """A predicate of two positions that depends on their distance only."""
+    n = shop.longest
+    key_at = [plain(key.position * j + key.constant) for j in range(1, n + 1)]
+    query_at = [plain(query.position * i + query.constant) for i in range(1, n + 1)]
+    answers = [[bool(shop.apply(predicate, k, q)) for k in key_at] for q in query_at]
+    by_distance = {d: answers[max(0, -d)][max(0, d)] for d in range(1 - n, n)}
+    for i, row in enumerate(answers):
+        for j, answer in enumerate(row):
+            if answer != by_distance[j - i]:
+                return None
+    found: list[Condition] = []
+    start: int | None = None
+    for d in range(1 - n, n + 1):
+        if by_distance.get(d, False):
+            start = d if start is None else start
+        elif start is not None:
+            low = None if start == 1 - n and n > 1 else start
+            high = None if d == n and n > 1 else d - 1
+            found.append(Distance(low, high))
+            start = None
+    if not found:
+        return Everything(False)
+    return found[0] if len(found) == 1 else Some(tuple(found))
+
+
+# Classes of values
+
+
+def _values(shop: Workshop, known: Known) -> list[Value] | None:
+    """The values a side can have, None among them if it can be."""
+    match known:
+        case Categories():
+            return [*known.values, *([] if known.total else [None])]
+        case Counted():
+            found = {tagged(v): v for _, table in known.tables for v in table}
+            return list(found.values())
+        case Quantity() if (form := known.affine) is not None:
+            return [plain(value) for value in affine_values(shop, form)]
+    return None
+
+
+def _classes(
+    shop: Workshop, keys: Known, queries: Known, predicate: Predicate
+) -> Condition | None:
+    """Keys that the predicate treats alike are one class; for each the queries that select it."""
+    key_values, query_values = _values(shop, keys), _values(shop, queries)
+    if key_values is None or query_values is None:
+        return None
+    if isinstance(predicate, Comparison):
+        _check_order(shop, predicate, key_values, query_values)
+        if min(len(key_values), len(query_values)) > MOST_CLASSES:
+            return None  # every value is a class of its own
+    if len(key_values) * len(query_values) > MOST_TRIES:
+        raise shop.fault(f"its predicate would have to be tried on over {MOST_TRIES:,} pairs")
+    together: dict[tuple[bool, ...], list[Value]] = {}
+    for key in key_values:
+        row = tuple(bool(shop.apply(predicate, key, query)) for query in query_values)
+        if any(row):
+            together.setdefault(row, []).append(key)
+        if len(together) > MOST_CLASSES:
+            return None
+    made = []
+    for row, members in together.items():
+        asked = [query for query, answer in zip(query_values, row, strict=True) if answer]
+        made.append((among(shop, keys, members), among(shop, queries, asked)))
+    order = None
+    if keys is queries and _is_order(key_values, predicate) and isinstance(keys, Categories):
+        order = Order(classes=keys.bits)
+    return Pairs(tuple(k for k, _ in made), tuple(q for _, q in made), order)
+
+
+def _check_order(
+    shop: Workshop, predicate: Comparison, keys: list[Value], queries: list[Value]
+) -> None:
+    """Text and numbers have no order: found out once, not for each pair."""
+    for key in keys[:1]:
+        for query in queries[:1]:
+            shop.apply(predicate, key, query)
+
+
+def _is_order(values: list[Value], predicate: Predicate) -> bool:
+    """Is every value before or after every other one?"""
+    if not isinstance(predicate, Comparison) or predicate not in (Comparison.LT, Comparison.GT):
+        return False
+    return len(set(values)) == len(values)
+
+
+def among(shop: Workshop, known: Known, wanted: list[Value]) -> Literal:
+    """The value is one of the wanted (None too)."""
+    tags = {tagged(value) for value in wanted}
+    match known:
+        case Categories():
+            bits = [b for v, b in zip(known.values, known.bits, strict=True) if tagged(v) in tags]
+            if tagged(None) in tags:
+                others = [b for v, b in zip(known.values, known.bits, strict=True) if tagged(v) not in tags]
+                return ~shop.either(others)
+            return TRUE if known.total and len(bits) == len(known.bits) else shop.either(bits)
+        case Counted():
+            return shop.where(known, lambda value: tagged(value) in tags)
+        case Quantity() if (form := known.affine) is not None:
+            few = positions_of(shop, form, lambda value: tagged(value) in tags)
+            return next((b for v, b in zip(few.values, few.bits, strict=True) if v), FALSE)
+    raise AssertionError("only what has a list of values")
+
+
+# Orders and counts
+
+
+def _compared(shop: Workshop, keys: Known, queries: Known, sign: str) -> Condition | None:
+    if isinstance(keys, Joint) and keys is queries and sign in ("<", ">", "<=", ">="):
+        return _lexicographic(shop, keys, sign)
+    if (found := _of_whole(shop, keys, queries, sign)) is not None:
+        return found
+    return _codes(shop, keys, queries) if sign == "==" else None
+
+
+def _lexicographic(shop: Workshop, joint: Joint, sign: str) -> Condition | None:
+    """f(value, i) orders by the value and then by the position, by trying all of them."""
+    values = _values(shop, joint.base)
+    if values is None or any(v is None for v in values) or joint.place.length:
+        return None
+    places = affine_values(shop, joint.place)
+    if joint.place.position < 0:
+        places.reverse()
+    rows = [[shop.apply(joint.f, v, plain(p)) for p in places] for v in values]
+    ups = [all(a < b for a, b in zip(row, row[1:], strict=False)) for row in rows]
+    downs = [all(a > b for a, b in zip(row, row[1:], strict=False)) for row in rows]
+    ranked = sorted(range(len(values)), key=lambda k: rows[k][0])
+    apart = all(
+        max(rows[a]) < min(rows[b]) for a, b in zip(ranked, ranked[1:], strict=False)
+    )
+    if not apart or not (all(ups) or all(downs)):
+        return None
+    less = sign in ("<", "<=")
+    ordered = [values[k] for k in ranked]
+    rank = {tagged(v): k for k, v in enumerate(ordered)}
+    before = _by_rank(shop, joint.base, ordered, rank, less)
+    equal = _by_rank(shop, joint.base, ordered, rank, None)
+    if before is None or equal is None:
+        return None
+    earlier = less == all(ups)
+    strict = Distance(None, -1) if earlier else Distance(1, None)
+    weak = Distance(None, 0) if earlier else Distance(0, None)
+    ties = strict if sign in ("<", ">") else weak
+    order = Order() if sign in ("<", ">") else None
+    return Some((before, All((equal, ties))), order)
+
+
+def _by_rank(
+    shop: Workshop,
+    base: Categories | Counted,
+    ordered: list[Value],
+    rank: dict[object, int],
+    less: bool | None,
+) -> Condition | None:
+    """The key's value comes before (after, or is the same as) the query's."""
+    numbers = all(isinstance(v, int | float) for v in ordered)
+    if isinstance(base, Counted) and numbers and sorted(ordered) in (ordered, ordered[::-1]):
+        ascending = sorted(ordered) == ordered
+        sign = "==" if less is None else "<" if less == ascending else ">"
+        if (found := _of_whole(shop, base, base, sign)) is not None:
+            return found
+    if len(ordered) <= MOST_CLASSES:
+
+        def predicate(key: Value, query: Value) -> bool:
+            k, q = rank[tagged(key)], rank[tagged(query)]
+            return k == q if less is None else k < q if less else k > q
+
+        return _classes(shop, base, base, predicate)
+    return None
+
+
+def _of_whole(shop: Workshop, keys: Known, queries: Known, sign: str) -> Condition | None:
+    """Keys whose number depends on their class and on counts of the whole sequence: then the
+    query can compute for each class how its number compares."""
+    if sign not in COMPARISONS or not isinstance(keys, Quantity | Counted):
+        return None
+    number = keys if isinstance(keys, Quantity) else keys.quantity
+    if number is None or not all(map(_is_global, number.cases)):
+        return None
+    try:
+        asked = quantity_of(shop, queries)
+    except ValueError:
+        return None
+    if any(case.is_ratio for case in asked.cases):
+        return None
+    made = []
+    for case in number.cases:
+        form = case.above.times(1 / case.below.constant)
+        answers = [
+            shop.both(
+                other.when,
+                _holds(shop, form.plus(other.above, -1 / other.below.constant), sign),
+            )
+            for other in asked.cases
+        ]
+        made.append((case.when, shop.either(answers)))
+    return Pairs(tuple(k for k, _ in made), tuple(q for _, q in made))
+
+
+def _is_global(case: Case) -> bool:
+    return (
+        not case.is_ratio
+        and not case.above.position
+        and all(over == "total" for over, _ in case.above.counts)
+    )
+
+
+def _codes(shop: Workshop, keys: Known, queries: Known) -> Condition | None:
+    """Equality of whole numbers by their binary digits."""
+    count = (shop.longest + 1).bit_length() + 1
+    key, query = _digits(shop, keys, count), _digits(shop, queries, count)
+    if key is None or query is None:
+        return None
+    order = keys.order if isinstance(keys, Counted) else None
+    # A digit that one side sets to true says that the other side is defined.
+    return Code((*key[0], key[1], TRUE), (*query[0], TRUE, query[1]), order)
+
+
+def _digits(
+    shop: Workshop, known: Known, count: int
+) -> tuple[list[Literal], Literal] | None:
+    """Binary digits, and whether the number is one that they can say."""
+    most = 1 << count
+
+    def fits(value: Value) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < most
+
+    match known:
+        case Counted():
+            digits = [
+                shop.where(known, lambda v, b=bit: fits(v) and bool(v >> b & 1))  # type: ignore[misc]
+                for bit in range(count)
+            ]
+            return digits, shop.where(known, fits)
+        case Quantity() if (form := known.affine) is not None and form.scale == 1:
+            digits = [shop.position_digit(form, bit) for bit in range(count)]
+            _, high = form.bounds(shop.longest)
+            inside = shop.at_least(form)
+            if high >= most:
+                inside = shop.both(inside, ~shop.at_least(form.plus(Form.of_constant(-most))))
+            return digits, inside
+        case Categories():
+            few = to_categories(shop, known)
+            pairs = list(zip(few.values, few.bits, strict=True))
+            digits = [
+                shop.either(b for v, b in pairs if fits(v) and v >> bit & 1) for bit in range(count)
+            ]
+            return digits, shop.either(b for v, b in pairs if fits(v))
+    return None
+
+
+def is_comparison(sign: str) -> bool:
+    return sign in OPERATORS

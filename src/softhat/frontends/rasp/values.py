@@ -1,0 +1,189 @@
+"""What the compiler knows of an s-op: which values it can have, and the bits that tell them.
+
+| kind | says | comes from |
+| --- | --- | --- |
+| `Categories` | one bit for each value, None where none holds | tokens, maps by table, comparisons |
+| `Quantity` | by cases a linear form of counts, or the ratio of two | indices, sums, means |
+| `Counted` | a function of how many positions a selector selects | widths and maps of widths |
+| `Joint` | a function of a category (or count) and the position, not yet tabulated | lambdas of both |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from softhat.frontends.rasp.operations import Value
+from softhat.program.counting import Linear, counted
+from softhat.program.heads import Range, Selector
+from softhat.program.literals import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Σ a·#(signal) over ranges + position·i + length·n + constant, i from 1."""
+
+    counts: Mapping[tuple[Range, int], Fraction]
+    position: Fraction = Fraction(0)
+    length: Fraction = Fraction(0)
+    constant: Fraction = Fraction(0)
+
+    @classmethod
+    def of_constant(cls, value: Fraction | int) -> Form:
+        return cls({}, constant=Fraction(value))
+
+    @classmethod
+    def of_count(cls, literal: Literal, over: Range) -> Form:
+        """How many positions of the range satisfy a literal."""
+        plain = counted(literal, over)
+        return cls(
+            {key: Fraction(a) for key, a in plain.counts.items()},
+            Fraction(plain.position),
+            Fraction(plain.length),
+            Fraction(plain.constant),
+        )
+
+    def plus(self, other: Form, factor: Fraction | int = 1) -> Form:
+        counts = dict(self.counts)
+        for key, a in other.counts.items():
+            counts[key] = counts.get(key, Fraction(0)) + factor * a
+        return Form(
+            {key: a for key, a in counts.items() if a},
+            self.position + factor * other.position,
+            self.length + factor * other.length,
+            self.constant + factor * other.constant,
+        )
+
+    def times(self, factor: Fraction | int) -> Form:
+        return Form({}).plus(self, factor)
+
+    @property
+    def is_affine(self) -> bool:
+        return not self.counts
+
+    @property
+    def is_constant(self) -> bool:
+        return self.is_affine and not self.position and not self.length
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for equal forms."""
+        return (tuple(sorted(self.counts.items())), self.position, self.length, self.constant)
+
+    @property
+    def scale(self) -> int:
+        """The least factor that makes every coefficient an integer."""
+        every = [*self.counts.values(), self.position, self.length, self.constant]
+        return lcm(*(a.denominator for a in every))
+
+    def integral(self, factor: int) -> Linear:
+        """`factor` times the form, all of whose coefficients it makes integers."""
+        return Linear(
+            {key: int(a * factor) for key, a in self.counts.items()},
+            int(self.position * factor),
+            int(self.length * factor),
+            int(self.constant * factor),
+        )
+
+    def bounds(self, longest: int) -> tuple[Fraction, Fraction]:
+        """Least and greatest value on words up to `longest`."""
+        sides = [
+            *((Fraction(0), a * longest) for a in self.counts.values()),
+            *((a, a * longest) for a in (self.position, self.length)),
+        ]
+        low = self.constant + sum((min(side) for side in sides), Fraction(0))
+        high = self.constant + sum((max(side) for side in sides), Fraction(0))
+        return low, high
+
+
+ONE = Form.of_constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Where `when` holds, the number is above/below, with below >= 1."""
+
+    when: Literal
+    above: Form
+    below: Form = ONE
+
+    @property
+    def is_ratio(self) -> bool:
+        return not self.below.is_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number by cases, of which at most one holds; None where none does."""
+
+    cases: tuple[Case, ...]
+
+    @property
+    def affine(self) -> Form | None:
+        """The form, where the number depends on position and length alone."""
+        match self.cases:
+            case [Case(Literal(-1, True), above, below)] if above.is_affine and below.is_constant:
+                return above.times(1 / below.constant)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The value is `values[k]` where `bits[k]` holds; None where none does."""
+
+    values: tuple[Value, ...]
+    bits: tuple[Literal, ...]
+    total: bool
+    """Some bit always holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """`table[w]` where its `when` holds and the selectors together select w positions."""
+
+    parts: tuple[Selector, ...]
+    """They never select the same position, so their widths add up."""
+    tables: tuple[tuple[Literal, tuple[Value, ...]], ...]
+    quantity: Quantity | None
+    """The same as a number by cases of counts, where it still is one."""
+    order: Order | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Why positions with the same count agree: the count is a place in an order of positions.
+
+    Positions with the same count are the same position if they also satisfy the same literal of
+    `within`; with none, always. With `classes` they only satisfy the same one of these.
+    """
+
+    within: tuple[Literal, ...] = ()
+    classes: tuple[Literal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """`f(value, number)` of `base` and of the affine number `place`."""
+
+    f: Callable[[Value, Value], Value]
+    base: Categories | Counted
+    place: Form
+
+
+Known = Categories | Quantity | Counted | Joint
+
+
+def tagged(value: Value) -> Any:
+    """Tells 1, 1.0 and True apart, as Python's == does not."""
+    return (type(value), value)
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(value, int | float | Fraction)
+
+
+def exact(value: Value) -> Fraction:
+    return Fraction(value)
