@@ -101,7 +101,9 @@ class _Compiler:
         shop = self.shop
         match node:
             case language.TokensType():
-                bits = [(t, shop.draft.token([s])) for t, s in zip(self.alphabet, shop.draft.symbols, strict=True)]
+                symbols = shop.draft.symbols
+                pairs = zip(self.alphabet, symbols, strict=True)
+                bits = [(token, shop.draft.token([symbol])) for token, symbol in pairs]
                 return shop.categories(bits, True)
             case language.IndicesType():
                 return shop.number(Form({}, position=exact(1), constant=exact(-1)))
@@ -116,7 +118,7 @@ class _Compiler:
             case language.SequenceMap():
                 return joined(shop, node.f, *below)
             case language.Select():
-                return select(shop, *below, node.predicate)
+                return select(shop, below[0], below[1], node.predicate)
             case language.SelectorAnd():
                 return All(tuple(below))
             case language.SelectorOr():
@@ -127,7 +129,7 @@ class _Compiler:
                 return width(shop, below[0])
             case language.Aggregate():
                 try:
-                    return aggregate(shop, *below, node.default)
+                    return aggregate(shop, below[0], below[1], node.default)
                 except Disagreement:
                     raise self.disagreement(node) from None
         raise shop.fault("constants that ignore the input cannot be compiled: use Full")
@@ -145,7 +147,7 @@ class _Compiler:
                 if len({tagged(v) for v in chosen}) > 1:
                     return self.shop.fault(
                         f"categories that may differ would have to be averaged: on {word!r} "
-                        f"position {i} selects {chosen!r}. Select one position, or aggregate numbers"
+                        f"position {i} selects {chosen!r}. Select one position, or use numbers"
                     )
         return self.shop.fault(
             "it is not plain that the selected positions always have the same value: select one "
@@ -155,9 +157,7 @@ class _Compiler:
     def _some_sequences(self) -> list[list[Value]]:
         longest = min(self.shop.longest, 5)
         short = (
-            list(word)
-            for n in range(1, longest + 1)
-            for word in product(self.alphabet, repeat=n)
+            list(word) for n in range(1, longest + 1) for word in product(self.alphabet, repeat=n)
         )
         dice = random.Random(0)
         most = min(self.shop.longest, 12)

@@ -219,9 +219,7 @@ def _key_classes(
     return classes
 
 
-def _query(
-    shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: Cell
-) -> Literal:
+def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: Cell) -> Literal:
     """Which queries select a class of keys in a cell."""
     match condition:
         case Everything(value):
@@ -334,11 +332,11 @@ def _number(
                 if counted == FALSE:
                     continue
                 if part.where == "=":
-                    query, more = shop.both(query, counted), Form.of_constant(1)
+                    when, more = shop.both(query, counted), Form.of_constant(1)
                 else:
-                    more = _count(shop, part.where, counted)
-                sofar = by_query.get(query, Form.of_constant(0))
-                by_query[query] = sofar.plus(more, exact(weight))
+                    when, more = query, _count(shop, part.where, counted)
+                sofar = by_query.get(when, Form.of_constant(0))
+                by_query[when] = sofar.plus(more, exact(weight))
     cases: list[tuple[Literal, Form]] = [(TRUE, Form.of_constant(0))]
     for query, more in by_query.items():
         finer = [(shop.both(when, query), form.plus(more)) for when, form in cases]
@@ -446,7 +444,7 @@ def _read_point(shop: Workshop, place: int | Form, bit: Literal) -> Literal:
 def _read_affine(shop: Workshop, place: Form, bit: Literal) -> Literal:
     """At the position that is an affine number of i and n, by its binary digits."""
     low, high = place.bounds(shop.longest)
-    count = int(max(high, -low, shop.longest)).bit_length()
+    count = max(int(high), int(-low), shop.longest).bit_length()
     here = Form({}, position=_ONE)
     keys = tuple(shop.position_digit(here, b) for b in range(count))
     queries = tuple(shop.position_digit(place, b) for b in range(count))
@@ -464,7 +462,8 @@ def _is_single(looked: AtCode) -> bool:
     order = looked.order
     if order is None or order.classes:
         return False
-    return not order.within or any(pairs.keys == order.within for pairs in looked.pairs)
+    numbered = set(order.within)
+    return not numbered or any(numbered.issuperset(pairs.keys) for pairs in looked.pairs)
 
 
 def _agree_by_code(shop: Workshop, looked: AtCode, values: Categories) -> bool:
@@ -473,8 +472,7 @@ def _agree_by_code(shop: Workshop, looked: AtCode, values: Categories) -> bool:
     if looked.order is None or not looked.order.classes:
         return False
     return all(
-        sum(not shop.exclude(one, bit) for bit in values.bits) <= 1
-        for one in looked.order.classes
+        sum(not shop.exclude(one, bit) for bit in values.bits) <= 1 for one in looked.order.classes
     )
 
 
@@ -483,9 +481,7 @@ def _matched(shop: Workshop, looked: Masked, bit: Literal) -> Literal:
     found = []
     for part in looked.parts:
         if part.where == "=":
-            found += [
-                shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)
-            ]
+            found += [shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)]
             continue
         if bit == TRUE and _always(part):
             return TRUE
@@ -503,6 +499,8 @@ def _always(part: Part) -> bool:
 
 def _agree(shop: Workshop, looked: Masked, values: Categories) -> bool:
     """Must all positions that one query selects have the same value?"""
+    if all(part.where == "=" for part in looked.parts):
+        return True
     if len(looked.parts) == 1 and looked.parts[0].single and len(looked.parts[0].keys) == 1:
         return True
     asked = []
@@ -514,9 +512,7 @@ def _agree(shop: Workshop, looked: Masked, values: Categories) -> bool:
             if not shop.exclude(k, bit)
         ]
         asked.append(shop.either(queries))
-    return all(
-        shop.exclude(one, other) for k, one in enumerate(asked) for other in asked[:k]
-    )
+    return all(shop.exclude(one, other) for k, one in enumerate(asked) for other in asked[:k])
 
 
 def _mean(shop: Workshop, looked: Masked, values: Categories, default: Value) -> Known:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 
-from softhat.frontends.rasp.operations import OPERATORS, Between, Linear, Negate, Value, With
+from softhat.frontends.rasp.operations import Between, Linear, Negate, Value, With
 from softhat.frontends.rasp.values import (
     Case,
     Categories,
@@ -133,7 +133,11 @@ def affine_values(shop: Workshop, form: Form) -> list[Fraction]:
     if not form.position:
         return sorted({form.length * n + form.constant for n in lengths})
     return sorted(
-        {form.position * i + form.length * n + form.constant for n in lengths for i in range(1, n + 1)}
+        {
+            form.position * i + form.length * n + form.constant
+            for n in lengths
+            for i in range(1, n + 1)
+        }
     )
 
 
@@ -206,7 +210,8 @@ def _reachable(shop: Workshop, case: Case) -> Iterable[Fraction]:
     # the least and the greatest value that a position adds.
     scale = case.above.scale
     added = [*case.above.counts.values(), case.above.position, case.above.length, Fraction(0)]
-    low, high = (f(sum(a for a in added if a * s > 0) for s in (-1, 1)) for f in (min, max))
+    low = sum((a for a in added if a < 0), Fraction(0))
+    high = sum((a for a in added if a > 0), Fraction(0))
     most = shop.longest
     if (high - low) * scale * most * most / 2 > MOST_RATIOS:
         raise shop.fault(
@@ -337,8 +342,7 @@ def chosen(shop: Workshop, found: list[tuple[Literal, Known]]) -> Known:
     if any(isinstance(known, Joint) for _, known in found):
         return _union(shop, [(bit, to_categories(shop, known)) for bit, known in found])
     if all(
-        not isinstance(known, Categories) or all(map(is_number, known.values))
-        for _, known in found
+        not isinstance(known, Categories) or all(map(is_number, known.values)) for _, known in found
     ):
         cases = [
             Case(shop.both(bit, case.when), case.above, case.below)
@@ -507,13 +511,3 @@ def positions_of(shop: Workshop, form: Form, f: Callable[[Value], Value]) -> Cat
         bits = [digit if code >> k & 1 else ~digit for k, digit in enumerate(digits)]
         pairs.append((result, shop.both(*bits)))
     return shop.categories(pairs, all(result is not None for result in results))
-
-
-def logical_operator(f: object) -> str | None:
-    return f.sign if isinstance(f, Between) and f.sign in ("and", "or") else None
-
-
-def operator_of(f: object) -> str | None:
-    """The sign of a comparison, if that is what the function is."""
-    sign = getattr(f, "sign", None) or getattr(f, "value", None)
-    return sign if sign in OPERATORS else None

@@ -6,14 +6,13 @@ return, scaled. A decoder is plain data, so that a model's folder can hold it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 from typing import Literal as Choice
 
-from softhat.frontends.rasp.maps import line_of, quantity_of, to_categories
+from softhat.frontends.rasp.maps import line_of, to_categories
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import Case, Categories, Counted, Form, Joint, Known, Quantity
 from softhat.frontends.rasp.workshop import Workshop
@@ -46,7 +45,7 @@ class Digits:
 
 
 @dataclass(frozen=True, slots=True)
-class Number_:
+class NumberCase:
     """Σ of scaled numbers + constant, where `when` is true; rounded if it is a whole number."""
 
     when: str | None
@@ -59,14 +58,17 @@ class Number_:
 class Numbers:
     """The first case whose `when` is true; None if there is none."""
 
-    cases: tuple[Number_, ...]
+    cases: tuple[NumberCase, ...]
 
 
 Decoder = Bits | Digits | Numbers
 
 
 def decode(
-    decoder: Decoder, bits: Mapping[str, Sequence[bool]], numbers: Mapping[str, Sequence[float]], n: int
+    decoder: Decoder,
+    bits: Mapping[str, Sequence[bool]],
+    numbers: Mapping[str, Sequence[float]],
+    n: int,
 ) -> list[Value]:
     """The values at n positions from the truth of the outputs and the numeric outputs."""
     return [_decode(decoder, bits, numbers, i, n) for i in range(1, n + 1)]
@@ -149,9 +151,7 @@ def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Aske
 
 def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
     if len(known.values) <= MOST_BITS:
-        names = tuple(
-            asked.bit(bit, f"{k}") for k, bit in enumerate(known.bits)
-        )
+        names = tuple(asked.bit(bit, f"{k}") for k, bit in enumerate(known.bits))
         return Bits(names, known.values)
     count = (len(known.values) - 1).bit_length()
     names = tuple(
@@ -194,7 +194,7 @@ def _width(shop: Workshop, known: Counted, asked: Asked) -> Decoder | None:
         return None
     signal = shop.draft.add(Width(known.parts[0]), f"{shop.name}: 1/(1 + width)").signal
     name = asked.number(signal, "1/(1+w)")
-    return Numbers((Number_(None, ((name, "1/x-1"),), Fraction(offset), whole=True),))
+    return Numbers((NumberCase(None, ((name, "1/x-1"),), Fraction(offset), whole=True),))
 
 
 _MASKS: dict[Range, Mask] = {"past": "<=", "future": ">=", "total": "none"}
@@ -207,7 +207,7 @@ def _quantity(shop: Workshop, known: Quantity, asked: Asked) -> Decoder:
         when = None if case.when == TRUE else asked.bit(case.when, f"case{k}")
         if case.above.is_constant and not case.is_ratio:
             value = case.above.constant / case.below.constant
-            cases.append(Number_(when, (), value, whole=value.denominator == 1))
+            cases.append(NumberCase(when, (), value, whole=value.denominator == 1))
         elif case.is_ratio:
             cases.append(_ratio(shop, case, when, asked, k))
         else:
@@ -215,7 +215,7 @@ def _quantity(shop: Workshop, known: Quantity, asked: Asked) -> Decoder:
     return Numbers(tuple(cases))
 
 
-def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> Number_:
+def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> NumberCase:
     """A sum of counts: averages, each times the number of positions it is over."""
     form = case.above.times(1 / case.below.constant)
     scale = form.scale
@@ -232,10 +232,10 @@ def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> 
         signal = shop.draft.add(head, f"{shop.name}: average").signal
         name = asked.number(signal, f"sum{k}-{over}", Fraction(1, scale))
         terms.append((name, _SCALES[over]))
-    return Number_(when, tuple(terms), form.constant, whole=scale == 1)
+    return NumberCase(when, tuple(terms), form.constant, whole=scale == 1)
 
 
-def _ratio(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> Number_:
+def _ratio(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> NumberCase:
     """A mean: attention to the positions that the denominator counts."""
     ranges = {over for over, _ in (*case.above.counts, *case.below.counts)}
     below = case.below
@@ -259,7 +259,7 @@ def _ratio(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -
     head = MatchMean(selector, tuple(sorted(terms, key=lambda term: term[1])))
     signal = shop.draft.add(head, f"{shop.name}: mean").signal
     name = asked.number(signal, f"mean{k}", Fraction(1, scale))
-    return Number_(when, ((name, "1"),), share, whole=False)
+    return NumberCase(when, ((name, "1"),), share, whole=False)
 
 
 def _counted_key(below: Form, over: Range) -> Literal | None:
@@ -288,15 +288,3 @@ def _share(above: Form, below: Form, over: Range) -> Fraction | None:
             whole = below.counts == {} and size.times(factor).key == rest.key
             return factor if whole else None
     return None
-
-
-def needs_rounding(case: Number_) -> bool:
-    return case.whole and bool(case.terms)
-
-
-def round_half_even(value: float) -> int:
-    return math.floor(value + 0.5)
-
-
-def as_quantity(shop: Workshop, known: Known) -> Quantity:
-    return quantity_of(shop, known)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 from softhat.frontends.rasp.conditions import (
     All,
@@ -28,7 +29,7 @@ from softhat.frontends.rasp.maps import (
     quantity_of,
     to_categories,
 )
-from softhat.frontends.rasp.operations import OPERATORS, Comparison, Value
+from softhat.frontends.rasp.operations import Comparison, Value
 from softhat.frontends.rasp.values import (
     Case,
     Categories,
@@ -155,7 +156,7 @@ def _one_side(shop: Workshop, form: Form, sign: str) -> Condition:
     """A condition on the key's position alone."""
     if sign == "==" and abs(form.position) == 1:
         place = form.times(-form.position)  # j = length·n + constant
-        wanted = (place.length, place.constant)
+        wanted = (int(place.length), int(place.constant))
         if wanted == (0, 1):
             return Pairs((shop.draft.add(FirstPosition(), "first"),), (TRUE,), single=True)
         if wanted == (1, 0):
@@ -208,9 +209,7 @@ def _values(shop: Workshop, known: Known) -> list[Value] | None:
     return None
 
 
-def _classes(
-    shop: Workshop, keys: Known, queries: Known, predicate: Predicate
-) -> Condition | None:
+def _classes(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) -> Condition | None:
     """Keys that the predicate treats alike are one class; for each the queries that select it."""
     key_values, query_values = _values(shop, keys), _values(shop, queries)
     if key_values is None or query_values is None:
@@ -261,7 +260,11 @@ def among(shop: Workshop, known: Known, wanted: list[Value]) -> Literal:
         case Categories():
             bits = [b for v, b in zip(known.values, known.bits, strict=True) if tagged(v) in tags]
             if tagged(None) in tags:
-                others = [b for v, b in zip(known.values, known.bits, strict=True) if tagged(v) not in tags]
+                others = [
+                    b
+                    for v, b in zip(known.values, known.bits, strict=True)
+                    if tagged(v) not in tags
+                ]
                 return ~shop.either(others)
             return TRUE if known.total and len(bits) == len(known.bits) else shop.either(bits)
         case Counted():
@@ -292,12 +295,10 @@ def _lexicographic(shop: Workshop, joint: Joint, sign: str) -> Condition | None:
     if joint.place.position < 0:
         places.reverse()
     rows = [[shop.apply(joint.f, v, plain(p)) for p in places] for v in values]
-    ups = [all(a < b for a, b in zip(row, row[1:], strict=False)) for row in rows]
-    downs = [all(a > b for a, b in zip(row, row[1:], strict=False)) for row in rows]
+    ups = [all(a < b for a, b in pairwise(row)) for row in rows]
+    downs = [all(a > b for a, b in pairwise(row)) for row in rows]
     ranked = sorted(range(len(values)), key=lambda k: rows[k][0])
-    apart = all(
-        max(rows[a]) < min(rows[b]) for a, b in zip(ranked, ranked[1:], strict=False)
-    )
+    apart = all(max(rows[a]) < min(rows[b]) for a, b in pairwise(ranked))
     if not apart or not (all(ups) or all(downs)):
         return None
     less = sign in ("<", "<=")
@@ -386,9 +387,7 @@ def _codes(shop: Workshop, keys: Known, queries: Known) -> Condition | None:
     return Code((*key[0], key[1], TRUE), (*query[0], TRUE, query[1]), order)
 
 
-def _digits(
-    shop: Workshop, known: Known, count: int
-) -> tuple[list[Literal], Literal] | None:
+def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Literal] | None:
     """Binary digits, and whether the number is one that they can say."""
     most = 1 << count
 
@@ -417,7 +416,3 @@ def _digits(
             ]
             return digits, shop.either(b for v, b in pairs if fits(v))
     return None
-
-
-def is_comparison(sign: str) -> bool:
-    return sign in OPERATORS

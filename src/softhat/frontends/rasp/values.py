@@ -1,11 +1,9 @@
 """What the compiler knows of an s-op: which values it can have, and the bits that tell them.
 
-| kind | says | comes from |
-| --- | --- | --- |
-| `Categories` | one bit for each value, None where none holds | tokens, maps by table, comparisons |
-| `Quantity` | by cases a linear form of counts, or the ratio of two | indices, sums, means |
-| `Counted` | a function of how many positions a selector selects | widths and maps of widths |
-| `Joint` | a function of a category (or count) and the position, not yet tabulated | lambdas of both |
+- `Categories`: one bit for each value, None where none holds. Tokens, comparisons, maps by table.
+- `Quantity`: by cases a linear form of counts, or the ratio of two. Indices, sums, means.
+- `Counted`: a function of how many positions a selector selects. Widths and maps of widths.
+- `Joint`: a function of a category (or count) and the position, not tabulated until it must be.
 """
 
 from __future__ import annotations
@@ -186,4 +184,9 @@ def is_number(value: Value) -> bool:
 
 
 def exact(value: Value) -> Fraction:
-    return Fraction(value)
+    """The number; a float stands for the simplest fraction that rounds to it."""
+    number = Fraction(value)
+    if isinstance(value, float):
+        simple = number.limit_denominator(1_000_000)
+        return simple if float(simple) == value else number
+    return number

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from softhat.errors import RaspError
+from softhat.errors import RaspError, SofthatError
 from softhat.frontends.rasp.language import RASPExpr
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
@@ -55,13 +55,19 @@ class Workshop:
 
     def both(self, *literals: Literal) -> Literal:
         made = self.draft.conjunction(literals, f"{self.name}: and")
+        if self._clash(dict.fromkeys(literals)) or self._clash(self._parts(made)):
+            return FALSE
+        return made
+
+    def _clash(self, literals: Iterable[Literal]) -> bool:
+        """Are two of them known never to hold together?"""
         seen: set[int] = set()
-        for literal in self._parts(made):
+        for literal in literals:
             groups = self._groups.get(literal, frozenset())
             if seen & groups:
-                return FALSE
+                return True
             seen |= groups
-        return made
+        return False
 
     def either(self, literals: Iterable[Literal]) -> Literal:
         wanted = list(dict.fromkeys(literals))
@@ -146,7 +152,10 @@ class Workshop:
 
     def at_least(self, form: Form, label: str = "") -> Literal:
         """The form is at least 0."""
-        return at_least_zero(self.draft, form.integral(form.scale), label or f"{self.name} >= 0")
+        try:
+            return at_least_zero(self.draft, form.integral(form.scale), label or self.name)
+        except SofthatError as error:
+            raise self.fault(str(error)) from None
 
     def case_at_least(self, case: Case, bound: Fraction) -> Literal:
         """The number of a case is at least `bound`."""
@@ -177,9 +186,7 @@ class Workshop:
                 return at_least
             case "<":
                 return ~at_least
-        more = ~self.compared(
-            Case(case.when, case.above.times(-1), case.below), ">=", -constant
-        )
+        more = ~self.compared(Case(case.when, case.above.times(-1), case.below), ">=", -constant)
         match sign:
             case ">":
                 return more
