@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from softhat.errors import FormulaError as FormulaError
     from softhat.errors import MissingExtraError as MissingExtraError
     from softhat.errors import NotStarFreeError as NotStarFreeError
+    from softhat.errors import RaspError as RaspError
     from softhat.errors import SofthatError as SofthatError
     from softhat.explore.notebook import show as show
     from softhat.export.circuit import circuit as circuit
@@ -59,6 +60,7 @@ _HOME = {
     "FormulaError": "softhat.errors",
     "MissingExtraError": "softhat.errors",
     "NotStarFreeError": "softhat.errors",
+    "RaspError": "softhat.errors",
     "SofthatError": "softhat.errors",
     "Model": "softhat.model",
     "compile": "softhat.compiler",

@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import lcm
 from typing import Any
 from typing import Literal as Choice
 
-from softhat.frontends.rasp.maps import line_of, to_categories
+from softhat.frontends.rasp.converting import line_of, to_categories
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.values import Case, Categories, Counted, Form, Joint, Known, Quantity
+from softhat.frontends.rasp.values import Case, Categories, Counted, Joint, Known, Quantity
 from softhat.frontends.rasp.workshop import Workshop
-from softhat.program.heads import Average, Mask, MatchMean, Range, Selector, Width
+from softhat.program.heads import Average, MatchMean, Range
 from softhat.program.literals import TRUE, Literal
 from softhat.program.signals import Number
 
 MOST_BITS = 64
 """Categories with more values are written in binary."""
 
-Scale = Choice["1", "i+1", "n+2", "n+2-i", "1/x-1"]
-"""What turns a head's output into the value: a factor, or for counts 1/x - 1."""
+Scale = Choice["1", "i+1", "n+2", "n+2-i"]
+"""What a head's output is multiplied by: a mean is its own value, a sum the number of positions
+that were averaged (the sinks included) times the average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,6 @@ def scaled(value: Any, by: Scale, i: int, n: int) -> Any:
             return value * (n + 2)
         case "n+2-i":
             return value * (n + 2 - i)
-        case "1/x-1":
-            return 1 / value - 1
 
 
 @dataclass(slots=True)
@@ -127,6 +127,8 @@ class Asked:
     numbers: dict[str, Number] = field(default_factory=dict)
 
     def bit(self, literal: Literal, name: str) -> str:
+        while name in self.bits:  # values of different types may look alike
+            name += "'"
         self.bits[name] = literal
         return name
 
@@ -141,8 +143,8 @@ def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Aske
     if isinstance(known, Joint):
         known = line_of(shop, known) or to_categories(shop, known)
     if isinstance(known, Counted):
-        if numerical and (decoder := _width(shop, known, asked)) is not None:
-            return decoder, asked
+        if numerical and known.quantity is not None:
+            return _quantity(shop, known.quantity, asked), asked
         return _digits(shop, known, asked), asked
     if isinstance(known, Quantity):
         return _quantity(shop, known, asked), asked
@@ -151,7 +153,8 @@ def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Aske
 
 def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
     if len(known.values) <= MOST_BITS:
-        names = tuple(asked.bit(bit, f"{k}") for k, bit in enumerate(known.bits))
+        pairs = zip(known.values, known.bits, strict=True)
+        names = tuple(asked.bit(bit, f"is {value!r}") for value, bit in pairs)
         return Bits(names, known.values)
     count = (len(known.values) - 1).bit_length()
     names = tuple(
@@ -184,20 +187,6 @@ def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
     return Digits(names, None if there == TRUE else asked.bit(there, "defined"), values)
 
 
-def _width(shop: Workshop, known: Counted, asked: Asked) -> Decoder | None:
-    """A count as a number: 1/(1+w) as the head returns it."""
-    tables = [table for _, table in known.tables]
-    if len(known.parts) > 1 or len(tables) > 1 or known.tables[0][0] != TRUE:
-        return None
-    offset = tables[0][0]
-    if not isinstance(offset, int) or any(v != w + offset for w, v in enumerate(tables[0])):
-        return None
-    signal = shop.draft.add(Width(known.parts[0]), f"{shop.name}: 1/(1 + width)").signal
-    name = asked.number(signal, "1/(1+w)")
-    return Numbers((NumberCase(None, ((name, "1/x-1"),), Fraction(offset), whole=True),))
-
-
-_MASKS: dict[Range, Mask] = {"past": "<=", "future": ">=", "total": "none"}
 _SCALES: dict[Range, Scale] = {"past": "i+1", "future": "n+2-i", "total": "n+2"}
 
 
@@ -236,55 +225,12 @@ def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> 
 
 
 def _ratio(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> NumberCase:
-    """A mean: attention to the positions that the denominator counts."""
-    ranges = {over for over, _ in (*case.above.counts, *case.below.counts)}
-    below = case.below
-    if not ranges:
-        ranges = {"past"} if below.position else {"total"}
-    key: Literal | None = None
-    over: Range = "past"
-    if len(ranges) == 1:
-        over = next(iter(ranges))
-        key = _counted_key(below, over)
-    if key is None:
-        raise shop.fault("a mean over several ranges of positions cannot be an output as a number")
-    mask = _MASKS[over]
-    scale = case.above.scale
-    terms = [(int(a * scale), signal) for (_, signal), a in case.above.counts.items()]
-    # A share of the denominator is a constant of the mean.
-    share = _share(case.above, below, over)
-    if share is None:
-        raise shop.fault("this mean is not one of counts of the selected positions")
-    selector = Selector((TRUE,), (key,), ((0, 0),), mask, shop.longest)
-    head = MatchMean(selector, tuple(sorted(terms, key=lambda term: term[1])))
-    signal = shop.draft.add(head, f"{shop.name}: mean").signal
+    """A mean, as its head returns it."""
+    mean = case.mean
+    if mean is None:
+        raise shop.fault("a mean over several masks cannot be an output: compare it instead")
+    scale = lcm(*(a.denominator for a in mean.terms.values()))
+    terms = tuple(sorted((int(a * scale), signal) for signal, a in mean.terms.items()))
+    signal = shop.draft.add(MatchMean(mean.selector, terms), f"{shop.name}: mean").signal
     name = asked.number(signal, f"mean{k}", Fraction(1, scale))
-    return NumberCase(when, ((name, "1"),), share, whole=False)
-
-
-def _counted_key(below: Form, over: Range) -> Literal | None:
-    """The literal whose positions a form counts."""
-    if below.key == Form.of_count(TRUE, over).key:
-        return TRUE
-    for (_, signal), _ in below.counts.items():
-        for literal in (Literal(signal, True), Literal(signal, False)):
-            if below.key == Form.of_count(literal, over).key:
-                return literal
-    return None
-
-
-def _share(above: Form, below: Form, over: Range) -> Fraction | None:
-    """What is left of the numerator without its counts, as a multiple of the denominator's size."""
-    rest = Form({}, above.position, above.length, above.constant)
-    if not any((rest.position, rest.length, rest.constant)):
-        return Fraction(0)
-    size = Form.of_count(TRUE, over)
-    for coefficient, own in (
-        (rest.position, size.position),
-        (rest.length, size.length),
-    ):
-        if own:
-            factor = coefficient / own
-            whole = below.counts == {} and size.times(factor).key == rest.key
-            return factor if whole else None
-    return None
+    return NumberCase(when, ((name, "1"),), mean.constant, whole=False)

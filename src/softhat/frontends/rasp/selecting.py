@@ -21,14 +21,14 @@ from softhat.frontends.rasp.conditions import (
     Point,
     Some,
 )
-from softhat.frontends.rasp.maps import (
-    COMPARISONS,
+from softhat.frontends.rasp.converting import (
     affine_values,
     plain,
     positions_of,
     quantity_of,
     to_categories,
 )
+from softhat.frontends.rasp.maps import COMPARISONS
 from softhat.frontends.rasp.operations import Comparison, Value
 from softhat.frontends.rasp.values import (
     Case,
@@ -391,13 +391,17 @@ def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Li
     """Binary digits, and whether the number is one that they can say."""
     most = 1 << count
 
+    def digit(value: Value, bit: int) -> bool:
+        return fits(value) and bool(int(value) >> bit & 1)
+
     def fits(value: Value) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < most
+        """A whole number of any type: 1 == 1.0 == True."""
+        return isinstance(value, int | float) and 0 <= value < most and value == int(value)
 
     match known:
         case Counted():
             digits = [
-                shop.where(known, lambda v, b=bit: fits(v) and bool(v >> b & 1))  # type: ignore[misc]
+                shop.where(known, lambda v, b=bit: digit(v, b))  # type: ignore[misc]
                 for bit in range(count)
             ]
             return digits, shop.where(known, fits)
@@ -411,8 +415,6 @@ def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Li
         case Categories():
             few = to_categories(shop, known)
             pairs = list(zip(few.values, few.bits, strict=True))
-            digits = [
-                shop.either(b for v, b in pairs if fits(v) and v >> bit & 1) for bit in range(count)
-            ]
+            digits = [shop.either(b for v, b in pairs if digit(v, bit)) for bit in range(count)]
             return digits, shop.either(b for v, b in pairs if fits(v))
     return None

@@ -101,12 +101,46 @@ ONE = Form.of_constant(1)
 
 
 @dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean over what a selector selects of Σ a·signal + constant, as one head returns it."""
+
+    selector: Selector
+    terms: Mapping[int, Fraction]
+    constant: Fraction = Fraction(0)
+
+    def plus(self, other: Mean, factor: Fraction | int = 1) -> Mean | None:
+        """The sum, if both are over the same selection."""
+        if self.selector != other.selector:
+            return None
+        terms = dict(self.terms)
+        for signal, a in other.terms.items():
+            terms[signal] = terms.get(signal, Fraction(0)) + factor * a
+        kept = {signal: a for signal, a in terms.items() if a}
+        return Mean(self.selector, kept, self.constant + factor * other.constant)
+
+    def line(self, factor: Fraction | int, constant: Fraction | int) -> Mean:
+        terms = {signal: factor * a for signal, a in self.terms.items()}
+        return Mean(self.selector, terms, factor * self.constant + constant)
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """Where `when` holds, the number is above/below, with below >= 1."""
 
     when: Literal
     above: Form
     below: Form = ONE
+    mean: Mean | None = None
+    """Of a ratio: how one head computes it."""
+
+    def line(self, factor: Fraction | int, constant: Fraction | int) -> Case:
+        """factor·x + constant."""
+        above = self.above.times(factor).plus(self.below, constant)
+        mean = None if self.mean is None else self.mean.line(factor, constant)
+        return Case(self.when, above, self.below, mean)
+
+    def where(self, when: Literal) -> Case:
+        return Case(when, self.above, self.below, self.mean)
 
     @property
     def is_ratio(self) -> bool:

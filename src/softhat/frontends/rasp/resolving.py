@@ -1,0 +1,264 @@
+"""How attention can follow a condition: masks, one position, or a code.
+
+A condition made of pairs and of j < i, j = i, j > i is sorted into parts, one for each mask: for
+every class of keys, the queries that select it there. A condition that names one position, or
+asks for equal binary codes, is followed by a head of its own kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as Choice
+
+from softhat.frontends.rasp.conditions import (
+    All,
+    Code,
+    Condition,
+    Distance,
+    Everything,
+    Opposite,
+    Pairs,
+    Point,
+    Some,
+    conjuncts,
+)
+from softhat.frontends.rasp.values import (
+    Form,
+    Order,
+)
+from softhat.frontends.rasp.workshop import Workshop
+from softhat.program.heads import Mask, Selector
+from softhat.program.literals import FALSE, TRUE, Literal
+
+MOST_KEYS = 512
+"""Classes of keys in one selector."""
+
+Cell = Choice["<", "=", ">"]
+Where = Choice["none", "<=", "<", ">=", ">", "="]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The keys of one mask and for each the queries that select it."""
+
+    where: Where
+    keys: tuple[Literal, ...]
+    queries: tuple[Literal, ...]
+    single: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    parts: tuple[Part, ...]
+    order: Order | None
+
+
+@dataclass(frozen=True, slots=True)
+class AtPoint:
+    """One position: at a distance from i, or an affine number; with further conditions."""
+
+    place: int | Form
+    pairs: tuple[Pairs, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtCode:
+    """The positions whose code is mine."""
+
+    keys: tuple[Literal, ...]
+    queries: tuple[Literal, ...]
+    mask: Mask
+    order: Order | None
+    pairs: tuple[Pairs, ...]
+
+
+Looked = Masked | AtPoint | AtCode
+
+
+def resolved(shop: Workshop, condition: Condition) -> Looked:
+    """How attention can follow a condition."""
+    found = conjuncts(condition)
+    codes = [part for part in found if isinstance(part, Code)]
+    if codes:
+        return _coded(shop, codes, [part for part in found if not isinstance(part, Code)])
+    points = [part for part in found if _is_point(part)]
+    if points:
+        rest = [part for part in found if part not in points]
+        pairs = tuple(part for part in rest if isinstance(part, Pairs))
+        if len(points) > 1 or len(pairs) < len(rest):
+            raise shop.fault("one position and another condition on positions: use one of them")
+        point = points[0]
+        if isinstance(point, Point):
+            return AtPoint(point.form, pairs)
+        assert isinstance(point, Distance)
+        assert point.low is not None
+        return AtPoint(point.low, pairs)
+    return _masked(shop, condition)
+
+
+def _is_point(part: Condition) -> bool:
+    if isinstance(part, Point):
+        return True
+    return isinstance(part, Distance) and part.low == part.high is not None and part.low != 0
+
+
+def _coded(shop: Workshop, codes: list[Code], rest: list[Condition]) -> AtCode:
+    """Codes side by side; pairs of classes become digits too, distances the mask."""
+    keys = [literal for code in codes for literal in code.keys]
+    queries = [literal for code in codes for literal in code.queries]
+    low, high = None, None
+    pairs = []
+    for part in rest:
+        match part:
+            case Pairs():
+                more = _pair_digits(shop, part)
+                keys += more[0]
+                queries += more[1]
+                pairs.append(part)
+            case Distance(a, b):
+                low = a if low is None else low if a is None else max(a, low)
+                high = b if high is None else high if b is None else min(b, high)
+            case Everything(True):
+                continue
+            case _:
+                raise shop.fault("an equality of counts goes only with equalities and masks")
+    order = next((code.order for code in codes if code.order is not None), None)
+    if shop.causal:
+        high = 0 if high is None else min(0, high)
+    masks: dict[tuple[int | None, int | None], Mask] = {
+        (None, None): "none", (None, 0): "<=", (None, -1): "<", (0, None): ">=", (1, None): ">",
+    }  # fmt: skip
+    if (low, high) not in masks:
+        raise shop.fault("no mask has this condition on positions: only j < i and so on")
+    return AtCode(tuple(keys), tuple(queries), masks[low, high], order, tuple(pairs))
+
+
+def _pair_digits(shop: Workshop, pairs: Pairs) -> tuple[list[Literal], list[Literal]]:
+    """Numbers of the classes, in binary, the same on both sides."""
+    for k, query in enumerate(pairs.queries):
+        if not all(shop.exclude(query, other) for other in pairs.queries[:k]):
+            raise shop.fault("an equality of counts with a predicate that is no equality")
+    numbered = list(enumerate(zip(pairs.keys, pairs.queries, strict=True), start=1))
+    count = len(numbered).bit_length()
+    keys = [shop.either(k for n, (k, _) in numbered if n >> b & 1) for b in range(count)]
+    queries = [shop.either(q for n, (_, q) in numbered if n >> b & 1) for b in range(count)]
+    # Number 0 is no class: such keys are told apart by a digit of their own.
+    keys += [shop.either(pairs.keys), TRUE]
+    queries += [TRUE, shop.either(pairs.queries)]
+    return keys, queries
+
+
+# Masks
+
+
+def _masked(shop: Workshop, condition: Condition) -> Masked:
+    leaves = [leaf for leaf in _leaves(condition) if isinstance(leaf, Pairs)]
+    classes = _key_classes(shop, list(dict.fromkeys(leaves)))
+    together: dict[tuple[Where, bool], list[tuple[Literal, Literal]]] = {}
+    for key, chosen, single in classes:
+        cells = {cell: _query(shop, condition, chosen, cell) for cell in ("<", "=", ">")}
+        if shop.causal:
+            cells[">"] = FALSE
+        for where, query in _masks(cells["<"], cells["="], cells[">"]):
+            if query != FALSE:
+                together.setdefault((where, single), []).append((key, query))
+    parts = tuple(
+        Part(where, tuple(k for k, _ in found), tuple(q for _, q in found), single)
+        for (where, single), found in together.items()
+    )
+    return Masked(parts, _order(condition, parts))
+
+
+def _order(condition: Condition, parts: tuple[Part, ...]) -> Order | None:
+    """What equal widths of this selector say of two positions."""
+    if isinstance(condition, Pairs | Some) and condition.order is not None:
+        return condition.order
+    match parts:
+        case [Part("<" | ">", keys, queries, _)] if keys == queries:
+            return Order(within=keys)  # numbers the positions of each class
+    return None
+
+
+def _leaves(condition: Condition) -> list[Condition]:
+    match condition:
+        case All(parts) | Some(parts):
+            return [leaf for part in parts for leaf in _leaves(part)]
+        case Opposite(inner):
+            return _leaves(inner)
+    return [condition]
+
+
+def _key_classes(
+    shop: Workshop, leaves: list[Pairs]
+) -> list[tuple[Literal, dict[Pairs, int], bool]]:
+    """(bit, which key of each leaf holds, at one position only) for all classes of keys."""
+    classes: list[tuple[Literal, dict[Pairs, int], bool]] = [(TRUE, {}, False)]
+    for leaf in leaves:
+        rest = ~shop.either(leaf.keys)
+        finer = []
+        for bit, chosen, single in classes:
+            for k, key in enumerate(leaf.keys):
+                finer.append((shop.both(bit, key), {**chosen, leaf: k}, single or leaf.single))
+            finer.append((shop.both(bit, rest), chosen, single))
+        classes = [entry for entry in finer if entry[0] != FALSE]
+        if len(classes) > MOST_KEYS:
+            raise shop.fault(f"more than {MOST_KEYS} classes of keys")
+    return classes
+
+
+def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: Cell) -> Literal:
+    """Which queries select a class of keys in a cell."""
+    match condition:
+        case Everything(value):
+            return TRUE if value else FALSE
+        case Pairs():
+            return condition.queries[chosen[condition]] if condition in chosen else FALSE
+        case Distance(low, high):
+            return TRUE if _inside(shop, low, high, cell) else FALSE
+        case All(parts):
+            return shop.both(*(_query(shop, part, chosen, cell) for part in parts))
+        case Some(parts):
+            return shop.either(_query(shop, part, chosen, cell) for part in parts)
+        case Opposite(inner):
+            return ~_query(shop, inner, chosen, cell)
+        case _:
+            raise shop.fault(
+                "a position that depends on i, or an equality of counts, goes with other "
+                "conditions only by `and`"
+            )
+
+
+def _inside(shop: Workshop, low: int | None, high: int | None, cell: Cell) -> bool:
+    """Does the cell lie in low <= j - i <= high? It must not lie there in part."""
+    ends: dict[Cell, tuple[int | None, int | None]] = {"<": (None, -1), "=": (0, 0), ">": (1, None)}
+    first, last = ends[cell]
+    above = low is None or (first is not None and first >= low)
+    below = high is None or (last is not None and last <= high)
+    if above and below:
+        return True
+    outside = (low is not None and last is not None and last < low) or (
+        high is not None and first is not None and first > high
+    )
+    if outside:
+        return False
+    raise shop.fault(
+        f"it selects distances from {low} to {high}: attention has masks for j < i, j <= i, "
+        "j > i, j >= i and single shifts"
+    )
+
+
+def _masks(less: Literal, same: Literal, more: Literal) -> list[tuple[Where, Literal]]:
+    """The queries of three cells as few masks."""
+    if less == same == more:
+        return [("none", less)]
+    if less == same:
+        return [("<=", less), (">", more)]
+    if same == more:
+        return [("<", less), (">=", more)]
+    return [("<", less), ("=", same), (">", more)]
+
+
+def selector_of(shop: Workshop, part: Part) -> Selector:
+    assert part.where != "="
+    table = tuple((k, k) for k in range(len(part.keys)))
+    return Selector(part.queries, part.keys, table, part.where, shop.longest)
