@@ -126,7 +126,7 @@ class _Walk:
         """What a head averages, before its output matrix."""
         v = self._linear(x, head.value, box)
         spread = self._spread(name, head, x, box)
-        moved = math.tanh(spread / 4)
+        moved = math.tanh(spread / 4) if self.keys > 1 else 0.0  # one key takes all
         if self.heads.single.get(name, False) and spread < 1:
             moved = min(moved, self.heads.leak.get(name, 1.0) * math.expm1(spread))
         moved = min(1.0, moved + self.keys * self.tiny)
@@ -253,7 +253,7 @@ def longest(fits: Callable[[int, int], bool]) -> int:
         high = min(done + step, FOREVER)
         if fits(done + 1, high):
             done = high
-            step = max(1, done // 16) if growing else step
+            step = max(1, done // 2) if growing else step
         elif step == 1:
             return done
         else:

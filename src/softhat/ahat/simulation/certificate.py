@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from softhat.ahat.analysis.structure import structure
-from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
+from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
 from softhat.ahat.simulation.temperature import Choice
+from softhat.formats import FORMATS
 from softhat.laws import Law
 from softhat.laws import from_json as law_from_json
 
@@ -19,7 +20,8 @@ ASSUMPTIONS = (
     "softmax subtracts the row's maximum and divides once, after summing",
     "exp is correct to 2 ulps",
     "sums of n terms in any order, in the format itself or wider (no TF32)",
-    "weights are the nearest floats, β has 6 significant bits and is folded into the query",
+    "weights are the nearest floats; scores are multiplied by β, a number of 6 significant bits",
+    "float16 and bfloat16 are summed in float32 and rounded after every step",
 )
 
 
@@ -30,7 +32,9 @@ class HeadCertificate:
     layer: int
     head: int
     name: str
-    kind: str  # structurally uniform | tieless | exact ties | benign ties | dangerous ties
+    kind: (
+        str  # structurally uniform | tieless | uniform by accident | exact, benign, dangerous ties
+    )
     beta: float
     gap: str  # the least gap, exactly; "inf" if every row is uniform
     leak: float
@@ -117,20 +121,17 @@ class Certificate:
 
 
 def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certificate:
-    """Certify the chosen β in float64 and float32, and put everything together."""
-    betas = choice.betas
-    reached = max(choice.bounds)
-    kinds = (FLOAT64, FLOAT32)
+    """Certify the chosen β in every number format, and put everything together."""
+    top = max(choice.bounds)
+    floats = FiniteFloats(lengths, choice.betas)
     per_length: dict[int, LengthCertificate] = {}
-    max_length = {"float16": 0, "bfloat16": 0, "float32": 0, "float64": 0}
-    going = {kind.name: True for kind in kinds}
-    for n in range(1, reached + 1):
+    max_length = dict.fromkeys(FORMATS, 0)
+    for n in range(1, top + 1):
         bounds: dict[str, Bound] = {"reals": choice.bounds[n]}
-        for kind in kinds:
-            if going[kind.name]:
-                bounds[kind.name] = lengths.bound(n, betas, kind, epsilon is None)
-                going[kind.name] = _good(bounds[kind.name], epsilon)
-                max_length[kind.name] += int(going[kind.name])
+        for name, form in FORMATS.items():
+            if max_length[name] == n - 1:
+                bounds[name] = floats.bound(n, choice.bounds[n], form, epsilon is None)
+                max_length[name] += int(good(bounds[name], epsilon))
         per_length[n] = LengthCertificate(
             lengths.method(n),
             {name: b.error for name, b in bounds.items()},
@@ -139,15 +140,15 @@ def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certific
     return Certificate(
         epsilon=epsilon,
         error=max(b.error for b in choice.bounds.values()),
-        guarantee=_guarantee(lengths, reached),
-        length=reached,
+        guarantee=_guarantee(lengths, top),
+        length=top,
         max_length=max_length,
-        heads=_heads(lengths, choice, reached),
+        heads=_heads(lengths, choice, top),
         lengths=per_length,
     )
 
 
-def _good(bound: Bound, epsilon: float | None) -> bool:
+def good(bound: Bound, epsilon: float | None) -> bool:
     return bound.decisions if epsilon is None else bound.error <= epsilon
 
 
@@ -163,18 +164,23 @@ def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertific
     least: dict[HeadId, Any] = dict.fromkeys(lengths.model.heads, math.inf)
     ties = dict.fromkeys(lengths.model.heads, False)
     varying = dict.fromkeys(lengths.model.heads, False)
+    tied = dict.fromkeys(lengths.model.heads, False)
     for n in range(1, reached + 1):
         for name, gap in lengths.gaps(n).items():
             least[name] = min(least[name], gap)
-        for name, (tied, varies) in lengths.ties(n).items():
-            ties[name] |= tied
-            varying[name] |= varies
+        for name, found in lengths.ties(n).items():
+            ties[name] |= found.several
+            varying[name] |= found.varies
+            tied[name] |= found.partial
     result = []
     for (l, h), fact in facts.items():
+        unique = lengths.model.layers[l].heads[h].ties != "average"
         if fact.uniform:
             kind = "structurally uniform"
-        elif not ties[l, h]:
+        elif not ties[l, h] or unique:
             kind = "tieless"
+        elif fact.exact_scores and not tied[l, h]:
+            kind = "uniform by accident"
         elif fact.exact_scores:
             kind = "exact ties"
         else:

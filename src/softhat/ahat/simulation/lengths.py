@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.gaps import gaps_of, least_gaps
+from softhat.ahat.analysis.gaps import gaps_of, least_gaps, may_tie
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import Tally, row_tally
@@ -38,6 +38,15 @@ SOME_WORDS = 5_000  # run if the greatest length asked for has no more
 MANY_WORDS = 20_000  # run if the sets are too large, or their bounds too loose
 BINDING = 64  # the words with the greatest errors that a bound remembers
 COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """May rows of a head have several maximal keys, …"""
+
+    several: bool
+    varies: bool  # … whose values differ, …
+    partial: bool  # … and not be uniform?
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,23 +171,26 @@ class Lengths:
             return dict(least_gaps(self.sets(n)))
         return dict(self._tally(n).gaps[n])
 
-    def ties(self, n: int) -> dict[HeadId, tuple[bool, bool]]:
-        """For each head: may a row be tied (or, beside erroneous scores, uniform by accident)?
-        And may the values it averages differ?"""
+    def ties(self, n: int) -> dict[HeadId, Ties]:
+        """For each head what its rows of several maximal keys may be like."""
         if self.method(n) == "structure":
-            return dict.fromkeys(self.model.heads, (False, False))
+            return dict.fromkeys(self.model.heads, Ties(False, False, False))
         if self.method(n) == "sets":
             return {
-                (l, h): (
+                (l, h): Ties(
                     any(o.ties for row in rows for o in row.outcomes),
                     any(t.varies for row in rows for o in row.outcomes for t in o.ties),
+                    any(may_tie(row) for row in rows if row.keys > 1),
                 )
                 for l, stage in enumerate(self.sets(n).stages)
                 for h, places in enumerate(stage.rows)
                 for rows in [[row for place in places for row in place]]
             }
         tally = self._tally(n)
-        return {name: (tally.several[name], tally.varying[name]) for name in self.model.heads}
+        return {
+            name: Ties(tally.several[name], tally.varying[name], bool(tally.rows[n][name][2]))
+            for name in self.model.heads
+        }
 
     def _traces(self, n: int, chunk: int) -> Iterator[ExactTrace]:
         """Exact runs of all words of length n; kept where they are few."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.model import AHAT, Head, Layer, Matrix, Vector
-from softhat.errors import SofthatError
+from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
 from softhat.positions import SHARES, Named
 
@@ -66,7 +66,7 @@ def _term(law: Law | None, name: tuple[int, int], max_length: int | None) -> tup
         return Named("i"), Fraction(law.at(max_length)) / (2 * max_length)
     unit, degree = _polynomial(law)
     if not unit or f"i/n^{degree + 1}" not in SHARES:
-        raise SofthatError(
+        raise NoTemperatureError(
             f"layer {name[0]} head {name[1]} breaks ties between scores whose gap is only known to "
             f"be at least {law.text}: no position feature is that fine at every length; give a "
             "max_length"

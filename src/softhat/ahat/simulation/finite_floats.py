@@ -1,0 +1,49 @@
+"""A simulation to a given length in floats: what rounding adds to its error at each length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
+from softhat.ahat.analysis.pairs import crowd
+from softhat.ahat.bounds.floats import Temperatures, float_error
+from softhat.ahat.bounds.weights import weights
+from softhat.ahat.simulation.lengths import Bound, Lengths
+from softhat.formats import Format
+
+
+class FiniteFloats:
+    """Bounds in floats for constant β, on top of the bounds in the reals."""
+
+    def __init__(self, lengths: Lengths, betas: Mapping[HeadId, float]) -> None:
+        self.lengths, self.betas = lengths, betas
+        self.laws = gap_laws(lengths.model)
+        self._weights = weights(lengths.model)
+        self._crowds = {
+            name: None if law is None else crowd(self.laws.portrait.views[name])
+            for name, law in self.laws.gap.items()
+        }
+
+    def bound(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
+        """The bound of all words of length n in this format."""
+        error = float_error(self._weights, n, self._temperatures(n, reals, form), form)
+        margin = reals.margin
+        if decide and self.lengths.uniform:
+            margin = self.lengths.exact_margin(n)[0]
+        return Bound(
+            reals.error + error, margin - error, margin - error > 0, reals.leaks, reals.head_errors
+        )
+
+    def _temperatures(self, n: int, reals: Bound, form: Format) -> Temperatures:
+        ties = self.lengths.ties(n)
+        near: dict[HeadId, int] = {}
+        leak: dict[HeadId, float] = {}
+        for name, law in self.laws.gap.items():
+            leak[name] = 0.0 if law is None else max(reals.leaks[name], 1e-300)
+            rows = self._crowds[name]
+            if law is not None and rows is not None:  # the m-th nearest key lies at m gaps
+                steps = (form.lost + 2) / (self.betas[name] * float(law.at(n)))
+                near[name] = rows * math.ceil(steps) + 1
+        single = {name: not found.several for name, found in ties.items()}
+        return Temperatures(self.betas, leak, single, near)
