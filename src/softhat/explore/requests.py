@@ -18,8 +18,6 @@ from softhat.logic.syntax.parse import parse
 MOST_TEXT = 20_000
 MOST_WORD = 20_000
 MOST_SYMBOLS = 200
-LONGEST_AHAT = 6
-"""Simulations are made to this length, so that they are there at once."""
 ATTENTIONS = ("unbounded", "temperature")
 
 
@@ -94,7 +92,7 @@ def _ahat(asked: Mapping[str, str]) -> dict[str, Any]:
     name = asked["text"].strip()
     if name not in GALLERY:
         raise SofthatError(f"no {name!r} in the gallery: {', '.join(GALLERY)}")
-    return view_of_simulation(simulate(GALLERY[name](), max_length=LONGEST_AHAT))
+    return view_of_simulation(simulate(GALLERY[name]()))
 
 
 def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
