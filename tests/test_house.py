@@ -15,6 +15,7 @@ ORDER = (
     "work",
     "formats",
     "rationals",
+    "predicates",
     "positions",
     "laws",
     "markup",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from softhat.logic.syntax.nodes import count_future as count_future
     from softhat.logic.syntax.nodes import length as length
     from softhat.logic.syntax.nodes import position as position
+    from softhat.logic.syntax.nodes import predicate as predicate
     from softhat.logic.syntax.nodes import symbol as symbol
     from softhat.logic.syntax.parse import parse as parse
     from softhat.model import Model as Model
@@ -79,6 +80,7 @@ _HOME = {
     "length": "softhat.logic.syntax.nodes",
     "parse": "softhat.logic.syntax.parse",
     "position": "softhat.logic.syntax.nodes",
+    "predicate": "softhat.logic.syntax.nodes",
     "symbol": "softhat.logic.syntax.nodes",
     "to_gpt2": "softhat.export.gpt2",
     "to_huggingface": "softhat.export.huggingface_folder",

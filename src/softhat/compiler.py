@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import get_args
+from typing import Any, get_args
 
 from softhat.errors import SofthatError
+from softhat.logic.binding import predicates_of, with_tables
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.lowering.lower import lower
 from softhat.model import Model
+from softhat.predicates import LENGTH
 from softhat.program.build import build
 from softhat.program.strict import spelled_out
 from softhat.transformer.weights import BOS, EOS, Attention
@@ -24,17 +26,24 @@ def compile(
     alphabet: str | Iterable[str] | None = None,
     attention: Attention = "unbounded",
     propositions: Iterable[str] | None = None,
+    predicates: Mapping[str, Any] | None = None,
+    predicate_length: int = LENGTH,
 ) -> Model:
     """A transformer whose truth at every position of every word is the formula's.
 
     `attention` is "unbounded" (softmax, positions grow), "temperature" (softmax, activations in
     [-1, 1], inverse temperature grows with n) or "hard". Without an alphabet it is the
-    formula's symbols. A mapping gives several outputs in one model.
+    formula's symbols. A mapping gives several outputs in one model. `predicates` say what the
+    names in `at(name)` mean; those that are functions hold for words of `predicate_length`.
     """
     if attention not in get_args(Attention):
         choices = ", ".join(get_args(Attention))
         raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
-    formulas = _named(formula)
+    formulas = {
+        name: with_tables(given.bind(predicates), predicate_length)
+        for name, given in _named(formula).items()
+    }
+    predicates_of(*formulas.values())  # no name has two meanings
     symbols = _symbols(formulas, alphabet, propositions)
     program = build(formulas, symbols, propositions is not None)
     return Model(lower(program, attention), formulas, program)

@@ -6,6 +6,7 @@ Loading reads only JSON and safetensors, checks every shape, and refuses what it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -15,9 +16,12 @@ from numpy.typing import NDArray
 from softhat.errors import SofthatError
 from softhat.files import json_bytes, read_json, read_tensors, read_text, write_folder
 from softhat.laws import Law, from_json
+from softhat.logic.binding import bind, predicates_of
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.positions import from_name, text
+from softhat.predicates import Predicate, to_json
+from softhat.predicates import from_json as read_predicate
 from softhat.transformer.weights import (
     BOS,
     EOS,
@@ -50,7 +54,7 @@ def contents(model: Model) -> dict[str, bytes]:
 
     lines = [f"{name}: {formula}\n" for name, formula in model.formulas.items()]
     return {
-        "config.json": json_bytes(_config(model.transformer)),
+        "config.json": json_bytes(_config(model.transformer) | _predicates(model)),
         "model.safetensors": to_bytes(_tensors(model.transformer)),
         "formula.txt": "".join(lines).encode(),
     }
@@ -129,6 +133,12 @@ def _config(t: Transformer) -> dict[str, Any]:
     }
 
 
+def _predicates(model: Model) -> dict[str, Any]:
+    """The numerical predicates in use, if there are any."""
+    found = predicates_of(*model.formulas.values())
+    return {"predicates": [to_json(predicate) for predicate in found.values()]} if found else {}
+
+
 def _tensors(t: Transformer) -> dict[str, NDArray[np.float64]]:
     def dense(tensor: Sparse | NDArray[np.float64]) -> NDArray[np.float64]:
         return tensor.dense() if isinstance(tensor, Sparse) else tensor
@@ -147,8 +157,10 @@ class _DamagedError(Exception):
 def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
     try:
         tensors = read_tensors(folder / "model.safetensors", inside=folder)
-        transformer = _transformer(config, tensors)
-        return Model(transformer, _formulas(folder, transformer))
+        listed = [read_predicate(entry, "config.json") for entry in config.get("predicates", ())]
+        known = {predicate.name: predicate for predicate in listed}
+        transformer = _transformer(config, tensors, known)
+        return Model(transformer, _formulas(folder, transformer, known))
     except (_DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, SofthatError):
             raise SofthatError(f"{folder} is damaged: {error}") from None
@@ -156,7 +168,7 @@ def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
         raise SofthatError(f"{folder} is damaged: {what}") from None
 
 
-def _formulas(folder: Path, t: Transformer) -> dict[str, Formula]:
+def _formulas(folder: Path, t: Transformer, known: Mapping[str, Predicate]) -> dict[str, Formula]:
     formulas = {}
     known_names = {"propositions" if t.propositional else "alphabet": t.symbols}
     for line in read_text(folder / "formula.txt", inside=folder).removesuffix("\n").split("\n"):
@@ -165,16 +177,19 @@ def _formulas(folder: Path, t: Transformer) -> dict[str, Formula]:
             raise _DamagedError(f"formula.txt: expected `name: formula`, got {line[:60]!r}")
         if name in formulas:
             raise _DamagedError(f"formula.txt: output {name!r} stands there twice")
-        formulas[name] = parse(text, **known_names)
+        formulas[name] = bind(parse(text, **known_names), known)
+        predicates_of(formulas[name])  # all are known
     if tuple(formulas) != t.outputs:
         raise _DamagedError("formula.txt and config.json name different outputs")
     return formulas
 
 
-def _transformer(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Transformer:
+def _transformer(
+    config: dict[str, Any], tensors: dict[str, NDArray[Any]], known: Mapping[str, Predicate]
+) -> Transformer:
     d_model = int(config["size"]["d_model"])
     symbols, sinks = _strings(config, "alphabet"), _strings(config, "sinks")
-    positions = tuple(from_name(name) for name in _strings(config, "positions"))
+    positions = tuple(from_name(name, known) for name in _strings(config, "positions"))
     outputs = _strings(config, "outputs")
     if config["attention"] not in get_args(Attention):
         raise _DamagedError(f"config.json: unknown attention {config['attention']!r}")

@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from softhat.formats import format_of
+from softhat.logic.binding import predicates_file, predicates_of
 from softhat.logic.semantics.truth import acceptance_position, resolve_at
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Formula
+from softhat.positions import longest
+from softhat.predicates import Predicate, check_length
+from softhat.predicates import longest as table_length
 from softhat.runtime.answers import Answers, End
 from softhat.transformer.weights import Transformer
 
@@ -49,6 +53,22 @@ class Model(Answers):
             f"{s.heads} heads, d_model {s.d_model}, {s.parameters} parameters>"
         )
 
+    @cached_property
+    def _predicates(self) -> tuple[Predicate, ...]:
+        return tuple(predicates_of(*self.formulas.values()).values())
+
+    @property
+    def longest_word(self) -> int | None:
+        """The length at which a table of a numerical predicate ends; None if there is none."""
+        t = self.transformer
+        ends = [longest(t.positions, t.has_bos), *map(table_length, self._predicates)]
+        return min((n for n in ends if n is not None), default=None)
+
+    def check_tables(self, n: int) -> None:
+        """Refuse words that are longer than the table of a numerical predicate."""
+        for predicate in self._predicates:
+            check_length(predicate, n)
+
     @property
     def program(self) -> Program:
         """The attention program that the weights compute; built again for a loaded model."""
@@ -74,13 +94,10 @@ class Model(Answers):
         return resolve_at(formula, at)
 
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
-        """Its formulas, `name: formula` a line."""
-        lines = [
-            f"{name}: {formula}\n"
-            for name, formula in self.formulas.items()
-            if output in (None, name)
-        ]
-        return {"formula.txt": "".join(lines).encode()}
+        """Its formulas, `name: formula` a line, and what their numerical predicates are."""
+        meant = {name: f for name, f in self.formulas.items() if output in (None, name)}
+        lines = [f"{name}: {formula}\n" for name, formula in meant.items()]
+        return {"formula.txt": "".join(lines).encode(), **predicates_file(*meant.values())}
 
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         """The length to which answers are proved right in a number format by a runtime."""
@@ -96,7 +113,9 @@ class Model(Answers):
         if name not in self._linear_limits:
             # The linear bound adds to the certificate of the weights; without it, it is void.
             proved = self.certificate.max_length["float64"] > 0
-            self._linear_limits[name] = linear_max_length(self.transformer, name) if proved else 0
+            length = linear_max_length(self.transformer, name) if proved else 0
+            most = self.longest_word
+            self._linear_limits[name] = length if most is None else min(length, most)
         return self._linear_limits[name]
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:

@@ -12,7 +12,7 @@ quotient of integers. A new kind of feature is a dataclass here, with a case in 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat import rationals
+from softhat import predicates, rationals
 from softhat.errors import SofthatError
 
 Integers: TypeAlias = NDArray[Any]  # int64, or Python integers where those do not fit
@@ -67,7 +67,14 @@ class Digit:
     constant: int
 
 
-Feature: TypeAlias = Named | Mod | Digit | Table
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """1 where a numerical predicate holds, else 0; 0 at the sinks."""
+
+    predicate: predicates.Predicate
+
+
+Feature: TypeAlias = Named | Mod | Digit | Table | Holds
 
 SHARES = {f"i/n^{k}": k for k in range(2, 9)}
 """i divided by a power of n: steps small enough to break ties between scores, at every length."""
@@ -139,7 +146,7 @@ def _positions(
 
 
 def _quotient(
-    feature: Named | Mod | Digit, index: NDArray[np.int64], n: int
+    feature: Named | Mod | Digit | Holds, index: NDArray[np.int64], n: int
 ) -> tuple[Integers, Integers | int]:
     """Numerators and denominators at these positions."""
     ordinary = (index >= 1) & (index <= n)
@@ -151,6 +158,8 @@ def _quotient(
         case Digit(bit, position, length, constant):
             number = np.maximum(position * index + length * n + constant, 0)
             return np.where(ordinary, number >> min(bit, 62) & 1, 0), 1
+        case Holds(predicate):
+            return predicates.column(predicate, index, n).astype(np.int64), 1
         case Named("1"):
             return np.ones(len(index), np.int64), 1
         case Named("ordinary"):
@@ -218,6 +227,8 @@ def nearest_float(x: Fraction) -> float:
 def longest(features: Sequence[Feature], bos: bool) -> int | None:
     """The greatest word length the tables allow; None if there is no table."""
     lengths = [len(f.entries) - int(bos) for f in features if isinstance(f, Table)]
+    held = [predicates.longest(f.predicate) for f in features if isinstance(f, Holds)]
+    lengths += [length for length in held if length is not None]
     return min(lengths) if lengths else None
 
 
@@ -225,6 +236,8 @@ def needs_end(feature: Feature) -> bool:
     """Does it depend on where the word ends? A decoder cannot know that."""
     if isinstance(feature, Digit):
         return feature.length != 0
+    if isinstance(feature, Holds):
+        return predicates.depends_on_length(feature.predicate)
     return isinstance(feature, Named) and feature.name in _OF_THE_END
 
 
@@ -239,6 +252,8 @@ def text(feature: Feature) -> str:
             return f"bit {bit} of {position}*i + {length}*n + {constant}"
         case Table():
             return "table"
+        case Holds(predicate):
+            return f"at({predicate.name})"
 
 
 def to_json(feature: Feature) -> Any:
@@ -253,6 +268,8 @@ def to_json(feature: Feature) -> Any:
             return {"digit": [bit, position, length, constant]}
         case Table(entries):
             return {"table": [rationals.to_json(x) for x in entries]}
+        case Holds(predicate):
+            return predicates.to_json(predicate)
 
 
 def from_json(data: Any, place: str) -> Feature:
@@ -280,14 +297,18 @@ def from_json(data: Any, place: str) -> Feature:
         case {"table": list(entries), **rest} if not rest:
             at = f"{place}.table"
             return Table(tuple(rationals.from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))
+        case {"predicate": str()}:
+            return Holds(predicates.from_json(data, place))
     raise SofthatError(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
 
 
 _MOD = re.compile(r"mod\((\d+), (\d+)\)")
 
 
-def from_name(name: str) -> Feature:
-    """The feature that a model folder of format version 1 names."""
+def from_name(name: str, known: Mapping[str, predicates.Predicate] | None = None) -> Feature:
+    """The feature that a model folder of format version 1 names; `known` are its predicates."""
+    if known is not None and name.startswith("at(") and name[3:-1] in known:
+        return Holds(known[name[3:-1]])
     found = _MOD.fullmatch(name)
     if found is not None:
         modulus, remainder = map(int, found.groups())

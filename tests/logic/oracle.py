@@ -5,8 +5,10 @@ Shares nothing with the product's evaluators. Recursive and slow: for small form
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula, Term
@@ -18,6 +20,29 @@ RELATIONS = {
     "!=": operator.ne,
     ">=": operator.ge,
     ">": operator.gt,
+}
+TABLE = [
+    int(bit) for bit in "0110100110010110100101100110100110010110011010010110100110010110"
+] * 20
+PREDICATES: dict[str, Callable[[int, int], object]] = {
+    "prime": lambda i, n: i > 1 and all(i % d for d in range(2, math.isqrt(i) + 1)),
+    "square": lambda i, n: math.isqrt(i) ** 2 == i,
+    "triangular": lambda i, n: any(k * (k + 1) == 2 * i for k in range(i + 1)),
+    "power2": lambda i, n: bin(i).count("1") == 1,
+    "fibonacci": lambda i, n: any(math.isqrt(5 * i * i + d) ** 2 == 5 * i * i + d for d in (4, -4)),
+    "factorial": lambda i, n: any(math.factorial(k) == i for k in range(1, 20)),
+    "middle": lambda i, n: i in (n // 2, (n + 1) // 2, n / 2) and 2 * i in (n, n + 1),
+    "p": lambda i, n: (0, 1, 1, 0)[i - 1] if i <= 4 else (i - 4) % 2 == 0,
+    "t": lambda i, n: TABLE[i - 1],
+    "f": lambda i, n: i % 5 in (1, 2),
+    "g": lambda i, n: 3 * i < n or i == n,
+}
+"""The built-in numerical predicates by their definitions, and those of `GIVEN`."""
+GIVEN: dict[str, Any] = {
+    "p": "0110(01)",
+    "t": TABLE,
+    "f": lambda i: i % 5 in (1, 2),
+    "g": lambda i, n: 3 * i < n or i == n,
 }
 
 
@@ -54,6 +79,8 @@ class Meaning:
                 return i == n
             case nodes.Mod(m, r):
                 return (i - r) % m == 0
+            case nodes.At(predicate):
+                return bool(PREDICATES[predicate.name](i, n))
             case nodes.Not(g):
                 return not holds(g, i)
             case nodes.And(g, h):

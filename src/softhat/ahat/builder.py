@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from softhat.ahat.model import AHAT, BOS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
 from softhat.errors import SofthatError
-from softhat.positions import NAMES, Digit, Feature, Mod, Named, Table, text
+from softhat.positions import NAMES, Digit, Feature, Holds, Mod, Named, Table, text
 
 Number = int | Fraction
 
@@ -244,3 +244,5 @@ def _feature_name(feature: Feature) -> str:
             return text(feature)
         case Table():
             return "table"
+        case Holds():
+            return text(feature)

@@ -7,6 +7,7 @@ can be written by hand too, as in `--also NAME=regex:…`.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
 from typer.core import TyperCommand, TyperOption
@@ -41,9 +42,32 @@ class FormulaCommand(TyperCommand):
                 expose_value=False,
             )
         )
+        self.params.append(
+            TyperOption(
+                param_decls=["--predicates"],
+                metavar="FILE",
+                help="What at(NAME) means: lines `NAME: bits`, such as p: 0110(01).",
+                expose_value=False,
+                type=str,
+                callback=_keep_predicates,
+            )
+        )
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, moved_first(args))
+
+
+_PREDICATES: ContextVar[str | None] = ContextVar("predicates", default=None)
+
+
+def _keep_predicates(_context: Any, _parameter: Any, file: str | None) -> None:
+    """For whoever reads a formula in this command."""
+    _PREDICATES.set(file)
+
+
+def predicates_file() -> str | None:
+    """The file that `--predicates` named, if there is one."""
+    return _PREDICATES.get()
 
 
 def moved_first(arguments: list[str]) -> list[str]:

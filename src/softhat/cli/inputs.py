@@ -15,13 +15,15 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from softhat.cli.front_ends import MARKS, MODULAR
+from softhat.cli.front_ends import MARKS, MODULAR, predicates_file
 from softhat.errors import SofthatError
 from softhat.files.reading import decoded, parse_json, read_stream
 from softhat.files.reading import read_text as read_file
+from softhat.logic.binding import predicates_of
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.predicates import read_lines
 
 FormulaArgument = Annotated[
     str, typer.Argument(metavar="FORMULA", help="A formula, @file, or - for standard input.")
@@ -86,7 +88,7 @@ def read_given(
         text = read_text(argument)
         known = None if alphabet is None else tuple(alphabet)
         formula = parse(text, propositions=alphabet) if props else parse(text, alphabet=alphabet)
-        return Given(formula, known)
+        return Given(_bound(formula), known)
     if props:
         raise SofthatError(f"--{mark[:-1]} speaks of words of symbols: leave --props out")
     return _read_marked(mark, plain.removeprefix(mark), alphabet, plain != argument)
@@ -100,6 +102,15 @@ def _read_entry(argument: str, alphabet: Collection[str] | None, props: bool) ->
     if entry.propositional and not props:
         raise SofthatError(f"{argument} speaks of sets of propositions: add --props")
     return Given(formula_of(entry), tuple(alphabet or entry.alphabet), entry.empty)
+
+
+def _bound(formula: Formula) -> Formula:
+    """With the numerical predicates of `--predicates`."""
+    file = predicates_file()
+    if file is not None:
+        formula = formula.bind(read_lines(_read_file(file), file))
+    predicates_of(formula)  # refuses what is unknown
+    return formula
 
 
 def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from softhat.errors import SofthatError
 from softhat.logic.fragments import Description, acceptance_position, describe
 from softhat.logic.linear import difference
@@ -15,7 +17,12 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula, Node
 from softhat.logic.syntax.print import to_text
 from softhat.logic.syntax.walk import distinct
+from softhat.predicates import Predicate, column, depends_on_length, longest
 
+LONGEST = 4096
+"""Positions that the page is told of where a predicate has no end."""
+_LENGTHS = 256
+"""Lengths that it is told of where a predicate depends on them."""
 MOST_PARTS = 400
 """Distinct subformulas that a page shows."""
 _OPERATORS: dict[type[Node], str] = {
@@ -82,6 +89,13 @@ class Parts:
                 return {"op": "last"}
             case nodes.Mod(modulus, remainder):
                 return {"op": "mod", "modulus": str(modulus), "remainder": str(remainder)}
+            case nodes.At(predicate) if depends_on_length(predicate):
+                most = min(longest(predicate) or _LENGTHS, _LENGTHS)
+                rows = [bits_of(predicate, n) for n in range(1, most + 1)]
+                return {"op": "at", "name": predicate.name, "rows": rows}
+            case nodes.At(predicate):
+                known = bits_of(predicate, longest(predicate) or LONGEST)
+                return {"op": "at", "name": predicate.name, "bits": known}
             case Comparison(_, relation, _):
                 form = difference(formula)
                 kinds = (("past", form.past), ("future", form.future), ("total", form.total))
@@ -173,3 +187,8 @@ def _facts(said: Description) -> str:
     runs = "runs as a decoder" if said.is_decoder else "needs the whole word"
     depth = said.temporal_depth
     return f"{said.fragment}; temporal depth {depth}, {said.size} nodes; {runs}"
+
+
+def bits_of(predicate: Predicate, n: int) -> str:
+    """Where a numerical predicate holds in a word of length n."""
+    return "".join("01"[bit] for bit in column(predicate, np.arange(1, n + 1), n).tolist())

@@ -12,9 +12,10 @@ from typing import Any
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
-from softhat.explore.formula_view import Parts
+from softhat.explore.formula_view import LONGEST, Parts, bits_of
 from softhat.model import Model
-from softhat.positions import Feature, Mod, Named, Table
+from softhat.positions import Feature, Holds, Mod, Named, Table
+from softhat.predicates import depends_on_length, longest
 from softhat.transformer.weights import Layer, Transformer, sharpness_of
 
 FORMAT = "softhat-page/1"
@@ -170,6 +171,9 @@ def _feature(feature: Feature) -> dict[str, Any]:
             return {"mod": [modulus, remainder], "sinks": sinks}
         case Table(entries):
             return {"table": [float(entry) for entry in entries]}
+        case Holds(predicate) if not depends_on_length(predicate):
+            held = bits_of(predicate, longest(predicate) or LONGEST)
+            return {"table": [0.0, *map(float, held)]}  # <bos> first
     raise SofthatError(f"the page does not know the position feature {feature!r}")
 
 

@@ -12,11 +12,13 @@ from softhat.proof.kernels import Kernel, kernel_certificate
 from softhat.runtime.answers import Answers
 
 
-def export_certificate(model: Answers, kernel: Kernel) -> dict[str, Any]:
-    """The JSON of an export's `certificate.json`."""
+def export_certificate(
+    model: Answers, kernel: Kernel, longest: int | None = None
+) -> dict[str, Any]:
+    """The JSON of an export's `certificate.json`; `longest`: words that the export takes."""
     match model:
         case Model():
-            return kernel_certificate(model, kernel)
+            return kernel_certificate(model, kernel, longest)
         case Simulation():
             return simulation_kernel_certificate(model, kernel)
     raise SofthatError(f"nothing is known to prove about {type(model)}")

@@ -18,6 +18,7 @@ from softhat.errors import SofthatError
 from softhat.export.gpt2_labels import label
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
+from softhat.logic.binding import predicates_file, predicates_of
 from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
@@ -25,6 +26,7 @@ from softhat.lowering.gpt2.language_model import lm_formulas, lm_program, lm_rea
 from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
 from softhat.model import Model
+from softhat.predicates import depends_on_length, longest
 from softhat.program.draft import only
 from softhat.program.literals import Literal as ProgramLiteral
 from softhat.program.registers import Register
@@ -73,6 +75,7 @@ def to_gpt2(
         formulas = {name: model.formulas[name]}
     for named, formula in formulas.items():
         _check_decoder(named, formula)
+        _check_tables(formula, context)
     program = lm_program(model.program) if head == "lm" else only(model.program, name)
     layout = lay_out(program, context)
     tokens = vocabulary(t.symbols, t.propositional)
@@ -105,6 +108,7 @@ def to_gpt2(
             "labels.json": json_bytes(label(weights, tensors).to_json()),
             "certificate.json": json_bytes(certify(read, formulas, kernel, kept).to_json()),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
+            **predicates_file(*shown.values()),
             "README.md": _readme(shown, tokens, context, head).encode(),
         },
     )
@@ -153,12 +157,29 @@ def _check_decoder(name: str, formula: nodes.Formula) -> None:
     """GPT-2 sees only the past; say which operator does not."""
     if describe(formula).is_decoder:
         return
-    kinds = {type(node) for node, _ in distinct(formula)[0]}
-    found = ", ".join(spelled for kind, spelled in _FUTURE.items() if kind in kinds)
+    parts = [node for node, _ in distinct(formula)[0]]
+    uses = [spelled for kind, spelled in _FUTURE.items() if kind in map(type, parts)]
+    uses += [
+        f"{part}, which depends on n"
+        for part in parts
+        if isinstance(part, nodes.At) and depends_on_length(part.predicate)
+    ]
+    found = ", ".join(uses)
     raise SofthatError(
         f"GPT-2 is a decoder and sees only the past, but the formula of {name!r} uses {found}: "
         "rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
     )
+
+
+def _check_tables(formula: nodes.Formula, context: int) -> None:
+    """A learned position needs to know each predicate there."""
+    for name, predicate in predicates_of(formula).items():
+        most = longest(predicate)
+        if most is not None and context - 1 > most:
+            raise SofthatError(
+                f"the numerical predicate {name!r} is a table of {most:,} positions, and a context "
+                f"of {context:,} has {context - 1:,}: choose a context of at most {most + 1:,}"
+            )
 
 
 def _token_sets(symbols: tuple[str, ...], propositional: bool) -> tuple[frozenset[str], ...]:

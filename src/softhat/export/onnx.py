@@ -6,7 +6,8 @@ sum. Inputs are `tokens` (batch, n), the symbols' indices (for propositional mod
 propositions) bits), and `attention_mask` (batch, n), 1 on the word and 0 on padding, which may be
 left out. The output `margins` (batch, n, outputs) is > 0 where the formula holds; a simulation's is
 its value. The graph adds the sinks itself. A law of temperature that is neither constant nor C·P(n)
-is stored as a table: words longer than that are an error of the runtime.
+is stored as a table, and so is an arithmetic set of positions: words longer than that are an error
+of the runtime.
 """
 
 from __future__ import annotations
@@ -28,7 +29,16 @@ from softhat.export.onnx_graph import Graph
 from softhat.export.torch import transformer_of
 from softhat.files import json_bytes, read_json, write_files
 from softhat.laws import ONE, Constant, Law
-from softhat.positions import SHARES, Digit, Feature, Mod, Named, Table, nearest_float
+from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table, nearest_float
+from softhat.predicates import (
+    BuiltIn,
+    ListedByLength,
+    Periodic,
+    Predicate,
+    column,
+    depends_on_length,
+)
+from softhat.predicates import longest as length_of
 from softhat.runtime.answers import Answers
 from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import (
@@ -43,6 +53,8 @@ OPSET = 18
 COMPARE = {"<=": "LessOrEqual", "<": "Less", ">=": "GreaterOrEqual", ">": "Greater"}
 LAW_TABLE = 4096
 """Lengths to which a law of temperature is stored as a table."""
+PREDICATE_TABLE = 1 << 16
+"""Positions to which an arithmetic set is stored as a table: no graph computes the primes."""
 MOST = 2**31
 """A protobuf file holds less than 2 GiB."""
 
@@ -53,13 +65,23 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     t = transformer_of(model)
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
-    certificate = export_certificate(model, "onnx")
+    certificate = export_certificate(model, "onnx", _longest(t))
     beside = {
         f"{path.stem}.labels.json": json_bytes(native_labels(t).to_json()),
         f"{path.stem}.certificate.json": json_bytes(certificate),
     }
     _check_beside(path.parent, beside)
     write_files(path.parent, {**beside, path.name: _serialized(model, dtype, certificate)})
+
+
+def _longest(t: Transformer) -> int | None:
+    """The longest words that the tables made here allow."""
+    stored = [
+        f.predicate
+        for f in t.positions
+        if isinstance(f, Holds) and isinstance(f.predicate, BuiltIn)
+    ]
+    return None if all(map(depends_on_length, stored)) else PREDICATE_TABLE
 
 
 def _check_beside(folder: Path, names: Iterable[str]) -> None:
@@ -215,6 +237,8 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str,
             held = g.op("Or", own, g.op("Equal", index, g.ints([0]))) if bos else own
             place = index if bos else g.op("Sub", index, g.ints([1]))
             return g.op("Gather", values, g.op("Where", held, place, g.ints([len(entries)])))
+        case Holds(predicate):
+            return g.op("Mul", g.float(ordinary), _predicate(g, predicate, own, index, length))
         case Named("1"):
             return g.float(one)
         case Named("ordinary"):
@@ -246,6 +270,33 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str,
             return g.float(g.op("And", own, g.op("Equal", index, length)))
         case Named(name):
             raise SofthatError(f"unknown position feature {name!r}")
+
+
+def _predicate(g: Graph, predicate: Predicate, own: str, index: str, length: str) -> str:
+    """A numerical predicate at the word's own positions, (batch, rows); elsewhere anything."""
+    before = g.op("Sub", g.op("Where", own, index, g.ints([1])), g.ints([1]))  # 0 for i = 1
+    match predicate:
+        case BuiltIn("middle"):
+            twice = g.op("Mul", index, g.ints([2]))
+            late = g.op("Equal", twice, g.op("Add", length, g.ints([1])))
+            return g.float(g.op("Or", g.op("Equal", twice, length), late))
+        case Periodic(_, start, period):
+            beyond = g.op("Mod", g.op("Sub", before, g.ints([len(start)])), g.ints([len(period)]))
+            beyond = g.op("Add", beyond, g.ints([len(start)]))
+            early = g.op("Less", before, g.ints([len(start)]))
+            place = g.op("Where", early, before, beyond)
+            held = np.array([bit == "1" for bit in start + period])
+        case ListedByLength(_, longest, _):
+            # The bits of length n begin after those of 1 … n-1.
+            above = g.op("Mul", length, g.op("Sub", length, g.ints([1])))
+            place = g.op("Add", g.op("Div", above, g.ints([2])), before)
+            rows = [column(predicate, np.arange(1, n + 1), n) for n in range(1, longest + 1)]
+            held = np.concatenate(rows)
+        case _:
+            place = before
+            size = length_of(predicate) or PREDICATE_TABLE
+            held = column(predicate, np.arange(1, size + 1), size)
+    return g.op("Gather", g.numbers(held.astype(np.float64)), place)
 
 
 class Betas:

@@ -11,6 +11,7 @@ from typing import Literal
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import distinct
+from softhat.predicates import depends_on_length
 
 _PREVIOUS = (nodes.Yesterday, nodes.WeakYesterday)
 _NEXT = (nodes.Tomorrow, nodes.WeakTomorrow)
@@ -39,6 +40,7 @@ class Description:
     has_future: bool
     has_counting: bool
     has_mod: bool
+    predicates: tuple[str, ...]
     temporal_depth: int
     size: int
     distinct_subformulas: int
@@ -52,6 +54,8 @@ def describe(formula: Formula) -> Description:
     rows, _ = distinct(formula)
     kinds = {type(node) for node, _ in rows}
     has_past, has_future = _any(kinds, _PAST), _any(kinds, _FUTURE)
+    predicates = [node.predicate for node, _ in rows if isinstance(node, nodes.At)]
+    needs_end = _any(kinds, _NEEDS_END) or any(map(depends_on_length, predicates))
     sizes: list[int] = []
     depths: list[int] = []
     for node, places in rows:
@@ -64,11 +68,12 @@ def describe(formula: Formula) -> Description:
         has_future=has_future,
         has_counting=nodes.Comparison in kinds,
         has_mod=nodes.Mod in kinds,
+        predicates=tuple(sorted({p.name for p in predicates})),
         temporal_depth=depths[-1],
         size=sizes[-1],
         distinct_subformulas=sum(isinstance(node, Formula) for node, _ in rows),
         symbols=tuple(sorted({node.name for node, _ in rows if isinstance(node, nodes.Symbol)})),
-        is_decoder=not has_future and not _any(kinds, _NEEDS_END),
+        is_decoder=not has_future and not needs_end,
         acceptance=_acceptance(has_past, has_future),
     )
 
@@ -105,7 +110,8 @@ def _name(kinds: set[type[Node]]) -> str:
         name = "X-only" if future <= set(_NEXT) else "pure future"
     else:
         name = "Boolean"
-    extras = [
-        word for word, kind in (("counting", nodes.Comparison), ("mod", nodes.Mod)) if kind in kinds
-    ]
+    known = (("counting", nodes.Comparison), ("mod", nodes.Mod), ("predicates", nodes.At))
+    extras = [word for word, kind in known if kind in kinds]
+    if len(extras) > 2:
+        extras = [", ".join(extras[:-1]), extras[-1]]
     return f"{name} with {' and '.join(extras)}" if extras else name

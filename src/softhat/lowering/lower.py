@@ -14,7 +14,7 @@ from softhat.lowering.matrices import Place, layer_of, matrix
 from softhat.lowering.rows import LayerRows, Units
 from softhat.lowering.steps import write_steps
 from softhat.lowering.wiring import Wiring
-from softhat.positions import Digit, Feature, Mod, Named, text
+from softhat.positions import Digit, Feature, Holds, Mod, Named, text
 from softhat.program.heads import (
     At,
     Average,
@@ -26,7 +26,14 @@ from softhat.program.heads import (
     StrictLatest,
     Width,
 )
-from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, PositionMod, TokenIn
+from softhat.program.inputs import (
+    FirstPosition,
+    LastPosition,
+    PositionBit,
+    PositionIn,
+    PositionMod,
+    TokenIn,
+)
 from softhat.program.registers import Register, allocate, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program, Signal
@@ -125,6 +132,8 @@ def _feature(signal: Signal) -> Feature | None:
             return Mod(modulus, remainder, sinks=False)
         case PositionBit(bit, position, length, constant):
             return Digit(bit, position, length, constant)
+        case PositionIn(predicate):
+            return Holds(predicate)
         case _:
             return None
 

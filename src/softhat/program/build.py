@@ -19,7 +19,7 @@ from softhat.logic.syntax.walk import distinct
 from softhat.program.counting import Linear, at_least_zero, counted
 from softhat.program.draft import LABEL_LIMIT, Draft
 from softhat.program.heads import Direction, Latest, Previous
-from softhat.program.inputs import FirstPosition, LastPosition, PositionMod
+from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod
 from softhat.program.literals import FALSE, TRUE, Literal
 from softhat.program.signals import Program
 from softhat.program.strict import strict
@@ -115,6 +115,8 @@ class _Builder:
                 return _value(self.draft.add(LastPosition(), "last"))
             case nodes.Mod(modulus, remainder), _:
                 return _value(self.mod(modulus, remainder))
+            case nodes.At(predicate), _:
+                return _value(self.draft.add(PositionIn(predicate), self.label(node)))
             case nodes.And(), [f, g]:
                 return self.both(f, g, self.label(node))
             case nodes.Or(), [f, g]:

@@ -22,6 +22,7 @@ from softhat.program.inputs import (
     LastPosition,
     PositionAtLeast,
     PositionBit,
+    PositionIn,
     PositionMod,
     TokenIn,
 )
@@ -72,6 +73,8 @@ def describe(signal: Signal) -> str:
             return "first"
         case LastPosition():
             return "last"
+        case PositionIn(predicate):
+            return f"at({predicate.name})"
         case PositionMod(modulus, remainder):
             return f"i mod {modulus} = {remainder}"
         case PositionAtLeast(coefficient, threshold):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
+from softhat.predicates import column
 from softhat.program.gates import And, Steps, Total, Xor
 from softhat.program.heads import (
     At,
@@ -34,6 +35,7 @@ from softhat.program.inputs import (
     LastPosition,
     PositionAtLeast,
     PositionBit,
+    PositionIn,
     PositionMod,
     TokenIn,
 )
@@ -122,6 +124,8 @@ class _Evaluation:
             case PositionMod(modulus, remainder):
                 # No word has 2^62 positions, and 64 bits hold no larger numbers.
                 return self.position % min(modulus, 1 << 62) == min(remainder, 1 << 62)
+            case PositionIn(predicate):
+                return column(predicate, self.position, self.n)
             case PositionAtLeast(coefficient, threshold):
                 return np.array([coefficient * i >= threshold for i in self._indices])
             case PositionBit(bit, position, length, constant):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softhat.predicates import Predicate
+
 
 @dataclass(frozen=True, slots=True)
 class TokenIn:
@@ -34,6 +36,13 @@ class PositionMod:
 
 
 @dataclass(frozen=True, slots=True)
+class PositionIn:
+    """A numerical predicate holds of i (and n)."""
+
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
 class PositionAtLeast:
     """coefficient·i >= threshold. Where positions are learned this needs no head."""
 
@@ -55,4 +64,12 @@ class PositionBit:
     constant: int
 
 
-Input = TokenIn | FirstPosition | LastPosition | PositionMod | PositionAtLeast | PositionBit
+Input = (
+    TokenIn
+    | FirstPosition
+    | LastPosition
+    | PositionMod
+    | PositionIn
+    | PositionAtLeast
+    | PositionBit
+)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.positions import Mod, Named, text
+from softhat.positions import Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
 from softhat.transformer.weights import Sparse, Transformer
 
@@ -104,6 +104,8 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
             raise VoidError(f"{where} is the impossible position feature {text(feature)}")
         case Mod(modulus, remainder, False):
             return Bit(atoms.residue(modulus, remainder, 1 << 19))
+        case Holds(predicate):
+            return Bit(atoms.space.atom(("at", predicate), 1 << 19))
     raise VoidError(f"{where} is {text(feature)}, a position feature unknown to the proof")
 
 

@@ -15,7 +15,10 @@ from dataclasses import replace
 from math import isnan
 
 from softhat.laws import ONE
+from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
+from softhat.positions import longest
+from softhat.predicates import longest as table_length
 from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import MOST_NODES, Space, TooLargeError
@@ -93,6 +96,14 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
         threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {output!r}")
         proof.outputs.append((output, threshold, claims.met(output, function)))
     proof.longest = min(CAP, atoms.longest or CAP)
+    # Beyond a table there is nothing to run, or to compute.
+    tables = [(longest(t.positions, t.has_bos), "a position table ends")]
+    for predicate in predicates_of(*formulas.values()).values():
+        ends = f"the table of at({predicate.name}) ends"
+        tables.insert(0, (table_length(predicate), ends))
+    for length, why in tables:
+        if length is not None and length < proof.longest:
+            proof.longest, proof.end = length, why
 
 
 def _attention(

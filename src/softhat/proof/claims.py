@@ -131,6 +131,8 @@ class _Translation:
                 return self.atoms.edge["future"]
             case nodes.Mod(modulus, remainder), _:
                 return self.atoms.residue(modulus, remainder, level)
+            case nodes.At(predicate), _:
+                return space.atom(("at", predicate), level)
             case nodes.Not(), [f]:
                 return no(f)
             case nodes.And(), [f, g]:

@@ -62,8 +62,13 @@ class Claimed(Protocol):
     def formulas(self) -> Mapping[str, Formula]: ...
 
 
-def kernel_certificate(model: Claimed, kernel: Kernel) -> dict[str, Any]:
-    """What is proved about an export, as the JSON of its `certificate.json`."""
+def kernel_certificate(
+    model: Claimed, kernel: Kernel, longest: int | None = None
+) -> dict[str, Any]:
+    """What is proved about an export, as the JSON of its `certificate.json`.
+
+    `longest` is the length of the longest words that the export takes, if there is one.
+    """
     formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
     proof = certify(model.transformer, model.formulas, formats)
     return {
@@ -71,7 +76,10 @@ def kernel_certificate(model: Claimed, kernel: Kernel) -> dict[str, Any]:
         "kernel": kernel,
         "formulas": {name: str(formula) for name, formula in model.formulas.items()},
         "attention": model.transformer.attention,
-        "max_length": proof.max_length,
+        "max_length": {
+            name: length if longest is None else min(length, longest)
+            for name, length in proof.max_length.items()
+        },
         "binding": proof.binding,
         "assumptions": list(ASSUMPTIONS[kernel]),
         "void": list(proof.void),

@@ -8,6 +8,7 @@ from math import inf
 
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.print import to_short
+from softhat.positions import Named
 from softhat.proof.arithmetic import CAP, Format, grid_of
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, Sum, Threshold
@@ -47,6 +48,8 @@ class Proof:
     clips: dict[tuple[int, Clip], str] = field(default_factory=dict)
     outputs: list[tuple[str, Threshold | None, bool]] = field(default_factory=list)
     longest: int = CAP
+    end: str = "the largest length considered"
+    """Why there is nothing beyond `longest`."""
 
 
 class Report:
@@ -144,14 +147,15 @@ class Report:
 
     def _limit(self, form: Format) -> tuple[int, str]:
         """The length up to which every head, gate and read-out is proved."""
-        best, why = self.proof.longest, "the largest length considered"
+        best, why = self.proof.longest, self.proof.end
 
         def take(found: tuple[int, str], where: str) -> None:
             nonlocal best, why
             if found[0] < best:
                 best, why = found[0], f"{where}: {found[1]}"
 
-        if self.t.attention != "temperature" and {"i", "r"} & set(self.t.positions):
+        grows = {Named("i"), Named("r")}
+        if self.t.attention != "temperature" and grows & set(self.t.positions):
             reach = int(min(form.largest, CAP))
             take((reach, "positions overflow"), "the embedding")
         for head in self.proof.heads:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from softhat.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.formats import format_of
 from softhat.logic.semantics.words import Word, encode, encode_sets
+from softhat.positions import longest
 from softhat.transformer.weights import Size, Transformer
 
 # The runtimes are imported where they are used: compiling and saving need none of them.
@@ -90,6 +91,14 @@ class Answers(ABC):
     @abstractmethod
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         """The length to which answers are proved right in a number format by a runtime."""
+
+    def check_tables(self, n: int) -> None:
+        """Refuse a length for which what is computed is not defined."""
+        end = longest(self.transformer.positions, self.transformer.has_bos)
+        if end is not None and n > end:
+            raise SofthatError(
+                f"a position table of the model ends at {end:,}, and the word has {n:,}"
+            )
 
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
         return n <= self.certified_length(dtype, runtime)
@@ -326,6 +335,7 @@ class Answers(ABC):
         self, n: int, dtype: str, strict: bool, runtime: Literal["dense", "linear"]
     ) -> None:
         """Past the certified length an answer may be wrong: say so, or refuse."""
+        self.check_tables(n)
         if not strict and self._is_certified(n, dtype, runtime):
             return
         limit = self.certified_length(dtype, runtime)

@@ -119,6 +119,7 @@ class Stream:
     def _count(self, tokens: int) -> None:
         """Past the certified length an answer may be wrong: say so once, or refuse."""
         if self.position <= self._limit < self.position + tokens:
+            self.model.check_tables(self.position + tokens)
             message = (
                 f"the stream is past position {self._limit:,}, to which this model is certified "
                 f"in {self._dtype} as a stream"

@@ -115,6 +115,8 @@ def seeds(model: Model, table: Tokens) -> list[Letters]:
     k = min(len(table), 4)
     chosen = np.linspace(0, len(table) - 1, k).astype(np.int64)
     length = 5 if k <= 3 else 4
+    tables = model.longest_word
+    length = length if tables is None else min(length, tables)
     short = chosen[numbered(np.arange(k), length, 0, k**length)]
     most = max(8, SEEDED // ((length + 2) * (1 + model.size.parameters)))
     short = short[:: -(-len(short) // most)]

@@ -65,9 +65,16 @@ def verify(
         exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
     )
     _check(settings)
+    tables = model.longest_word
+    if tables is not None:  # longer words are refused
+        settings = replace(
+            settings,
+            exhaustive=min(settings.exhaustive, tables),
+            longest=min(settings.longest, tables),
+        )
     certified = certified_length(model, dtype, runtime)
     if certified and not beyond:
-        settings = replace(settings, longest=min(max_length, certified))
+        settings = replace(settings, longest=min(settings.longest, certified))
     job = Job(model, settings)
     items = job.items()
     state = State.open(resume, _fingerprint(model, settings, len(items)))

@@ -18,7 +18,7 @@ from softhat.ahat.analysis.grids import ZERO, Generator, Grid, common, gcd_of
 from softhat.ahat.analysis.growth import Interval, Polynomial, constant, hull
 from softhat.ahat.analysis.structure import HeadStructure, live, structure
 from softhat.ahat.model import AHAT, FeedForward, Head, Mask, Vector
-from softhat.positions import SHARES, Digit, Feature, Mod, Named, Table
+from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table
 
 MAX_CLASSES = 200  # contents that are told apart; beyond, they become atoms
 MAX_PERIOD = 24  # of all residues together
@@ -284,7 +284,7 @@ def _position_atom(feature: Feature, bos: bool) -> Atom:
         case Table(entries):
             spread = gcd_of(e - entries[0] for e in entries) if entries else NOTHING
             return Atom("table", Grid(gcd_of(entries)), Grid(spread), hull(entries or (NOTHING,)))
-        case Mod() | Digit() | Named("(-1)^i"):
+        case Mod() | Digit() | Holds() | Named("(-1)^i"):
             low = Fraction(-1) if isinstance(feature, Named) else NOTHING
             unit = 1 - low
             return Atom(str(feature), whole, Grid(unit), Interval(constant(low), one))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softhat.ahat.model import AHAT, Head, Vector
-from softhat.positions import Digit, Mod, Named, Table
+from softhat.positions import Digit, Holds, Mod, Named, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _same_everywhere(model: AHAT, c: int) -> bool:
                 same = name in ("1", "n")
             case Mod(modulus, _, sinks):
                 same = modulus == 1 and (sinks or not model.bos)
-            case Digit():
+            case Digit() | Holds():
                 same = False
             case Table(entries):
                 same = len(set(entries)) <= 1

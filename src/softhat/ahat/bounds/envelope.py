@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.weights import LayerWeights, Weights
-from softhat.positions import Digit, Feature, Mod, Named, Table
+from softhat.positions import Digit, Feature, Holds, Mod, Named, Table
 
 Floats = npt.NDArray[np.float64]
 WIDER = 1e-12  # relative: covers the rounding of this computation itself
@@ -113,7 +113,7 @@ def _feature(feature: Feature, n: int, bos: bool) -> tuple[float, float]:
             return zero if zero is not None else 1.0, float(n) ** 2
         case Named("(-1)^i"):
             return -1.0, 1.0
-        case Named() | Mod() | Digit():
+        case Named() | Mod() | Digit() | Holds():
             return 0.0, 1.0
         case Table(entries):
             seen = [float(e) for e in entries[: n + int(bos)]] or [0.0]

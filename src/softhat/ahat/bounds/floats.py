@@ -22,7 +22,7 @@ import numpy.typing as npt
 from softhat.ahat.bounds.envelope import Box, LayerBoxes, envelope
 from softhat.ahat.bounds.weights import ANY, Entries, HeadWeights, LayerWeights, Weights, dyadic
 from softhat.formats import NARROW, WIDE_DIGITS, Format
-from softhat.positions import Digit, Feature, Mod, Named, Table
+from softhat.positions import Digit, Feature, Holds, Mod, Named, Table
 
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]
@@ -230,7 +230,7 @@ def _feature_size(feature: Feature, n: int) -> float:
             return float(n)
         case Named("i^2"):
             return float(n) ** 2
-        case Named() | Mod() | Digit():
+        case Named() | Mod() | Digit() | Holds():
             return 1.0
         case Table(entries):
             return max((abs(float(e)) for e in entries), default=0.0)
@@ -240,7 +240,7 @@ def _feature_grid(feature: Feature) -> float:
     match feature:
         case Named(name):
             return 0.0 if "/" in name else 1.0
-        case Mod() | Digit():
+        case Mod() | Digit() | Holds():
             return 1.0
         case Table(entries):
             return min((dyadic(e)[0] for e in entries), default=1.0)

@@ -12,10 +12,13 @@ This file needs only torch and safetensors: it is copied into exported folders.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +40,8 @@ class Architecture:
     bos: int | None
     eos: int | None
     positions: list[Any]
-    """The position features: a name, {"name", "over": "P"}, {"mod"}, {"digit"} or {"table"}."""
+    """The position features: a name, {"name", "over": "P"}, {"mod"}, {"digit"}, {"table"} or
+    {"predicate"}."""
     d_model: int
     outputs: int
     propositional: bool = False
@@ -454,11 +458,84 @@ def law_at(law: Any, n: int) -> float:
     raise ValueError(f"unknown law {law!r}: this model needs a newer softhat")
 
 
+def predicate(entry: dict[str, Any], index: Tensor, n: Tensor) -> Tensor:
+    """Where a numerical predicate holds: positions (batch, rows), lengths n (batch, 1)."""
+    if entry["predicate"] == "middle" and len(entry) == 1:
+        return (2 * index == n) | (2 * index == n + 1)
+    if "by_length" in entry:
+        _check_table(entry, n, entry["longest"])
+        packed = _packed(entry["by_length"]).to(index.device)
+        place = (n * (n - 1) // 2 + index - 1).clamp(0, 8 * len(packed) - 1)
+        return (packed[place // 8].long() >> (7 - place % 8) & 1).bool()
+    if "bits" in entry:
+        start, _, period = entry["bits"].rstrip(")").partition("(")
+        bits = torch.tensor([bit == "1" for bit in start + period], device=index.device)
+        if not period:
+            _check_table(entry, index, len(start))
+            return bits[(index - 1).clamp(0, len(bits) - 1)]
+        late = len(start) + (index - 1 - len(start)) % len(period)
+        return bits[torch.where(index <= len(start), index - 1, late)]
+    members = arithmetic_set(entry["predicate"], 1 << int(index.max()).bit_length())
+    return torch.tensor(members, device=index.device)[index]
+
+
+@lru_cache(maxsize=16)
+def _packed(text: str) -> Tensor:
+    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
+
+
+def _check_table(entry: dict[str, Any], numbers: Tensor, longest: int) -> None:
+    if not torch.compiler.is_compiling() and int(numbers.max()) > longest:
+        raise ValueError(
+            f"the numerical predicate {entry['predicate']!r} is a table of {longest} positions: "
+            "the word is longer"
+        )
+
+
+@lru_cache(maxsize=16)
+def arithmetic_set(name: str, size: int) -> list[bool]:
+    """Which of the numbers below `size` belong to an arithmetic set; 0 never does."""
+    held = [False] * size
+
+    def add(grow: Callable[[int], int]) -> list[bool]:
+        k = 1
+        while (member := grow(k)) < size:
+            held[member] = True
+            k += 1
+        return held
+
+    match name:
+        case "prime":
+            held = [k > 1 for k in range(size)]
+            for p in range(2, math.isqrt(size) + 1):
+                if held[p]:
+                    held[p * p :: p] = [False] * len(range(p * p, size, p))
+            return held
+        case "square":
+            return add(lambda k: k * k)
+        case "triangular":
+            return add(lambda k: k * (k + 1) // 2)
+        case "power2":
+            return add(lambda k: 1 << k - 1)
+        case "factorial":
+            return add(math.factorial)
+        case "fibonacci":
+            before, here = 1, 1
+            while here < size:
+                held[here] = True
+                before, here = here, before + here
+            return held
+    raise ValueError(f"unknown numerical predicate {name!r}: this model needs a newer softhat")
+
+
 def _quotient(entry: Any, ordinary: Tensor, index: Tensor) -> tuple[bool, Tensor, Tensor]:
     """Whether a feature is divided by P, its numerators and its denominators."""
     own = torch.where(ordinary, index, torch.zeros_like(index))
     one = torch.ones_like(index)
     n = ordinary.sum(dim=1, keepdim=True)
+    if isinstance(entry, dict) and "predicate" in entry:
+        asked = torch.where(ordinary, index, one)
+        return False, ordinary & predicate(entry, asked, n), one
     if isinstance(entry, dict) and "mod" in entry:
         modulus, remainder = (min(number, _LARGEST) for number in entry["mod"])
         found = index % modulus == remainder

@@ -9,8 +9,9 @@ Counting makes the questions undecidable, but much of it is only in the way of a
   this position contributes.
 
 Any other comparison becomes an `Unknown`, related to the others by the third rule: where
-`T' - T` is never negative, `T >= 0` implies `T' >= 0`. A proof that there is no word then holds
-whatever the unknowns are; a word that is found may owe itself to impossible values.
+`T' - T` is never negative, `T >= 0` implies `T' >= 0`. So does a numerical predicate that has no
+period. A proof that there is no word then holds whatever the unknowns are; a word that is found
+may owe itself to impossible values.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node
 from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.predicates import Periodic
 
 Clause = tuple[tuple[int, bool], ...]
 """At every position one of these unknowns (by number) has this value."""
@@ -44,9 +46,12 @@ def without_counting(core: Formula, letters: Letters) -> tuple[Formula, tuple[Cl
     """`core` with its comparisons spelt out or unknown, in core form, and what holds of these."""
     sums = _Sums(letters)
     unknowns: dict[_Sum, Unknown] = {}
+    others: dict[nodes.At, Unknown] = {}
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         same = rebuild(node, below)
+        if isinstance(same, nodes.At) and not isinstance(same.predicate, Periodic):
+            return others.setdefault(same, Unknown(-1 - len(others)))
         if not isinstance(same, Comparison):
             return same
         total = sums.of(linear(same))

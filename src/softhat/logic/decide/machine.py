@@ -9,9 +9,9 @@ The machine keeps one bit for each temporal operator of the core form (Y, S, X, 
   position nothing is promised.
 
 Given the memories before, the letter and the promises made here, every subformula has one value,
-so the machine is its list of gates. What depends only on the position (`first`, `mod`) takes no
-bit: the search goes position by position and knows where it is. An `Unknown` is an input that may
-take any value at any position.
+so the machine is its list of gates. What depends only on the position (`first`, `mod`, predicates
+with a period) takes no bit: the search goes position by position and knows where it is. An
+`Unknown` is an input that may take any value at any position.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.predicates import Periodic
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +46,8 @@ class Machine:
     memories: tuple[int, ...]  # gates that are Y or S
     promises: tuple[int, ...]  # gates that are X or U
     never: tuple[int, ...]  # gates that must be false throughout for the root to hold at the end
-    period: int  # positions this far apart look alike to the gates that read the position
+    start: int  # after this many positions those that are
+    period: int  # this far apart look alike to the gates that read the position
 
     def remembered(self, gate: int) -> int:
         """The gate whose value the bit of `gate` holds: the one at i for i+1, or the reverse."""
@@ -54,7 +56,7 @@ class Machine:
 
     def place(self, i: int) -> int:
         """Positions with the same place look alike."""
-        return i if i <= 1 else 2 + (i - 2) % self.period
+        return i if i <= self.start else self.start + 1 + (i - self.start - 1) % self.period
 
 
 def build(formula: Formula) -> Machine:
@@ -62,6 +64,11 @@ def build(formula: Formula) -> Machine:
     rows, (root,) = distinct(formula)
     kinds = [type(node) for node, _ in rows]
     moduli = [node.modulus for node, _ in rows if isinstance(node, nodes.Mod)]
+    cycles: list[Periodic] = []
+    for node, _ in rows:
+        if isinstance(node, nodes.At):
+            assert isinstance(node.predicate, Periodic), "others are unknown to the machine"
+            cycles.append(node.predicate)
 
     def of(*wanted: type[Node]) -> tuple[int, ...]:
         return tuple(k for k, kind in enumerate(kinds) if kind in wanted)
@@ -72,7 +79,8 @@ def build(formula: Formula) -> Machine:
         memories=of(nodes.Yesterday, nodes.Since),
         promises=of(nodes.Tomorrow, nodes.Until),
         never=tuple(_never(rows, root)),
-        period=math.lcm(*moduli),
+        start=max([1, *(len(cycle.start) for cycle in cycles)]),
+        period=math.lcm(*moduli, *(len(cycle.period) for cycle in cycles)),
     )
 
 
@@ -100,10 +108,10 @@ _MIRRORED |= {image: kind for kind, image in _MIRRORED.items()}
 def mirror(core: Formula) -> Formula | None:
     """The formula that is true of the reversed word where `core` is true of the word.
 
-    None where there is none: `mod` counts from the first position.
+    None where there is none: `mod` and predicates count from the first position.
     """
     rows, _ = distinct(core)
-    if any(isinstance(node, nodes.Mod) for node, _ in rows):
+    if any(isinstance(node, nodes.Mod | nodes.At) for node, _ in rows):
         return None
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:

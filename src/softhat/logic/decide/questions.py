@@ -1,17 +1,19 @@
 """Is a formula satisfiable, are two equivalent, does one imply the other: for every length.
 
-Without counting the answer is exact for words of every length. Comparisons of counts are
+Without counting the answer is exact for words of every length; numerical predicates with a period
+take part, other ones are treated as counting is. Comparisons of counts are
 undecidable in general: for them either a proof that needs no more than linear arithmetic on the
 counts is found, or `up_to` must say up to which length all words shall be tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from softhat.errors import SofthatError
+from softhat.logic.binding import predicates_of
 from softhat.logic.core import simplify, to_core
 from softhat.logic.decide.counting import Clause, without_counting
 from softhat.logic.decide.diagrams import TooHardError
@@ -25,6 +27,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import And, Formula, Not, Once, Xor
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
+from softhat.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
 _FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
@@ -50,13 +53,14 @@ def satisfiable(
     propositions: Iterable[str] | None = None,
     at: Literal["first", "last"] | None = None,
     up_to: int | None = None,
+    predicates: Mapping[str, Any] | None = None,
 ) -> Word | None:
     """The shortest word that f accepts, the first in the order of the alphabet, or None.
 
     None means that no word of any length is accepted (with `up_to`: none of at most that many
     symbols). A formula that looks both ways needs `at`, as `accepts` does.
     """
-    f = _formula(f)
+    f = _formula(f, predicates)
     return find_word(f, resolve_at(f, at), [f], alphabet, propositions, up_to)
 
 
@@ -66,13 +70,14 @@ def equivalent(
     alphabet: Iterable[str] | None = None,
     propositions: Iterable[str] | None = None,
     up_to: int | None = None,
+    predicates: Mapping[str, Any] | None = None,
 ) -> Word | None:
     """None if f and g agree at every position of every word (of at most `up_to` symbols).
 
     Otherwise the shortest word on which they differ, the first in the order of the alphabet.
     Without an alphabet (or propositions) the words are made of the formulas' own symbols.
     """
-    f, g = _formula(f), _formula(g)
+    f, g = _formula(f, predicates), _formula(g, predicates)
     return find_word(Xor(f, g), "anywhere", [f, g], alphabet, propositions, up_to)
 
 
@@ -82,19 +87,19 @@ def implies(
     alphabet: Iterable[str] | None = None,
     propositions: Iterable[str] | None = None,
     up_to: int | None = None,
+    predicates: Mapping[str, Any] | None = None,
 ) -> Word | None:
     """None if g holds at every position of every word where f does.
 
     Otherwise the shortest word with a position where f holds and g does not.
     """
-    f, g = _formula(f), _formula(g)
+    f, g = _formula(f, predicates), _formula(g, predicates)
     return find_word(And(f, Not(g)), "anywhere", [f, g], alphabet, propositions, up_to)
 
 
-def _formula(given: Formula | str) -> Formula:
-    if isinstance(given, Formula):
-        return given
-    return parse(given)  # which refuses what is no text
+def _formula(given: Formula | str, predicates: Mapping[str, Any] | None) -> Formula:
+    formula = given if isinstance(given, Formula) else parse(given)  # which refuses what is no text
+    return formula.bind(predicates)
 
 
 def find_word(
@@ -111,10 +116,18 @@ def find_word(
         raise SofthatError(f"up_to is a length of words, at least 1, not {up_to!r}")
     letters = letters_for(given, alphabet, propositions)
     core = to_core(simplify(wanted))
-    counts = any(isinstance(node, nodes.Comparison) for node, _ in distinct(core)[0])
+    predicates_of(core)  # all are known, each name has one meaning
+    counts = any(_is_open(node) for node, _ in distinct(core)[0])
     decide = _by_counting if counts else _exactly
     found = decide(core, where, letters, up_to, effort)
     return None if found is None else letters.word(found)
+
+
+def _is_open(node: nodes.Node) -> bool:
+    """Is it something that machines do not decide?"""
+    if isinstance(node, nodes.At):
+        return not isinstance(node.predicate, Periodic)
+    return isinstance(node, nodes.Comparison)
 
 
 def _exactly(
@@ -164,6 +177,10 @@ def goal_of(core: Formula, where: Where, facts: tuple[Clause, ...] = ()) -> Goal
     return Goal(core, where, backwards, facts)
 
 
+def _counts(core: Formula) -> bool:
+    return any(isinstance(node, nodes.Comparison) for node, _ in distinct(core)[0])
+
+
 def _promises(core: Formula) -> int:
     return sum(isinstance(node, nodes.Tomorrow | nodes.Until) for node, _ in distinct(core)[0])
 
@@ -181,8 +198,9 @@ def _by_counting(
     except TooHardError:
         pass
     if up_to is None:
+        what = "counting" if _counts(core) else "a numerical predicate without a period"
         raise SofthatError(
-            "counting is not decided for every length: say up to which length all words are to be "
+            f"{what} is not decided for every length: say up to which length all words are to be "
             "tried, as in up_to=10 (--up-to 10)"
         )
     for length in range(1, up_to + 1):

@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Literal
 
+import numpy as np
+
 from softhat.logic.decide.counting import Clause
 from softhat.logic.decide.diagrams import FALSE, TRUE, Diagrams, TooHardError
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import Machine, Unknown, build
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
+from softhat.predicates import column
 
 _POSITION = 100  # what a position costs apart from its diagrams, in their steps
 _LEVELS = 600  # variables; the operations on diagrams recurse once for each
@@ -230,6 +233,8 @@ class _Steps:
                 return int(last)
             case nodes.Mod(modulus, remainder):
                 return int(i % modulus == remainder)
+            case nodes.At(predicate):
+                return int(column(predicate, np.array([i]), i)[0])
             case nodes.Not():
                 return d.negation(below[0])
             case nodes.And():

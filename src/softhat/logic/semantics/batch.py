@@ -23,6 +23,7 @@ from softhat.logic.semantics.plan import plan
 from softhat.logic.semantics.words import Bools
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
+from softhat.predicates import column
 
 Lanes: TypeAlias = NDArray[np.uint64]
 _ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -157,6 +158,9 @@ def _step(node: Node, below: list[Lanes], batch: WordBatch) -> Lanes:
             return _at(batch, lambda i: i == batch.length)
         case nodes.Mod(modulus, remainder):
             return _at(batch, lambda i: i % modulus == remainder)
+        case nodes.At(predicate):
+            held = column(predicate, np.arange(1, batch.length + 1), batch.length)
+            return _at(batch, lambda i: bool(held[i - 1]))
         case nodes.Not():
             return ~below[0]
         case nodes.And():

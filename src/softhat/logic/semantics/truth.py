@@ -26,6 +26,7 @@ from softhat.logic.semantics.rows import Row, lay_out, positions
 from softhat.logic.semantics.words import Bools, Word
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
+from softhat.predicates import Predicate, column, depends_on_length
 
 __all__ = ["acceptance_position", "accepts", "truth", "truth_many"]
 
@@ -100,6 +101,8 @@ def _step(node: Node, below: list[int], row: Row, symbol: Callable[[str], Bools]
             return row.last
         case nodes.Mod(modulus, remainder):
             return _mod(modulus, remainder, row)
+        case nodes.At(predicate):
+            return _predicate(predicate, row)
         case nodes.Not():
             return inside ^ below[0]
         case nodes.And():
@@ -159,3 +162,14 @@ def _mod(modulus: int, remainder: int, row: Row) -> int:
             return 0
         return row.to_signal(positions(row) == remainder)
     return row.to_signal(positions(row) % modulus == remainder) & row.inside
+
+
+def _predicate(predicate: Predicate, row: Row) -> int:
+    numbers = positions(row)
+    if not depends_on_length(predicate):
+        return row.to_signal(column(predicate, numbers, row.longest)) & row.inside
+    lengths = np.repeat(row.lengths, row.lengths + 1)  # of the word that each place belongs to
+    held = np.zeros(row.size, np.bool_)
+    for n in np.unique(row.lengths).tolist():
+        held[lengths == n] = column(predicate, numbers[lengths == n], n)
+    return row.to_signal(held) & row.inside

@@ -51,6 +51,10 @@ def explain(text: str, token: Token, expected: frozenset[str]) -> FormulaError:
         return error(f"i % m = r takes two integers, as in i % 2 = 0: {found}")
     if before is not None and before.type == "COUNT":
         return error(f"{before} counts a formula in parentheses: expected {before}(f), {found}")
+    if expected == {"SYMBOL"} or (
+        expected == {"_CLOSE"} and at > 2 and tokens[at - 3].type == "AT"
+    ):
+        return error(f"at takes the name of a numerical predicate, as in at(prime): {found}")
     if before is not None and (before.type == "MOD" or expected == {"_COMMA"}):
         return error(f"mod takes two integers, as in mod(2, 0): {found}")
     if "SYMBOL" in expected or "INTEGER" in expected:

@@ -9,11 +9,12 @@ a pickle is the flat list of distinct nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from softhat.errors import FormulaError, SofthatError
+from softhat.predicates import Predicate, define, named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,23 +174,36 @@ class Formula(Node):
     def strong_release(self, other: Formula) -> StrongRelease:
         return StrongRelease(self, _formula(other))
 
-    def truth(self, word: Word) -> NDArray[np.bool_]:
-        """The truth value at each position of `word`."""
+    def truth(self, word: Word, predicates: Mapping[str, Any] | None = None) -> NDArray[np.bool_]:
+        """The truth value at each position of `word`; `predicates` say what `at(name)` means."""
         from softhat.logic.semantics.truth import truth
 
-        return truth(self, word)
+        return truth(self.bind(predicates), word)
 
-    def truth_many(self, words: Iterable[Word]) -> list[NDArray[np.bool_]]:
+    def truth_many(
+        self, words: Iterable[Word], predicates: Mapping[str, Any] | None = None
+    ) -> list[NDArray[np.bool_]]:
         """`truth` of each word, evaluated together."""
         from softhat.logic.semantics.truth import truth_many
 
-        return truth_many(self, words)
+        return truth_many(self.bind(predicates), words)
 
-    def accepts(self, word: Word, at: Literal["first", "last"] | None = None) -> bool:
+    def accepts(
+        self,
+        word: Word,
+        at: Literal["first", "last"] | None = None,
+        predicates: Mapping[str, Any] | None = None,
+    ) -> bool:
         """Truth at the last position, or the first for a pure-future formula, unless `at` says."""
         from softhat.logic.semantics.truth import accepts
 
-        return accepts(self, word, at)
+        return accepts(self.bind(predicates), word, at)
+
+    def bind(self, predicates: Mapping[str, Any] | None) -> Formula:
+        """The formula with these numerical predicates for the names in `at(name)`."""
+        from softhat.logic.binding import bind
+
+        return self if predicates is None else bind(self, predicates)
 
 
 class Term(Node):
@@ -318,6 +332,17 @@ class Mod(Formula):
             given = f"mod({_shown(self.modulus)}, {_shown(self.remainder)})"
             raise FormulaError(f"mod(m, r) needs m >= 1 and 0 <= r < m, not {given}")
         Node.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class At(Formula):
+    """`at(p)`: the numerical predicate p holds of i (and n)."""
+
+    predicate: Predicate
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.predicate,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -606,3 +631,11 @@ def count_future(formula: Formula) -> CountFuture:
 def count_all(formula: Formula) -> CountAll:
     """`#*(f)`: how many positions of the whole word satisfy `formula`."""
     return CountAll(_formula(formula))
+
+
+def predicate(name: str, given: Any = None) -> At:
+    """`at(name)`: a built-in numerical predicate, one that is bound later, or what is given.
+
+    Given are bits such as "0110(01)", a list of bits, or a function of i or of i and n.
+    """
+    return At(named(name) if given is None else define(name, given))

@@ -101,8 +101,11 @@ def read(kind: type[Node], text: str) -> Any:
 def check_symbols(text: str, known: Collection[str], kind: str) -> None:
     """Refuse the first symbol of `text` that is not `known`, with what was probably meant."""
     allowed = frozenset(known)
+    before = ["", ""]  # the kinds of the two tokens before: `at(name)` names no symbol
     for token in tokenize(text):
-        if token.type == "SYMBOL" and token not in allowed:
+        symbol = token.type == "SYMBOL" and before != ["AT", "_OPEN"]
+        before = [before[1], token.type]
+        if symbol and token not in allowed:
             raise FormulaError(
                 f"{token} is not in the {kind}: {_meant(str(token), sorted(allowed))}",
                 token.start_pos or 0,
@@ -165,6 +168,9 @@ class Build(Transformer):  # type: ignore[misc]  # lark is untyped here
             return nodes.Mod(modulus, remainder)
         except FormulaError as error:
             raise _LocatedError(error.message, word.start_pos or 0) from None
+
+    def at(self, word: Token, name: Token) -> Formula:
+        return nodes.predicate(str(name))
 
     def remainder(self, variable: Token, modulus: int, relation: Token, remainder: int) -> Formula:
         at = variable.start_pos or 0

@@ -195,6 +195,8 @@ def _layout(
             return _ATOM, [spelling.get(word, word)]
         case nodes.Mod(modulus, remainder):
             return _ATOM, [f"mod({to_digits(modulus)}, {to_digits(remainder)})"]
+        case nodes.At(predicate):
+            return _ATOM, [f"at({quote(predicate.name)})"]
         case nodes.First():
             return _ATOM, ["first"]
         case nodes.Last():

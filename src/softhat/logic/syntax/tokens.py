@@ -54,6 +54,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_OPENS = re.compile(r"(?:[ \t\r\n\f\v]|//[^\n]*(?:\n|\Z))*\(")
+
 _ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\\'\"nrt0])|(.?))", re.DOTALL
 )
@@ -81,6 +83,8 @@ def tokenize(text: str) -> Iterator[Token]:
                 continue
             case "word":
                 kind, value = SPELLINGS.get(spelt, ("SYMBOL", spelt))
+                if spelt == "at" and _OPENS.match(text, at):  # else a symbol like any other
+                    kind = "AT"
             case "sign":
                 kind, value = SPELLINGS[spelt]
                 if spelt in "=<" and text[start : start + 2] in ("==", "<>"):

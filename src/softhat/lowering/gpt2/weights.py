@@ -24,7 +24,8 @@ from softhat.lowering.gpt2.layout import (
     bit,
     previous_bit,
 )
-from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionMod, TokenIn
+from softhat.predicates import column
+from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod, TokenIn
 from softhat.program.registers import Register
 from softhat.program.schedule import Term
 
@@ -148,6 +149,8 @@ def _position_embedding(layout: Layout) -> Array:
                 # In Python's integers, as below: moduli may be beyond int64.
                 holds = [i > 0 and i % modulus == remainder for i in range(layout.context)]
                 put_bool(key, np.array(holds))
+            case PositionIn(predicate):
+                put_bool(key, column(predicate, index, layout.context - 1))
             case PositionAtLeast(coefficient, threshold):
                 holds = [i > 0 and coefficient * i >= threshold for i in range(layout.context)]
                 put_bool(key, np.array(holds))

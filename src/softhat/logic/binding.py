@@ -1,0 +1,72 @@
+"""What the names in `at(name)` mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from softhat.errors import SofthatError
+from softhat.files import json_bytes
+from softhat.logic.syntax.nodes import At, Formula, Node
+from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.predicates import Predicate, Unbound, define, tabulated, to_json, unknown
+
+
+def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
+    """The formula with numerical predicates for the names that have none yet."""
+    if not isinstance(predicates, Mapping):
+        raise SofthatError(f"predicates must be a mapping from names, not {predicates!r}")
+    known = {name: define(name, given) for name, given in predicates.items()}
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        match node:
+            case At(Unbound(name)) if name in known:
+                return At(known[name])
+        return rebuild(node, below)
+
+    bound = fold(formula, step)
+    assert isinstance(bound, Formula)
+    return bound
+
+
+def with_tables(formula: Formula, length: int) -> Formula:
+    """The formula with functions as tables for words of at most `length` symbols: storable."""
+    tables: dict[Predicate, At] = {}
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        match node:
+            case At(Unbound(name)):
+                raise unknown(name)
+            case At(predicate):
+                if predicate not in tables:
+                    tables[predicate] = At(tabulated(predicate, length))
+                return tables[predicate]
+        return rebuild(node, below)
+
+    stored = fold(formula, step)
+    assert isinstance(stored, Formula)
+    return stored
+
+
+def predicates_of(*formulas: Formula) -> dict[str, Predicate]:
+    """The numerical predicates that occur, by name; no name may have two meanings."""
+    found: dict[str, Predicate] = {}
+    for node, _ in distinct(*formulas)[0]:
+        match node:
+            case At(Unbound(name)):
+                raise unknown(name)
+            case At(predicate):
+                if found.setdefault(predicate.name, predicate) != predicate:
+                    raise SofthatError(
+                        f"the numerical predicate {predicate.name!r} has two meanings: give each "
+                        "its own name"
+                    )
+    return dict(sorted(found.items()))
+
+
+def predicates_file(*formulas: Formula) -> dict[str, bytes]:
+    """`predicates.json`, if there are any: what the names in `formula.txt` mean."""
+    found = predicates_of(*formulas)
+    if not found:
+        return {}
+    return {"predicates.json": json_bytes([to_json(predicate) for predicate in found.values()])}
