@@ -68,6 +68,8 @@ def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Fo
             raise SofthatError(
                 f"an output's name is a non-empty string without ':' or line breaks, not {name!r}"
             )
+        if any("\ud800" <= c <= "\udfff" for c in name):
+            raise SofthatError(f"the output's name {name!r} is not text: no file can hold it")
         value = parse(value) if isinstance(value, str) else value
         if not isinstance(value, Formula):
             raise SofthatError(f"expected a formula for output {name!r}, got {value!r}")
@@ -93,6 +95,7 @@ def _symbols(
     symbols = tuple(given)
     if not symbols and propositions is None:
         raise SofthatError("the alphabet is empty: give at least one symbol")
+    seen: set[str] = set()
     for symbol in symbols:
         if not isinstance(symbol, str) or not symbol:
             raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
@@ -100,6 +103,7 @@ def _symbols(
             raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
         if symbol in (BOS, EOS):
             raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")
-        if symbols.count(symbol) > 1:
+        if symbol in seen:
             raise SofthatError(f"duplicate in the {what}: {symbol!r}")
+        seen.add(symbol)
     return symbols

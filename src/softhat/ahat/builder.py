@@ -17,11 +17,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from softhat.ahat.model import AHAT, BOS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
+from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
 from softhat.errors import SofthatError
 from softhat.positions import NAMES, Digit, Feature, Holds, Mod, Named, Table, text
 
 Number = int | Fraction
+
+
+def exact(number: Any) -> Fraction:
+    """A number that means what it says: 0.1 is a float near 1/10, and which one is meant?"""
+    if isinstance(number, int | Fraction) and not isinstance(number, bool):
+        return Fraction(number)
+    raise SofthatError(
+        f"expected an integer or a Fraction, which are exact, not {number!r}: write "
+        "Fraction('0.1') or Fraction(1, 10)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,7 @@ class Expr:
 
     def __add__(self, other: Expr | Number) -> Expr:
         if not isinstance(other, Expr):
-            return Expr(self.terms, self.constant + other)
+            return Expr(self.terms, self.constant + exact(other))
         total = dict(self.terms)
         for coordinate, weight in other.terms:
             total[coordinate] = total.get(coordinate, Fraction(0)) + weight
@@ -41,10 +51,10 @@ class Expr:
         return Expr(kept, self.constant + other.constant)
 
     def __mul__(self, factor: Number) -> Expr:
-        if not factor:
+        by = exact(factor)
+        if not by:
             return Expr()
-        terms = tuple((c, w * Fraction(factor)) for c, w in self.terms)
-        return Expr(terms, self.constant * factor)
+        return Expr(tuple((c, w * by) for c, w in self.terms), self.constant * by)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -53,7 +63,7 @@ class Expr:
         return self * -1
 
     def __sub__(self, other: Expr | Number) -> Expr:
-        return self + (-other)
+        return self + (-other if isinstance(other, Expr) else -exact(other))
 
     def __rsub__(self, other: Number) -> Expr:
         return -self + other
@@ -82,7 +92,7 @@ class Builder:
             if symbol not in self.alphabet and not (self.bos and symbol == BOS):
                 raise SofthatError(f"{symbol!r} is not in the alphabet {' '.join(self.alphabet)}")
         coordinate = self._fresh(name, 0)
-        self._tokens[coordinate] = {s: Fraction(v) for s, v in entries.items()}
+        self._tokens[coordinate] = {s: exact(v) for s, v in entries.items()}
         return Expr(((coordinate, Fraction(1)),))
 
     def token(self, symbol: str) -> Expr:
@@ -111,7 +121,7 @@ class Builder:
 
     def table(self, entries: Sequence[Number]) -> Expr:
         """One number a position."""
-        return self.position(Table(tuple(Fraction(x) for x in entries)))
+        return self.position(Table(tuple(exact(x) for x in entries)))
 
     def head(
         self,
@@ -125,6 +135,8 @@ class Builder:
 
         Of several maximal keys it averages all, or takes the `leftmost` or `rightmost` one.
         """
+        if mask not in MASKS:
+            raise SofthatError(f"mask must be one of {' '.join(MASKS)}, not {mask!r}")
         if ties not in TIES:
             raise SofthatError(f"ties must be one of {' '.join(TIES)}, not {ties!r}")
         pairs = [(self._homogeneous(q), self._homogeneous(k)) for q, k in score]
@@ -188,7 +200,7 @@ class Builder:
     def _homogeneous(self, e: Expr | Number) -> Expr:
         """Heads have no biases: a constant is read from the position feature 1."""
         if not isinstance(e, Expr):
-            e = Expr((), Fraction(e))
+            e = Expr((), exact(e))
         return Expr(e.terms) + self.position("1") * e.constant if e.constant else e
 
     def _token_vector(self, symbol: str, d: int) -> tuple[Fraction, ...]:

@@ -12,12 +12,17 @@ import inspect
 import io
 import os
 import sys
+import traceback
 import unicodedata
+import warnings
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
+from softhat.cli.output import drop, say, tell, visible
 from softhat.errors import FormulaError, SofthatError
 
 SUMMARIES = {
@@ -45,36 +50,67 @@ SUMMARIES = {
 }
 
 
+_UsageError: Any = typer.BadParameter.__mro__[1]  # of click, or of typer's own copy of it
+CHECKS = ("verify", "certify")
+"""Commands whose exit code is a verdict."""
+
+
 def main() -> None:
-    """Entry point: exit code 0 done, 1 a check does not hold, 2 bad input."""
-    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show ¬ gets an escape
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    """Entry point: exit code 0 done, 1 a check does not hold, 2 bad input or no way to go on."""
+    _open_streams()
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: tell(f"warning: {message}")
+        code = _run(wanted)
     try:
-        try:
-            _app(wanted)()
-        finally:
-            sys.stdout.flush()  # a full disk shows here, not after the last handler
+        sys.stdout.flush()  # a full disk shows here, not after the last handler
+    except BrokenPipeError:
+        drop(sys.stdout)
+    except (OSError, ValueError) as error:
+        drop(sys.stdout)
+        tell(f"error: cannot write the output: {getattr(error, 'strerror', None) or error}")
+        code = 2
+    sys.exit(code)
+
+
+def _run(wanted: str | None) -> int:
+    """The exit code of the command. Nothing that goes wrong looks like a verdict."""
+    try:
+        return _app(wanted)(prog_name="softhat", standalone_mode=False) or 0
     except SofthatError as error:
-        print(_message(error), file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        tell(_message(error))
+    except _UsageError as error:
+        where = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        tell(f"error: {error.format_message().rstrip('.')}{where}".replace("\n", " "))
+    except (KeyboardInterrupt, typer.Abort):
+        tell("interrupted")
+        return 130
+    except SystemExit as end:  # rich's way to say that the reader has left
+        return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
     except BrokenPipeError:  # the reader (`| head`) has left: there is nobody to tell
-        _drop_output()
-        sys.exit(0)
+        drop(sys.stdout)
+        return 2 if wanted in CHECKS else 0
     except OSError as error:
-        _drop_output()
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        tell(f"error: {error}")
+    except MemoryError:
+        tell("error: not enough memory")
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        said = traceback.format_exception_only(error)[-1].strip()
+        tell(f"internal error: {said} ({Path(last.filename).name}, line {last.lineno})")
+    return 2
 
 
-def _drop_output() -> None:
-    """Nothing more can be written: or Python complains at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _open_streams() -> None:
+    """Streams that were closed swallow what is written, so that no file takes their number; a
+    terminal that cannot show ¬ gets an escape."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _app(wanted: str | None) -> typer.Typer:
@@ -82,7 +118,6 @@ def _app(wanted: str | None) -> typer.Typer:
     app = typer.Typer(
         name="softhat",
         add_completion=False,
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -91,13 +126,16 @@ def _app(wanted: str | None) -> typer.Typer:
 
     @app.callback(invoke_without_command=True)
     def options(
+        context: typer.Context,
         version: bool = typer.Option(False, "--version", help="Print the version and exit."),
     ) -> None:
         if version:
             from softhat import __version__
 
-            print(f"softhat {__version__}")
+            say(f"softhat {__version__}")
             raise typer.Exit()
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
 
     for name, summary in SUMMARIES.items():
         if name == wanted:
@@ -124,7 +162,7 @@ def _not_loaded() -> None:
 
 def _message(error: SofthatError) -> str:
     """One line, and for a formula the text with a caret under the fault."""
-    said = "".join(c if c.isprintable() else "?" for c in str(error))
+    said = visible(str(error)).replace("\n", " ")
     if not isinstance(error, FormulaError) or not error.text:
         return f"error: {said}"
     start = error.text.rfind("\n", 0, error.position) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +14,9 @@ from softhat.ahat.analysis.analyze import Analysis, analyze
 from softhat.ahat.analysis.tally import Counterexample
 from softhat.ahat.file import load
 from softhat.cli.inputs import JsonOption, read_text
-from softhat.cli.output import print_facts, print_json, print_table
+from softhat.cli.output import head_name, print_facts, print_json, print_table, say
 from softhat.errors import SofthatError
+from softhat.pictures.style import check_name
 from softhat.work import progress
 
 LEVELS = {
@@ -53,7 +55,9 @@ def command(
 
     Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
     """
-    if model.is_dir() and not (model / "ahat.json").is_file():
+    if plot is not None:
+        check_name(plot)
+    if os.path.isdir(model) and not os.path.isfile(model / "ahat.json"):  # noqa: PTH112, PTH113
         _lens(model, text, leak, as_json)
         return
     if text is not None:
@@ -87,10 +91,10 @@ def _show(result: Analysis) -> None:
     level = LEVELS[result.guarantee].format(result.up_to)
     verdict = "uniform-tieless" if result.uniform_tieless else "not uniform-tieless"
     if result.counterexample is None:
-        print(f"{verdict}, {level}")
+        say(f"{verdict}, {level}")
     else:
-        print(f"{verdict}: {picture(result.counterexample, result.model.bos)}")
-        print(f"rows and gaps are {level}")
+        say(f"{verdict}: {picture(result.counterexample, result.model.bos)}")
+        say(f"rows and gaps are {level}")
     facts = []
     for l, h in result.model.heads:
         name = result.model.layers[l].heads[h].name
@@ -101,7 +105,7 @@ def _show(result: Analysis) -> None:
             kind += str(result.min_gap[l, h])
         fit = result.fits.get((l, h))
         beta = "" if fit is None else f"; critical β at leak {result.leak:g}, {fit}"
-        facts.append((f"layer {l} head {h}", f"{name + ': ' if name else ''}{kind}{beta}"))
+        facts.append((head_name(l, h), f"{name + ': ' if name else ''}{kind}{beta}"))
     if facts:
         print_facts(facts)
     rows = []
@@ -111,13 +115,13 @@ def _show(result: Analysis) -> None:
             gap = str(result.gaps[n][l, h])
             counts = [str(uniform), str(tieless), str(tied)]
             profile = _profile(result, n, (l, h))
-            rows.append([str(n), f"{l}.{h}", *counts, gap, f"{critical:.6g}", profile])
+            rows.append([str(n), head_name(l, h), *counts, gap, f"{critical:.6g}", profile])
     if rows:
-        print()
+        say()
         header = ["n", "head", "uniform", "tieless", "tied", "gap", "critical β", "gap profile"]
         print_table(header, rows)
     for note in result.notes:
-        print(f"note: {note}")
+        say(f"note: {note}")
 
 
 def _profile(result: Analysis, n: int, name: tuple[int, int]) -> str:
@@ -136,7 +140,7 @@ def picture(found: Counterexample, bos: bool) -> str:
     marked = " ".join(f"[{s}]" if k in found.positions else s for k, s in enumerate(symbols))
     where = ", ".join(str(k + first) for k in found.positions)
     return (
-        f"layer {found.layer} head {found.head} ties at row {found.row + first} of {marked}: "
+        f"{head_name(found.layer, found.head)} ties at row {found.row + first} of {marked}: "
         f"positions {where} share the maximum score {found.scores[found.positions[0]]}"
     )
 
@@ -214,12 +218,12 @@ def _lens(folder: Path, text: str | None, leak: float, as_json: bool) -> None:
     if as_json:
         print_json(report.to_json())
         return
-    print(f"{report.model}, {report.tokens} tokens, leak δ = {leak:g}")
+    say(f"{report.model}, {report.tokens} tokens, leak δ = {leak:g}")
     header = ["head", "type", "hardness", "leak", "median gap", "median β×", "uniform"]
     header += ["tieless", "tied"]
     rows = [
         [
-            f"{h.layer}.{h.head}", h.nearest, f"{h.hardness:.3f}", f"{h.leak:.3f}",
+            head_name(h.layer, h.head), h.nearest, f"{h.hardness:.3f}", f"{h.leak:.3f}",
             f"{h.median_gap:.3g}", f"{h.median_beta:.3g}",
             str(h.rows[0]), str(h.rows[1]), str(h.rows[2]),
         ]

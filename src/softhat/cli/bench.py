@@ -14,7 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from softhat.bench.run import SECTIONS, fresh, measure
 from softhat.bench.tables import shown
 from softhat.cli.inputs import JsonOption
-from softhat.cli.output import print_json, print_table
+from softhat.cli.output import check_suffix, print_json, print_table, say
 from softhat.files import json_bytes, write_file
 
 
@@ -33,15 +33,16 @@ def command(
 
     Example: softhat bench linear dense --out bench.json
     """
+    check_suffix(out, (".json",), "the measurements")
     results = fresh(quick)
     if not as_json:
-        print("  ".join(f"{name} {value}" for name, value in results.machine.items()))
+        say("  ".join(f"{name} {value}" for name, value in results.machine.items()))
     for table in measure(results, sections or ()):
         if not as_json:
-            print(f"\n{table.title}")
+            say(f"\n{table.title}")
             print_table(table.columns, [[shown(cell) for cell in row] for row in table.rows])
             if table.note:
-                print(table.note)
+                say(table.note)
         if out is not None:
             write_file(out, json_bytes(results.to_json()))
     if as_json:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import AttentionOption, ModelArgument, read_model
-from softhat.cli.output import print_facts, print_json, print_table
+from softhat.cli.models import AttentionOption, ModelArgument, read_model, refuse_ahat
+from softhat.cli.output import head_name, print_facts, print_json, print_table, say
 from softhat.model import Model
 from softhat.proof.certificate import Certificate, HeadCertificate
 
@@ -38,13 +38,14 @@ def command(
     Example: softhat certify '!c S a' --alphabet abc
     """
     ready = read_model(model, alphabet, attention, symbols, props)
+    refuse_ahat(ready, model)
     if not isinstance(ready, Model):
         _simulation(model, ready, as_json)
     certificate = ready.certificate
     if as_json:
         print_json(certificate.to_json())
     elif explain:
-        print(certificate.explain())
+        say(certificate.explain())
     else:
         _print(certificate)
     raise typer.Exit(1 if certificate.void else 0)
@@ -60,27 +61,27 @@ def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
         document = {**simulation.certificate.to_json(), "recheck": {"failures": failures}}
         print_json(document)
     else:
-        print(simulation.certificate.explain())
+        say(simulation.certificate.explain())
         tried = f"{checked.words:,} words, all of them to length {checked.exhaustive_length}"
-        print(f"re-checked against the files on {tried}: {'ok' if checked.ok else 'REFUTED'}")
+        say(f"re-checked against the files on {tried}: {'ok' if checked.ok else 'REFUTED'}")
         for failure in checked.failures:
-            print(f"  {failure}")
+            say(f"  {failure}")
     raise typer.Exit(0 if checked.ok else 1)
 
 
 def _print(certificate: Certificate) -> None:
     if certificate.heads:
         dtypes = tuple(certificate.max_length)
-        header = ("layer head", "kind", "gap", "leak", "slack", *dtypes, "computes")
+        header = ("head", "kind", "gap", "leak", "slack", *dtypes, "computes")
         print_table(header, [_row(head, dtypes) for head in certificate.heads])
-        print()
+        say()
     for reason in certificate.void:
-        print(f"void: {reason}")
+        say(f"void: {reason}")
     if certificate.void:
         return
     for output in certificate.outputs:
-        print(f"proved: {output.name} computes {output.formula}")
-    print("\nright for every word up to this length, and what ends the proof")
+        say(f"proved: {output.name} computes {output.formula}")
+    say("\nright for every word up to this length, and what ends the proof")
     print_facts(
         (dtype, f"{length:<23,}{certificate.binding[dtype]}")
         for dtype, length in certificate.max_length.items()
@@ -90,7 +91,7 @@ def _print(certificate: Certificate) -> None:
 def _row(head: HeadCertificate, dtypes: tuple[str, ...]) -> tuple[str, ...]:
     label = head.label.split(": ", 1)[-1]
     return (
-        f"{head.layer + 1}, {head.head + 1}",
+        head_name(head.layer, head.head),
         head.kind,
         f"{head.min_gap:g}",
         f"{head.leak:.3g}",

@@ -10,7 +10,7 @@ import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import ModelArgument, is_folder, read_model
-from softhat.cli.output import print_json, print_table
+from softhat.cli.output import print_json, print_table, say
 from softhat.errors import SofthatError
 from softhat.formats import FORMATS
 from softhat.transformer.weights import Attention
@@ -42,9 +42,9 @@ def command(
     if as_json:
         print_json(rows)
     elif form == "csv":
-        print(_csv(rows), end="")
+        say(_csv(rows), end="")
     elif form == "latex":
-        print(_latex(rows))
+        say(_latex(rows))
     else:
         print_table(list(rows[0]), [[_shown(value) for value in row.values()] for row in rows])
 

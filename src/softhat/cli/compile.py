@@ -17,7 +17,7 @@ from softhat.cli.inputs import (
     read_formula,
     read_given,
 )
-from softhat.cli.output import print_facts, print_json
+from softhat.cli.output import check_suffix, print_facts, print_json, say
 from softhat.compiler import OUTPUT
 from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
@@ -53,6 +53,7 @@ def command(
 
     Example: softhat compile '!c S a' --alphabet abc --attention temperature -o model
     """
+    check_suffix(dot, (".dot", ".gv"), "the drawing (a Graphviz text)")
     known = read_alphabet(alphabet, symbols, props)
     given = read_given(formula, known, props)
     known = known if given.alphabet is None else list(given.alphabet)
@@ -92,7 +93,7 @@ def command(
         )
         return
     if program:
-        print(to_text(model.program), end="\n\n")
+        say(to_text(model.program), end="\n\n")
     print_facts(
         [
             *((key, str(f)) for key, f in formulas.items()),

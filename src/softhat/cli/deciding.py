@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.inputs import plain_word, read_alphabet, read_given, show_word
-from softhat.cli.output import print_json
+from softhat.cli.output import print_json, say
 from softhat.errors import SofthatError
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.truth import truth
@@ -66,10 +66,10 @@ def answer(
         )
     elif word is None:
         lengths = "every length" if up_to is None else f"at most {up_to} symbols"
-        print(f"{name}: yes, on words of {lengths}")
+        say(f"{name}: yes, on words of {lengths}")
     else:
-        print(f"{name}: no, see {show_word(word)}")
+        say(f"{name}: no, see {show_word(word)}")
         for formula in formulas:
-            print("  " + " ".join("10"[not value] for value in truth(formula, word)), formula)
+            say("  " + " ".join("10"[not value] for value in truth(formula, word)) + f" {formula}")
     if word is not None:
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any, Literal
 
 import typer
@@ -24,7 +23,7 @@ from softhat.cli.inputs import (
     show_item,
     show_word,
 )
-from softhat.cli.output import print_json, print_table
+from softhat.cli.output import print_json, print_table, say, tell
 from softhat.logic.fragments import acceptance_position, symbols_of
 from softhat.logic.semantics.truth import resolve_at, truths
 from softhat.logic.semantics.words import Bools, Word
@@ -62,7 +61,7 @@ def command(
     check_words(read, known, props)
     where = resolve_at(parsed, at) if at or acceptance_position(parsed) else None
     if not (symbols or props) and (long := [s for s in symbols_of(parsed) if len(s) > 1]):
-        print(f"note: {long[0]} is never one character: use --symbols for tokens", file=sys.stderr)
+        tell(f"note: {long[0]} is never one character: use --symbols for tokens")
     if as_json:
         print_json(_documents(parsed, read, where))
     elif len(read) <= _MOST_WORDS and all(len(word) <= _MOST_POSITIONS for word in read):
@@ -95,13 +94,13 @@ def _tables(formula: Formula, words: list[Word], where: Literal["first", "last"]
     values = truths(shown, words)
     for k, word in enumerate(words):
         if k:
-            print()
+            say()
         header = ["position", *(str(i + 1) for i in range(len(word)))]
         rows = [["word", *(show_item(item) for item in word)]]
         for row, node in zip(values, shown, strict=True):
             rows.append([to_short(node, 50), *("1" if value else "." for value in row[k])])
         print_table(header, rows)
-        print(_verdict(_accepted(values[-1][k], where), where))
+        say(_verdict(_accepted(values[-1][k], where), where))
 
 
 def _lines(formula: Formula, words: list[Word], where: Literal["first", "last"] | None) -> None:
@@ -114,7 +113,7 @@ def _lines(formula: Formula, words: list[Word], where: Literal["first", "last"] 
         rows.append([show_word(word, _MOST_POSITIONS), bits + more, accepted])
     print_table(["word", "truth", "verdict"], rows)
     if where is None:
-        print(_verdict(None, None))
+        say(_verdict(None, None))
 
 
 def _verdict(accepted: bool | None, where: str | None) -> str:

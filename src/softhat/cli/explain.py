@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from softhat.cli.inputs import AlphabetOption, PropsOption, SymbolsOption
-from softhat.cli.models import AttentionOption, ModelArgument, read_model_and_words
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.models import AttentionOption, ModelArgument, read_model_and_words, refuse_ahat
+from softhat.cli.output import print_json, say
 from softhat.errors import SofthatError
 
 
@@ -20,6 +21,7 @@ def command(
     attention: AttentionOption = "unbounded",
     symbols: SymbolsOption = False,
     props: PropsOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the explorer's page about one model and one word as a self-contained HTML file.
 
@@ -36,5 +38,9 @@ def command(
     ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
     if len(words) != 1:
         raise SofthatError(f"explain takes one word, not {len(words)}")
+    refuse_ahat(ready, model)
     write_file(file, show(ready, words[0]).html.encode())
-    print(f"written to {file}")
+    if as_json:
+        print_json({"written": str(file)})
+    else:
+        say(f"written to {file}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from softhat.cli.output import say
 from softhat.errors import SofthatError
 
 
@@ -29,5 +31,6 @@ def command(
         raise SofthatError(
             f"cannot listen on port {port} ({error.strerror}): choose another with --port"
         ) from None
-    print(f"softhat explorer: {explorer.address} (Ctrl-C ends it)", flush=True)
+    say(f"softhat explorer: {explorer.address} (Ctrl-C ends it)")
+    sys.stdout.flush()  # whoever started it may be waiting for the address
     explorer.run()

@@ -11,7 +11,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import AttentionOption, ModelArgument, OutputNameOption, read_model
+from softhat.cli.models import (
+    AttentionOption,
+    ModelArgument,
+    OutputNameOption,
+    is_folder,
+    read_model,
+    refuse_ahat,
+)
 from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
 from softhat.files import read_json
@@ -67,8 +74,9 @@ def command(
     if output is not None and to in ("torch", "onnx"):
         raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
     read = read_model(model, alphabet, attention, symbols, props)
-    if out.is_dir() and out.resolve() == Path(model).resolve():
+    if is_folder(str(out)) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
+    refuse_ahat(read, model)
     if not isinstance(read, Model):
         raise SofthatError("only models that were compiled from formulas can be exported")
     chosen = {} if output is None else {"output": output}

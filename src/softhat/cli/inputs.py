@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Annotated, Any
@@ -159,8 +160,8 @@ def read_alphabet(text: str | None, symbols: bool = False, props: bool = False) 
     names = [name for name in re.split(r"[\s,]+", text) if name] if separated else list(text)
     if not names:
         raise SofthatError("the alphabet is empty: expected symbols, such as --alphabet abc")
-    for k, name in enumerate(names):
-        if name in names[:k]:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise SofthatError(f"the alphabet has {name!r} twice: name each symbol once")
     return names
 

@@ -1,11 +1,21 @@
-"""Plain, stable output that colours itself on a terminal only."""
+"""Plain, stable output that colours itself on a terminal only.
+
+Everything that a command shows passes here. Names, labels and file names are other people's text:
+a control character among them would move the cursor or change the terminal, so it is shown as
+an escape.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from softhat.errors import SofthatError
 
 
 def print_json(document: Any) -> None:
@@ -14,19 +24,57 @@ def print_json(document: Any) -> None:
     sys.stdout.write("\n")
 
 
+def visible(text: str) -> str:
+    """The text with everything that is not printable, but for line ends, as an escape."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else _escaped(c) for c in text)
+
+
+def head_name(layer: int, head: int) -> str:
+    """How every command calls a head; both are counted from 0, as in the files."""
+    return f"layer {layer}, head {head}"
+
+
+def check_suffix(file: Path | None, suffixes: Sequence[str], what: str) -> None:
+    """Refuse a name that promises another kind of file than what would be in it."""
+    if file is not None and file.suffix and file.suffix.lower() not in suffixes:
+        raise SofthatError(f"{what} is written to {', '.join(suffixes)}, not {file.suffix}: {file}")
+
+
+def say(text: str = "", end: str = "\n") -> None:
+    """Text on standard output."""
+    sys.stdout.write(visible(text) + end)
+
+
+def tell(text: str) -> None:
+    """A note or an error on standard error; lost where nobody can read it."""
+    try:
+        sys.stderr.write(visible(text) + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # full, or closed
+        drop(sys.stderr)
+
+
+def drop(stream: IO[str]) -> None:
+    """Nothing more can be written there: or Python complains at exit, with a code of its own."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     """Name and value, one a line, the values in a column."""
     rows = list(facts)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        print(f"{_bold(name.ljust(width))}  {value}")
+        sys.stdout.write(f"{_bold(visible(name.ljust(width)))}  {visible(value)}\n")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns under a header; the first column is flush left, the others are centred."""
     from rich.cells import cell_len
 
-    table = [list(header), *(list(row) for row in rows)]
+    table = [[_cell(cell) for cell in row] for row in (header, *rows)]
     widths = [max(cell_len(row[k]) for row in table) for k in range(len(header))]
     for k, row in enumerate(table):
         cells = [row[0] + " " * (widths[0] - cell_len(row[0]))]
@@ -34,7 +82,18 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             space = width - cell_len(cell)
             cells.append(" " * (space // 2) + cell + " " * (space - space // 2))
         line = "  ".join(cells[:1]) + "  " + " ".join(cells[1:])
-        print(_bold(line.rstrip()) if k == 0 else line.rstrip())
+        sys.stdout.write(f"{_bold(line.rstrip()) if k == 0 else line.rstrip()}\n")
+
+
+def _cell(text: str) -> str:
+    return visible(text).replace("\n", "\\n")
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
 
 
 def _bold(text: str) -> str:

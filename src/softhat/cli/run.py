@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.ahat.model import AHAT
 from softhat.cli.inputs import (
     AlphabetOption,
     JsonOption,
@@ -31,8 +32,9 @@ from softhat.cli.models import (
     read_model,
     read_model_and_words,
 )
-from softhat.cli.output import print_json, print_table
+from softhat.cli.output import print_json, print_table, say, tell
 from softhat.errors import SofthatError
+from softhat.logic.semantics.words import Word
 from softhat.model import Model
 
 _MOST_POSITIONS = 60
@@ -79,18 +81,21 @@ def command(
         )
     if stream or (not whole and _is_big(words)):
         if alphabet is None and not is_folder(model):
-            print("note: no --alphabet: words may hold the formula's symbols only", file=sys.stderr)
+            tell("note: no --alphabet: words may hold the formula's symbols only")
         ready = read_model(model, alphabet, attention, symbols, props)
         _stream(ready, words, dtype, output, strict, symbols)
         return
     ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
+    if isinstance(ready, AHAT):
+        _run_hard(ready, read, at, as_json)
+        return
     if isinstance(ready, Model):
         check_words(read, ready.transformer.symbols, ready.transformer.propositional)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         margins = ready.margins_many(read, dtype, output, runtime, strict)
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"warning: {text}", file=sys.stderr)
+        tell(f"warning: {text}")
     where = ready.acceptance(output, at)
     if as_json:
         print_json(
@@ -119,7 +124,39 @@ def command(
         )
     print_table(["word", "truth", "verdict", "least margin"], rows)
     if where is None:
-        print("accepted at the first or the last position? say --at first or --at last")
+        say("accepted at the first or the last position? say --at first or --at last")
+
+
+def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> None:
+    """An average-hard attention transformer, evaluated exactly."""
+    if at not in (None, "first", "last"):
+        raise SofthatError(f"at must be first or last, not {at!r}")
+    where = 0 if at == "first" else -1
+    found = [(word, model.values(word)) for word in words]  # type: ignore[arg-type]
+    if as_json:
+        print_json(
+            [
+                {
+                    "word": plain_word(word),
+                    "truth": [x > 0 for x in row],
+                    "accepted": row[where] > 0,
+                    "margins": [float(x) for x in row],
+                    "values": [str(x) for x in row],
+                }
+                for word, row in found
+            ]
+        )
+        return
+    rows = [
+        [
+            show_word(word, _MOST_POSITIONS),
+            "".join("1" if x > 0 else "." for x in row[:_MOST_POSITIONS]),
+            "accepted" if row[where] > 0 else "rejected",
+            str(min(map(abs, row)).limit_denominator(10**9)),
+        ]
+        for word, row in found
+    ]
+    print_table(["word", "truth", "verdict", "least value"], rows)
 
 
 def _is_big(words: list[str]) -> bool:

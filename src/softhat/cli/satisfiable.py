@@ -16,7 +16,7 @@ from softhat.cli.inputs import (
     read_given,
     show_word,
 )
-from softhat.cli.output import print_json
+from softhat.cli.output import print_json, say
 from softhat.logic.decide.questions import satisfiable
 from softhat.logic.semantics.truth import resolve_at
 
@@ -48,7 +48,7 @@ def command(
             }
         )
     else:
-        print(f"no word{_of(up_to)} is accepted" if word is None else show_word(word))
+        say(f"no word{_of(up_to)} is accepted" if word is None else show_word(word))
     if word is None:
         raise typer.Exit(1)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.inputs import JsonOption
-from softhat.cli.output import print_json
+from softhat.cli.output import print_json, say
 from softhat.work import progress
 
 
@@ -19,7 +19,7 @@ def command(
         typer.Argument(metavar="MODEL", help="The JSON file of an AHAT (or a simulation of it)."),
     ],
     folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="The model folder to write.")
+        Path, typer.Option("-o", "--out", metavar="DIR", help="The model folder to write.")
     ],
     epsilon: Annotated[
         float, typer.Option("--epsilon", help="How far values may be from the AHAT's.")
@@ -59,9 +59,9 @@ def command(
     if as_json:
         print_json(certificate.to_json())
         return
-    print(certificate.explain())
+    say(certificate.explain())
     size = simulation.size
-    print(
+    say(
         f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
         f"{size.parameters} parameters, written to {folder}"
     )

@@ -9,7 +9,6 @@ Bad input stops with the byte offset; every answer yielded before is valid.
 from __future__ import annotations
 
 import io
-import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.cli.inputs import standard_input
+from softhat.cli.output import tell
 from softhat.cli.text_blocks import Piece, read_pieces
 from softhat.errors import CertificateWarning, SofthatError
 from softhat.files import opened
@@ -69,17 +69,15 @@ def stream_file(
                     yield answer
                 show("bytes", done, size, f"{_rate(runner.tokens, began)} tokens a second")
         except KeyboardInterrupt:
-            print(
+            tell(
                 f"interrupted after {runner.tokens:,} tokens (byte {at:,} of {name}); "
-                "what was written so far is valid",
-                file=sys.stderr,
+                "what was written so far is valid"
             )
             raise
     if progress:
-        print(
+        tell(
             f"{runner.tokens:,} tokens in {perf_counter() - began:.2f} s, "
-            f"{_rate(runner.tokens, began)} a second ({runner.how()})",
-            file=sys.stderr,
+            f"{_rate(runner.tokens, began)} a second ({runner.how()})"
         )
 
 
@@ -171,7 +169,7 @@ class _Runner:
     def _warn(self, caught: list[warnings.WarningMessage]) -> None:
         for text in dict.fromkeys(str(warning.message) for warning in caught):
             if text not in self.warned:
-                print(f"warning: {text}", file=sys.stderr)
+                tell(f"warning: {text}")
             self.warned.add(text)
 
     def how(self) -> str:

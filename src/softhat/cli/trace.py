@@ -17,13 +17,18 @@ from softhat.cli.models import (
     ModelArgument,
     read_model_and_words,
 )
-from softhat.cli.output import print_json
+from softhat.cli.output import check_suffix, head_name, print_json, say
 from softhat.errors import SofthatError
 from softhat.files import write_file
-from softhat.pictures.style import SUFFIXES
+from softhat.pictures.style import SUFFIXES as PICTURES
 from softhat.runtime.trace import Trace
 
 Format = Literal["text", "json", "png"]
+SUFFIXES: dict[Format, tuple[str, ...]] = {
+    "text": (".txt", ".md"),
+    "json": (".json",),
+    "png": PICTURES,
+}
 
 
 def command(
@@ -51,6 +56,7 @@ def command(
     if len(words) != 1:
         raise SofthatError(f"trace takes one word, not {len(words)}")
     chosen = form or _by_name(file)
+    check_suffix(file, SUFFIXES[chosen], f"a trace as {chosen}")
     if chosen == "png" and file is None:
         raise SofthatError("a picture needs a file: -o trace.png")
     trace = ready.run(words[0], dtype)
@@ -59,9 +65,9 @@ def command(
     if as_json:
         print_json(_document(trace))
     elif file is not None:
-        print(f"written to {file}")
+        say(f"written to {file}")
     else:
-        print(_as(chosen, trace))
+        say(_as(chosen, trace))
 
 
 def as_text(trace: Trace) -> str:
@@ -72,7 +78,7 @@ def as_text(trace: Trace) -> str:
     header = " " * (width + 2) + " ".join(token.rjust(width) for token in tokens)
     for layer, (maps, labels) in enumerate(zip(trace.attention, trace.heads, strict=True)):
         for head, (attention, label) in enumerate(zip(maps, labels, strict=True)):
-            lines += [f"layer {layer} head {head}  {label}", header]
+            lines += [f"{head_name(layer, head)}  {label}", header]
             for token, row in zip(tokens, attention, strict=True):
                 cells = " ".join(_percent(x).rjust(width) for x in row)
                 lines.append(f"{token.rjust(width)}  {cells}")
@@ -97,7 +103,7 @@ def _percent(x: float) -> str:
 
 def _by_name(file: Path | None) -> Format:
     suffix = "" if file is None else file.suffix.lower()
-    return "png" if suffix in SUFFIXES else "json" if suffix == ".json" else "text"
+    return "png" if suffix in PICTURES else "json" if suffix == ".json" else "text"
 
 
 def _as(form: Format, trace: Trace) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,8 +15,8 @@ from softhat.cli.inputs import (
     SymbolsOption,
     show_word,
 )
-from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model
-from softhat.cli.output import print_facts, print_json, print_table
+from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
+from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.errors import SofthatError
 from softhat.model import Model
 from softhat.verification.report import Verification
@@ -74,6 +73,7 @@ def command(
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
     loaded = read_model(model, alphabet, attention, symbols, props)
+    refuse_ahat(loaded, model)
     for picture in (plot, phase):
         if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise SofthatError(f"pictures are .png, .svg or .pdf files, not {picture.name!r}")
@@ -124,16 +124,16 @@ def _draw(model: Any, dtype: str, plot: Path | None, phase: Path | None) -> None
     dtypes = tuple(dict.fromkeys((*pictures.DTYPES, dtype)))
     if plot is not None:
         pictures.leak_and_margin(model, plot, dtypes)
-        print(f"drew {plot}", file=sys.stderr)
+        tell(f"drew {plot}")
     if phase is not None:
         pictures.phase(model, phase, dtypes)
-        print(f"drew {phase}", file=sys.stderr)
+        tell(f"drew {phase}")
 
 
 def _report(result: Verification, asked: int, asked_length: int) -> None:
     if result.heads:
         print_table(["head", *_COLUMNS], [_row(head) for head in result.heads])
-        print()
+        say()
     facts = [("verdict", _verdict(result)), *_tried(result, asked, asked_length)]
     facts.append(
         ("margin", f"{result.min_margin:.6f} at the least, leak {result.max_leak:.6f} at the most")
@@ -193,7 +193,7 @@ def _row(head: Any) -> list[str]:
     shown = [
         "-" if x is None else f"{x:.6f}" if x >= 1e-5 or x == 0 else f"{x:.1e}" for x in numbers
     ]
-    return [f"{head.layer}.{head.head}", label, *shown]
+    return [head_name(head.layer, head.head), label, *shown]
 
 
 def _rates(result: Verification) -> str:
@@ -214,7 +214,9 @@ def _tried(result: Verification, asked: int, asked_length: int) -> list[tuple[st
     whole = f"all {counts['exhaustive']:,} to length {result.exhaustive_length}"
     if result.complete and result.counterexample is None and result.exhaustive_length < asked:
         whole += f" (not {asked}: --max-words)"
-    hostile = counts["adversarial"] + counts["search"]
+    hostile = f"{counts['adversarial']:,} adversarial"
+    if counts["search"]:
+        hostile += f", {counts['search']:,} in searches"
     lengths = f"to length {result.max_length:,}"
     if result.max_length < asked_length:
         lengths += (
@@ -223,5 +225,5 @@ def _tried(result: Verification, asked: int, asked_length: int) -> list[tuple[st
     kinds = f"{result.letters} kind{'s' if result.letters != 1 else ''} of symbols"
     return [
         ("words", f"{result.words:,}: {whole} over {kinds}"),
-        ("", f"{counts['random']:,} random, {hostile:,} adversarial {lengths}"),
+        ("", f"{counts['random']:,} random, {hostile} {lengths}"),
     ]

@@ -89,7 +89,7 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
         cells = _attention(t, number, cells, atoms, proof)
         cells, clips = feed_forward(t, number, cells, atoms)
         for clip in clips:
-            proof.clips.setdefault((number, clip), f"a gate of layer {number}")
+            proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")
     for output, form, bias in zip(
         t.outputs, rows_of(t.readout), t.readout_bias.tolist(), strict=True
     ):
@@ -115,7 +115,7 @@ def _attention(
     tensors = [blocks_of(x) for x in (layer.query, layer.key, layer.value)]
     outputs = _written(layer.output)
     for h, (query, key, value) in enumerate(zip(*tensors, strict=True)):
-        where = f"layer {number}, head {h + 1}"
+        where = f"layer {number - 1}, head {h}"
         scaled = t.attention == "temperature"
         if isnan(layer.sharpness[h]) if scaled else layer.laws[h] != ONE:
             law = layer.laws[h].text

@@ -97,11 +97,11 @@ class _FeedForward:
         return after, self.clips
 
     def _where(self) -> str:
-        return f"layer {self.number}: the feed-forward"
+        return f"layer {self.number - 1}: the feed-forward"
 
     def _written(self, at: int, row: Form, bias: float) -> Cell:
         """What a coordinate holds after clips, clearing and the sinks' unit have been added."""
-        where = f"layer {self.number}: {name(self.t, at, self.number)}"
+        where = f"layer {self.number - 1}: {name(self.t, at, self.number)}"
         groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]] = {}
         for unit, weight in row.items():
             self.used.add(unit)

@@ -101,6 +101,8 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name)
         if value < 0:
             raise SofthatError(f"{name} is a number of words or a length, not {value}")
+    if settings.seed < 0:
+        raise SofthatError(f"a seed is a whole number from 0 up, not {settings.seed}")
     if settings.longest < 1:
         raise SofthatError(f"max_length must be at least 1, not {settings.longest}")
     if settings.runtime not in RUNTIMES:

@@ -79,22 +79,32 @@ def attention_of(folder: Path, text: str) -> tuple[list[Floats], str, int]:
         raise MissingExtraError("transformers", "hf") from None
     if not (folder / "config.json").is_file():
         raise SofthatError(f"{str(folder)!r} has no config.json: give a Hugging Face checkpoint")
+    for path in folder.iterdir():
+        if not path.is_file() and not path.is_dir():
+            raise SofthatError(f"{path} is not a regular file: not a checkpoint to be opened")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        # A checkpoint may bring code of its own, which would be run, or ask on standard input
+        # whether it may: neither.
+        closed: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        tokenizer = AutoTokenizer.from_pretrained(folder, **closed)
         model = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, attn_implementation="eager", use_safetensors=True
+            folder, attn_implementation="eager", use_safetensors=True, **closed
         )
-    except (OSError, ValueError, KeyError) as error:
-        first = str(error).splitlines()[0] if str(error) else repr(error)
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    except Exception as error:  # a damaged checkpoint raises anything
+        first = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise SofthatError(f"cannot load the checkpoint {str(folder)!r}: {first}") from None
-    ids = tokenizer(text, return_tensors="pt")["input_ids"]
     if ids.shape[1] < 2:
         raise SofthatError("the text gives fewer than two tokens: every row has one key")
     longest = getattr(model.config, "max_position_embeddings", None)
     if longest is not None and ids.shape[1] > longest:
         raise SofthatError(f"the text has {ids.shape[1]} tokens, the model takes {longest}")
-    with torch.no_grad():
-        found = model.eval()(ids, output_attentions=True).attentions
+    try:
+        with torch.no_grad():
+            found = model.eval()(ids, output_attentions=True).attentions
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise SofthatError(f"cannot run the checkpoint {str(folder)!r}: {first}") from None
     if not found or any(layer is None for layer in found):
         raise SofthatError(f"{model.config.model_type} gives no attention weights to look at")
     layers = [layer[0].to(torch.float64).numpy() for layer in found]

@@ -107,7 +107,7 @@ class Certificate:
         for kind, n in self.max_length.items():
             lines.append(f"  {kind}: to length {n}" if n else f"  {kind}: not certified")
         for h in self.heads:
-            what = f"layer {h.layer} head {h.head}" + (f" ({h.name})" if h.name else "")
+            what = f"layer {h.layer}, head {h.head}" + (f" ({h.name})" if h.name else "")
             if h.kind == "structurally uniform":
                 lines.append(f"  {what}: structurally uniform, no temperature needed")
             elif h.law is not None:

@@ -105,11 +105,11 @@ class _Files:
             for h, head in enumerate(layer["heads"]):
                 beta = self.betas.get((l, h))
                 if beta is None:
-                    faults.append(f"config.json has no β for layer {l} head {h}")
+                    faults.append(f"config.json has no β for layer {l}, head {h}")
                     continue
                 top = beta.numerator // (beta.numerator & -beta.numerator)
                 if top.bit_length() > 6 or beta.denominator & (beta.denominator - 1):
-                    faults.append(f"β of layer {l} head {h} has more than 6 significant bits")
+                    faults.append(f"β of layer {l}, head {h} has more than 6 significant bits")
                 for part in ("query", "key", "value", "output"):
                     factor = beta if part == "query" else Fraction(1)
                     stored = self.tensors[f"layers.{l}.heads.{h}.{part}"]
@@ -118,7 +118,7 @@ class _Files:
                         for x, w in zip(row, wanted, strict=True):
                             exact = Fraction(w) * factor
                             if abs(Fraction(x) - exact) > abs(exact) / 2**51:
-                                faults.append(f"tensor {part} of layer {l} head {h} is not β·W")
+                                faults.append(f"tensor {part} of layer {l}, head {h} is not β·W")
         return faults
 
 
@@ -268,7 +268,7 @@ def _compare(
                 inside = sum(float(attention[name][k, i, j]) for j in keys)
                 if keys and 1 - inside > leaks[name] + 1e-12:
                     failures.append(
-                        f"layer {name[0]} head {name[1]} leaks {1 - inside:.6g}, "
+                        f"layer {name[0]}, head {name[1]} leaks {1 - inside:.6g}, "
                         f"certified {leaks[name]:.6g}"
                     )
         if len(failures) > 20:

@@ -119,7 +119,7 @@ def _hint(lengths: Lengths, reached: int) -> str:
     text = ""
     for l, h in nested_averages(lengths.model):
         text += (
-            f". Layer {l} head {h} scores averages of averages: their gaps shrink exponentially, "
+            f". Layer {l}, head {h} scores averages of averages: their gaps shrink exponentially, "
             "about a bit a token, and no temperature helps long words"
         )
     if reached < 1:
@@ -130,7 +130,7 @@ def _hint(lengths: Lengths, reached: int) -> str:
     needed = math.log(1000) / float(gaps[name])
     return (
         f"{text}. At length {shown} the least gap is {gaps[name]} "
-        f"(layer {name[0]} head {name[1]}), which takes β near {needed:.3g} for a leak of 1e-3; "
+        f"(layer {name[0]}, head {name[1]}), which takes β near {needed:.3g} for a leak of 1e-3; "
         f"max_length={reached} can be had"
     )
 

@@ -179,7 +179,7 @@ def _hopeless(
     active: list[int],
     tried: Mapping[HeadId, float],
 ) -> str:
-    heads = ", ".join(f"layer {l} head {h} to β = {tried[l, h]:.4g}" for l, h in mine)
+    heads = ", ".join(f"layer {l}, head {h} to β = {tried[l, h]:.4g}" for l, h in mine)
     return (
         f"no temperature is certified at length {max(active)}: cooling {heads}, the certified "
         f"error stays at {least:.3g} or more, and {target:.3g} is needed; "

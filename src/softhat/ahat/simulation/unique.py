@@ -67,8 +67,8 @@ def _term(law: Law | None, name: tuple[int, int], max_length: int | None) -> tup
     unit, degree = _polynomial(law)
     if not unit or f"i/n^{degree + 1}" not in SHARES:
         raise NoTemperatureError(
-            f"layer {name[0]} head {name[1]} breaks ties between scores whose gap is only known to "
-            f"be at least {law.text}: no position feature is that fine at every length; give a "
+            f"layer {name[0]}, head {name[1]} breaks ties between scores whose gap is only known "
+            f"to be at least {law.text}: no position feature is that fine at every length; give a "
             "max_length"
         )
     return Named(f"i/n^{degree + 1}"), unit * HALF

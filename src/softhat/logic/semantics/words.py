@@ -144,7 +144,8 @@ def _encode_text(word: str, symbols: Sequence[str]) -> NDArray[np.int64]:
     for point, k in known.items():
         table[point] = k
     codes = _code_points(word)
-    indices: NDArray[np.int64] = table[np.minimum(codes, len(table) - 1)]
+    codes = codes.astype(np.uint32, copy=False)  # as bytes they could not hold the table's end
+    indices: NDArray[np.int64] = table[np.minimum(codes, np.uint32(len(table) - 1))]
     if indices.min() < 0:
         raise _foreign(word, int((indices < 0).argmax()), symbols)
     return indices

@@ -157,7 +157,7 @@ class Reader:
             known = layer.laws[h] == ONE if unscaled else not isnan(sharpness)
             if not known:
                 raise UnknownShapeError(
-                    f"layer {number + 1}, head {h + 1} ({layer.labels[h]}): the temperature of no "
+                    f"layer {number}, head {h} ({layer.labels[h]}): the temperature of no "
                     "compiled head"
                 )
             terms = self._terms(query.get(h, {}), key.get(h, {}), sharpness)
@@ -166,7 +166,7 @@ class Reader:
                 shape = self._shape(terms, mask, values)
             except UnknownShapeError as error:
                 raise UnknownShapeError(
-                    f"layer {number + 1}, head {h + 1} ({layer.labels[h]}): {error}"
+                    f"layer {number}, head {h} ({layer.labels[h]}): {error}"
                 ) from None
             targets = tuple(tuple(output[h, r]) for r in used)
             found.append(HeadForm(mask, shape, terms, values, targets))
