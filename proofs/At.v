@@ -1,8 +1,9 @@
-(** At: the value at the position whose code is mine. Codes are B bits, scores (C/2)·⟨q, k⟩ on ±1
-    digits, so a code that differs in d digits loses C·d; `<bos>` loses C/2 and is read where no
-    position has my code. The leak depends on B, the logarithm of n, not on n. *)
+(** At: the value at the positions whose code is mine. Codes are B bits, scores (C/2)·⟨q, k⟩ on ±1
+    digits, so a code that differs in d digits loses C·d; sinks lose C/2 and are read where no
+    position has my code. So the levels of `Match` are C and C/2; where all codes differ the leak
+    depends on B, the logarithm of n, not on n. *)
 From Coq Require Import Reals Lra Lia Arith List Bool.
-From Softhat Require Import Sums Attention Transformer.
+From Softhat Require Import Sums Attention Masks Match Transformer.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -25,6 +26,59 @@ Proof.
   cbn [distance] in D. destruct (Bool.eqb a b) eqn:E; [|discriminate].
   apply eqb_prop in E as ->. f_equal. apply IH; [simpl in L; lia|exact D].
 Qed.
+
+Lemma distance_same q : distance q q = 0%nat.
+Proof. induction q as [|a q IH]; [reflexivity|]. cbn [distance]. rewrite eqb_reflx. exact IH. Qed.
+
+(* Under any mask, with any number of sinks: the rows are rows of three levels. *)
+Section Levels.
+Variables (C : R) (q : list bool) (code : nat -> list bool) (n : nat) (m sink : nat -> bool).
+Hypothesis HC : 0 < C.
+Hypothesis Lengths : forall j, sink j = false -> length (code j) = length q.
+
+Definition code_eq (a b : list bool) : bool := if list_eq_dec Bool.bool_dec a b then true else false.
+Definition has_code (j : nat) : bool := negb (sink j) && code_eq (code j) q.
+Definition code_score (j : nat) : R :=
+  if sink j then C / 2 * (INR (length q) - 1) else C / 2 * inner q (code j).
+
+Lemma code_levels j :
+  (has_code j = true -> code_score j = C / 2 * INR (length q)) /\
+  (has_code j = false -> sink j = true -> code_score j = C / 2 * INR (length q) - C / 2) /\
+  (has_code j = false -> sink j = false -> code_score j <= C / 2 * INR (length q) - C).
+Proof.
+  unfold has_code, code_score, code_eq. destruct (sink j) eqn:Sk; cbn [negb andb].
+  - split; [discriminate|]. split; [intros; lra|discriminate].
+  - rewrite inner_distance by (symmetry; apply Lengths, Sk).
+    destruct (list_eq_dec Bool.bool_dec (code j) q) as [->|N].
+    + rewrite distance_same. split; [intros; simpl; lra|]. split; discriminate.
+    + split; [discriminate|]. split; [discriminate|]. intros _ _.
+      assert (1 <= INR (distance q (code j))); [|nra]. apply (le_INR 1).
+      destruct (distance q (code j)) eqn:D; [|lia]. exfalso. apply N. symmetry.
+      apply distance_0; [symmetry; apply Lengths, Sk|exact D].
+Qed.
+
+Theorem code_found v lo hi : 1 <= hits n m has_code ->
+  (forall j, (j < n)%nat -> m j = true -> lo <= v j <= hi) ->
+  Rabs (soft m code_score v n - mean n m has_code v)
+  <= (hi - lo) * ((others_ n m has_code sink * exp (- C) + sinks n m has_code sink * exp (- (C / 2)))
+                  / hits n m has_code).
+Proof.
+  apply (selected_found n m has_code sink code_score (C / 2 * INR (length q)));
+    intros j _ _; destruct (code_levels j) as (A & B & D); assumption.
+Qed.
+
+Theorem code_none v : hits n m has_code = 0 -> 1 <= sinks n m has_code sink ->
+  (forall j, (j < n)%nat -> m j = true -> 0 <= v j <= 1) ->
+  (forall j, (j < n)%nat -> m j = true -> sink j = true -> v j = 0) ->
+  0 <= soft m code_score v n <= others_ n m has_code sink * exp (- (C / 2)) / sinks n m has_code sink.
+Proof.
+  intros F K B V. replace (- (C / 2)) with (- (C - C / 2)) by lra.
+  apply (selected_none n m has_code sink code_score (C / 2 * INR (length q))); try assumption;
+    intros j _ _; destruct (code_levels j) as (A & Q & D); assumption.
+Qed.
+End Levels.
+
+(** * Distinct codes, one sink *)
 
 (* all codes of B digits *)
 Fixpoint codes (B : nat) : list (list bool) :=

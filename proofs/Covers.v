@@ -34,7 +34,7 @@ Proof.
   - destruct (known e s) eqn:Ks; [injection E as <-; apply K, Ks|discriminate].
   - destruct (known e s) eqn:Ks; [injection E as <-; apply K, Ks|].
     destruct (nth_error p s) as [g|] eqn:G; [|discriminate].
-    destruct g as [| |ls|a b'| | | | |]; try discriminate; pose proof (Hv s _ G i Hi) as M; cbn [means] in M; rewrite M.
+    destruct g as [| |ls|a b'| | | | | |]; try discriminate; pose proof (Hv s _ G i Hi) as M; cbn [means] in M; rewrite M.
     + clear M G. revert b E. induction ls as [|x ls IHl]; intros b E; cbn [fold_right] in E; [injection E as <-; reflexivity|].
       cbn [forallb]. revert E. apply and3_sound.
       * intros c. apply lit3_sound. exact IH.

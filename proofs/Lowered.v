@@ -1,6 +1,6 @@
 (** Heads of a lowered program return what their signals mean. *)
 From Coq Require Import Reals Lra Lia Arith ZArith QArith Qreals List Bool.
-From Softhat Require Import Sums Attention Gates Masks Previous Average Formula Program Reads Lowering.
+From Softhat Require Import Sums Attention Gates Masks Previous Shift Average Formula Program Reads Lowering.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope R_scope.
@@ -92,7 +92,7 @@ Variables (n : nat) (P : R) (w : word) (v : valuation).
 Hypothesis Hsharp : 4 <= Q2R sharpness.
 Hypothesis HP : 0 < P.
 Hypothesis Hunscaled : scaled = false -> P = 1.
-Hypothesis Hscaled : scaled = true -> INR n <= P.
+Hypothesis Hscaled : scaled = true -> INR n + 1 <= P.
 Hypothesis Hv : computes n w v p.
 Hypothesis Hw : forall i, (1 <= i <= n)%nat -> (symbol w i < alphabet)%nat.
 
@@ -111,6 +111,7 @@ Definition feature_value (f : feature) (i : nat) : R :=
   | Index d => (if inside i then INR i else 0) / per d
   | Reverse d => (if inside i then INR (S n - i) else 0) / per d
   | Alternating d => (- 1) ^ i / per d
+  | Residue m r => b2R (inside i && Nat.eqb (Nat.modulo i m) r)
   end.
 
 (* how many keys the average of a range sees *)
@@ -126,7 +127,7 @@ Definition good (k : content) (x : nat -> R) : Prop :=
   | Feature f => forall i, (i <= last)%nat -> x i = feature_value f i
   | Bit s => forall i, (i <= last)%nat -> x i = b2R (inside i && bit v s i)
   | Raw s wide => (forall i, (i <= last)%nat -> 0 <= x i <= 1) /\
-      forall i, (1 <= i <= n)%nat -> Rabs (x i - b2R (bit v s i)) <= exp (- Q2R (sharpness_of wide))
+      forall i, (1 <= i <= n)%nat -> Rabs (x i - b2R (bit v s i)) <= Q2R (slack wide)
   | Mean s q => forall ts r, nth_error p s = Some (Average ts r) -> forall i, (1 <= i <= n)%nat ->
       x i * IZR (Zpos q) * INR (keys r i) = IZR (sums v s i)
   end.
@@ -279,7 +280,7 @@ Proof.
     destruct scaled eqn:Sc.
     - cbn. rewrite (feat_value l X One _ i H E0 (inside_last i Hi)). cbn [feature_value]. q2r.
       unfold cold_of. rewrite Sc. assert (INR T <= P).
-      { eapply Rle_trans; [|apply Hscaled; reflexivity]. apply le_INR. lia. }
+      { pose proof (Hscaled eq_refl). assert (INR T <= INR n) by (apply le_INR; lia). lra. }
       assert (0 < Q2R C) by lra. nra.
     - cbn. rewrite Vi. unfold per. q2r. unfold cold_of. rewrite Sc, (Hunscaled eq_refl). lra. }
   assert (Es : forall t, (t <= T)%nat ->
@@ -329,6 +330,111 @@ Proof.
     rewrite <- (alternating_pos d T t) by lia. rewrite Xi.
     pose proof (weight_cold C C ltac:(lra)) as W. set (c := Q2R (weight scaled C C)) in *.
     rewrite <- W. change (per false) with 1. field. lra.
+  - intros t Ht. rewrite (bit_row_value l X x u _ H Eu (pos_last d t R ltac:(lia))), pos_inside by lia. reflexivity.
+Qed.
+
+(** ** Shift *)
+
+Lemma swap_residue a1 b1 a2 b2 m : (0 < m)%nat -> (a1 + b1 = a2 + b2 + m)%nat ->
+  Nat.modulo a1 m = Nat.modulo a2 m -> Nat.modulo b1 m = Nat.modulo b2 m.
+Proof.
+  intros Hm E R. pose proof (Nat.div_mod a1 m ltac:(lia)) as D1. pose proof (Nat.div_mod a2 m ltac:(lia)) as D2.
+  rewrite <- (Nat.mod_add b1 (a1 / m) m), <- (Nat.mod_add b2 (a2 / m + 1) m) by lia. f_equal. nia.
+Qed.
+
+(* the residue of the query decides which row speaks *)
+Lemma residue_score pen m back rs i j : (0 < m)%nat -> (1 <= i <= n)%nat -> (j <= last)%nat ->
+  residue_rows l pen m back = Some rs ->
+  score (real_rows rs) (X i) (X j)
+  = - Q2R pen * (b2R (inside j) - b2R (inside j && Nat.eqb (Nat.modulo (j + back) m) (Nat.modulo i m))).
+Proof.
+  intros Hm Hi Hj E. unfold residue_rows in E. step E. apply every_spec in E.
+  pose proof (inside_last i Hi) as Li.
+  set (hit := fun r => b2R (Nat.eqb (Nat.modulo i m) (Nat.modulo (r + back) m))).
+  assert (S1 : forall k rs, Forall2 (fun r b => (q <- feat l (Residue m (Nat.modulo (r + back) m));;
+        k <- feat l (Residue m r);; Some ([(q, (- pen)%Q)], [(n0, 1%Q); (k, (-1)%Q)])) = Some b) (seq 0 k) rs ->
+     score (real_rows rs) (X i) (X j)
+     = - Q2R pen * sum (fun r => hit r * (b2R (inside j) - b2R (inside j && Nat.eqb (Nat.modulo j m) r))) k).
+  { clear E rs. induction k as [|k IH]; intros rs F.
+    - inversion F; subst. cbn. ring.
+    - rewrite seq_S in F. apply Forall2_app_inv_l in F as (r1 & r2 & F1 & F2 & ->).
+      inversion F2 as [|a b x y Fb Fn]; subst. inversion Fn; subst. cbn [Nat.add] in Fb.
+      step Fb. step Fb. injection Fb as <-. rewrite score_app, (IH r1 F1). cbn [sum].
+      rewrite score_cons. cbn [real_rows map Transformer.score real_form Transformer.dot fst snd].
+      rewrite (feat_value l X _ _ i H E Li), (feat_value l X _ _ j H E0 Hj), (feat_value l X _ _ j H E1 Hj).
+      cbn [feature_value]. rewrite (inside_true i Hi). change (per false) with 1. q2r. cbn [andb].
+      unfold hit. field. }
+  rewrite (S1 m rs E). clear S1 E rs. f_equal.
+  (* exactly one residue is the query's *)
+  set (r0 := Nat.modulo (i + (m - Nat.modulo back m)) m).
+  assert (Hr : (r0 < m)%nat) by (apply Nat.mod_upper_bound; lia).
+  assert (Hit : Nat.modulo (r0 + back) m = Nat.modulo i m).
+  { unfold r0. rewrite Nat.add_mod_idemp_l by lia. pose proof (Nat.div_mod back m ltac:(lia)) as D.
+    pose proof (Nat.mod_upper_bound back m ltac:(lia)).
+    replace (i + (m - Nat.modulo back m) + back)%nat with (i + (back / m + 1) * m)%nat by nia.
+    apply Nat.mod_add. lia. }
+  assert (Only : forall r, (r < m)%nat -> Nat.modulo (r + back) m = Nat.modulo i m -> r = r0).
+  { intros r L R. rewrite <- Hit in R.
+    destruct (Nat.le_gt_cases r0 r) as [C1|C1].
+    - destruct (same_residue (r + back) (r0 + back) m Hm ltac:(lia) R) as (k & K). destruct k; nia.
+    - destruct (same_residue (r0 + back) (r + back) m Hm ltac:(lia) (eq_sym R)) as (k & K). destruct k; nia. }
+  rewrite (sum_others r0 _ m Hr). rewrite (others_ext r0 _ (fun _ => 0)).
+  - rewrite others_const by exact Hr. unfold hit. rewrite Hit, Nat.eqb_refl. cbn [b2R].
+    replace (Nat.eqb (Nat.modulo (j + back) m) (Nat.modulo i m)) with (Nat.eqb (Nat.modulo j m) r0); [ring|].
+    pose proof (Nat.mod_upper_bound j m ltac:(lia)) as U.
+    destruct (Nat.eqb_spec (Nat.modulo j m) r0) as [Ej|Ej], (Nat.eqb_spec (Nat.modulo (j + back) m) (Nat.modulo i m)) as [Ei|Ei];
+      try reflexivity; exfalso.
+    + apply Ei. rewrite <- Hit, <- Ej, Nat.add_mod_idemp_l by lia. reflexivity.
+    + apply Ej, Only; [exact U|]. rewrite Nat.add_mod_idemp_l by lia. exact Ei.
+  - intros r L N. unfold hit. destruct (Nat.eqb_spec (Nat.modulo i m) (Nat.modulo (r + back) m)) as [Er|]; [|cbn; ring].
+    exfalso. apply N, Only; [exact L|congruence].
+Qed.
+
+Lemma shift_read x c d m r u i : (1 <= i <= n)%nat -> rightward d ->
+  shift_rows scaled l C c d m = Some r -> bit_row l x = Some u ->
+  Rabs (read C (r, mask_of false d) u X i
+        - b2R (Nat.ltb c (pos d i) && seen n d (lit x) (pos d i - c)))
+  <= exp (- Q2R C) + 3 * (exp (- Q2R C) * exp (- Q2R C)).
+Proof.
+  intros Hi R Er Eu. pose proof C_sharp as Cs. unfold read. cbn [fst snd].
+  rewrite soft_toward by assumption. pose proof (pos_range d i Hi) as Ti. set (T := pos d i) in *.
+  assert (Xi : pos d T = i) by (apply pos_pos; lia).
+  pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq. pose proof (inside_last i Hi) as Li.
+  pose proof (per_pos scaled) as Pp.
+  unfold shift_rows in Er. destruct (Nat.leb 1 c && Nat.ltb c m) eqn:Cm; [|discriminate].
+  apply andb_true_iff in Cm as [C1 C2]. apply Nat.leb_le in C1. apply Nat.ltb_lt in C2.
+  do 3 step Er. injection Er as <-.
+  set (pen := if scaled then 2%Q else _) in *. set (back := match d with Past => c | Future => (m - c)%nat end) in *.
+  set (A := P * cold_of C * Q2R pen).
+  assert (HA : 2 * Q2R C <= A - Q2R C * INR (T - (T - c))).
+  { assert (L1 : (T - (T - c) <= c)%nat) by lia. assert (L2 : (T - (T - c) <= n)%nat) by lia.
+    apply le_INR in L1, L2. unfold A, pen, cold_of, weight. destruct scaled eqn:Sc.
+    - pose proof (Hscaled eq_refl). replace (Q2R 2) with 2 by (unfold Q2R; simpl; lra).
+      pose proof (pos_INR n). nra.
+    - rewrite (Hunscaled eq_refl). q2r. rewrite plus_IZR, <- INR_IZR_INZ. nra. }
+  apply (shift_attends (Q2R C) A m c); try assumption; try lia.
+  - intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt. rewrite !score_cons.
+    rewrite (residue_score pen m back l0 i (pos d t) ltac:(lia) Hi Lt E1).
+    cbn [real_form map Transformer.dot fst snd].
+    rewrite (feat_value l X One _ _ H E0 Li), (feat_value l X One _ _ H E0 Lt),
+      (feat_value l X _ _ _ H E Lt), (feat_value l X _ _ _ H E Li), toward_value, Vq by lia.
+    cbn [feature_value]. q2r. rewrite pos_inside by lia.
+    assert (M : b2R (Nat.leb 1 t) - b2R (Nat.leb 1 t && Nat.eqb (Nat.modulo (pos d t + back) m) (Nat.modulo i m))
+                = if matching m c T t then 0 else 1).
+    { unfold matching. destruct t as [|t']; [cbn; lra|]. set (t := S t') in *.
+      change (Nat.leb 1 t) with true. change (Nat.eqb t 0) with false. cbn [orb andb].
+      replace (Nat.eqb (Nat.modulo (pos d t + back) m) (Nat.modulo i m))
+        with (Nat.eqb (Nat.modulo (t + c) m) (Nat.modulo T m)).
+      - destruct (Nat.eqb (Nat.modulo (t + c) m) (Nat.modulo T m)); cbn; lra.
+      - assert (Iff : Nat.modulo (t + c) m = Nat.modulo T m <-> Nat.modulo (pos d t + back) m = Nat.modulo i m).
+        { unfold back, T. destruct d; cbn [Program.pos]; [reflexivity|].
+          assert (S n - i <= n)%nat by lia. fold T in Ht. cbn [Program.pos] in Ht.
+          split; apply swap_residue; lia. }
+        destruct (Nat.eqb_spec (Nat.modulo (t + c) m) (Nat.modulo T m)) as [Q|Q],
+          (Nat.eqb_spec (Nat.modulo (pos d t + back) m) (Nat.modulo i m)) as [Q'|Q']; try reflexivity; exfalso; tauto. }
+    rewrite M. unfold shift_score, A.
+    pose proof (weight_cold C C ltac:(lra)) as W. set (cc := Q2R (weight scaled C C)) in *.
+    rewrite <- W. destruct (matching m c T t); field; lra.
   - intros t Ht. rewrite (bit_row_value l X x u _ H Eu (pos_last d t R ltac:(lia))), pos_inside by lia. reflexivity.
 Qed.
 
@@ -440,7 +546,7 @@ Proof.
     destruct x as [s|]; [|cbn [Program.lit of plain]; lia].
     assert (Bit : lit (Lit (Some s) true) j = bit v s j) by (unfold Program.lit; cbn; destruct (bit v s j); reflexivity).
     rewrite Bit. destruct (nth_error p s) as [g|] eqn:Eg.
-    - destruct g as [set| | | | | | | |];
+    - destruct g as [set| | | | | | | | |];
         [pose proof (Hv s _ Eg j Hj) as M; cbn [means] in M; rewrite M;
          destruct (existsb (Nat.eqb (symbol w j)) set); lia|..]; destruct (bit v s j); lia.
     - destruct (bit v s j); lia. }

@@ -13,7 +13,8 @@ Open Scope nat_scope.
 (* position features, divided by P or not *)
 Inductive feature :=
   | One | Ordinary (divided : bool) | Index (divided : bool) | Reverse (divided : bool)
-  | Alternating (divided : bool).
+  | Alternating (divided : bool)
+  | Residue (modulus residue : nat).        (* 1 where i has the residue, 0 at the sinks *)
 
 Inductive content :=
   | Empty                                 (* 0 everywhere *)
@@ -71,7 +72,7 @@ Fixpoint every {A B} (f : A -> option B) (l : list A) : option (list B) :=
 (** * Plans *)
 
 (* a signal of a head, where it is written, and a number: the scale of an Average, the steepness of
-   a Sign *)
+   a Sign, the modulus of a Shift *)
 Record member := Member { signal_of : nat; target : nat; number : positive }.
 Record group := Group { members : list member; wide : bool }.
 (* a literal, and the coordinate it is read from *)
@@ -116,6 +117,20 @@ Definition previous_rows (C : Q) (d : direction) : option (list (form * form)) :
   let c := weight C C in
   Some [([(one, c)], [(here, 1%Q)]); ([(here, (- c)%Q); (u, (-2 * c)%Q)], [(one, 1%Q)]);
         ([(a, (-2 * c)%Q)], [(a', 1%Q)])].
+
+(* j loses the penalty unless it has the residue of i - c (of i + c) *)
+Definition residue_rows (pen : Q) (m back : nat) : option (list (form * form)) :=
+  o <- feat (Ordinary false);;
+  every (fun r => q <- feat (Residue m (Nat.modulo (r + back) m));; k <- feat (Residue m r);;
+                  Some ([(q, (- pen)%Q)], [(o, 1%Q); (k, (-1)%Q)])) (seq 0 m).
+Definition shift_rows (C : Q) (c : nat) (d : direction) (m : nat) : option (list (form * form)) :=
+  if Nat.leb 1 c && Nat.ltb c m then
+    here <- feat (toward d);; one <- feat One;;
+    let w := weight C C in
+    let pen := if scaled then 2%Q else (w * inject_Z (Z.of_nat c + 3))%Q in
+    rs <- residue_rows pen m (match d with Past => c | Future => m - c end);;
+    Some (([(one, w)], [(here, 1%Q)]) :: ([(here, (- w)%Q)], [(one, 1%Q)]) :: rs)
+  else None.
 
 Definition mean_row (g : Q) (a : option nat) (key : list feature) : option (list (form * form)) :=
   match a with
@@ -189,6 +204,8 @@ Definition scores (C : Q) (g : signal) (q : positive) : option (list (form * for
   | Latest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => AtMost | Future => AtLeast end)
   | StrictLatest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => Below | Future => Above end)
   | Previous _ d => r <- previous_rows C d;; Some (r, match d with Past => AtMost | Future => AtLeast end)
+  | Shift _ c d =>
+      r <- shift_rows C c d (Pos.to_nat q);; Some (r, match d with Past => AtMost | Future => AtLeast end)
   | Average _ r => Some ([], over_range r)
   | Sign x z t a b k =>
       if ranged x Before && ranged z After && ranged t All
@@ -200,7 +217,7 @@ Definition scores (C : Q) (g : signal) (q : positive) : option (list (form * for
   end.
 Definition value_row (g : signal) (q : positive) : option form :=
   match g with
-  | Latest _ u _ | StrictLatest _ u _ | Previous u _ => bit_row u
+  | Latest _ u _ | StrictLatest _ u _ | Previous u _ | Shift u _ _ => bit_row u
   | Average ts _ =>
       every (fun t => c <- match snd t with Some s => place (Bit s) l | None => feat (Ordinary false) end;;
                       Some (c, fst t # q)) ts
@@ -313,7 +330,7 @@ Fixpoint agree (vars : list nat) (e : knowledge) (s : nat) (ts : list term) (com
 Definition leaves (ts : list term) : list nat :=
   nodup Nat.eq_dec (flat_map (fun t => flat_map (fun x => match of (fst x) with Some s => [s] | None => [] end) t) ts).
 
-(* how far a coordinate may be from the signal's bit: e^-C <= 1/48 for C >= 4, e^-2C its square *)
+(* how far a head may be from its signal's bit: e^-C and a little more for C >= 4, and twice that C *)
 Definition slack (w : bool) : Q := if w then (1 # 2304) else (1 # 48).
 Definition literal_slack (l : layout) (x : literal * nat) : option Q :=
   match of (fst x), nth_error l (snd x) with

@@ -1,123 +1,181 @@
-(** Match: the mean over the positions whose category matches mine, or `<bos>` if there is none.
-    A match scores β, `<bos>` β/2, anything else 0. *)
+(** Match: the mean over the positions whose category matches mine, or the sinks if there is none.
+    A match scores β, a sink β/2, anything else 0. First for rows of three levels, under any mask
+    and with any number of sinks: hits at S, sinks at S - h, the others at most at S - c. *)
 From Coq Require Import Reals Lra Lia Arith Bool.
-From Softhat Require Import Sums Attention Ties.
+From Softhat Require Import Sums Attention Masks Ties.
 Open Scope R_scope.
 
-Section Match.
-Variables (beta : R) (matches : nat -> bool) (n : nat).     (* position 0 is <bos> *)
-Hypothesis Hbeta : 0 <= beta.
+Section Levels.
+Variables (n : nat) (m hit sink : nat -> bool) (s : nat -> R) (S c h : R).
+Hypothesis Hits : forall j, (j < n)%nat -> m j = true -> hit j = true -> s j = S.
+Hypothesis Sinks : forall j, (j < n)%nat -> m j = true -> hit j = false -> sink j = true -> s j = S - h.
+Hypothesis Others : forall j, (j < n)%nat -> m j = true -> hit j = false -> sink j = false -> s j <= S - c.
 
-Definition match_score (j : nat) : R :=
-  if Nat.eqb j 0 then beta / 2 else if matches j then beta else 0.
-(* how many positions match *)
-Definition found : R := sum (fun j => if negb (Nat.eqb j 0) && matches j then 1 else 0) (S n).
+Definition counted (f : nat -> bool) : R := sum (fun j => if m j && f j then 1 else 0) n.
+Definition hits : R := counted hit.
+Definition sinks : R := counted (fun j => negb (hit j) && sink j).
+Definition others_ : R := counted (fun j => negb (hit j) && negb (sink j)).
 
-Definition selected (j : nat) : bool := negb (Nat.eqb j 0) && matches j.
-Definition mean (v : nat -> R) : R := sum (fun j => if selected j then v j else 0) (S n) / found.
+(* the mean over the hits *)
+Definition mean (v : nat -> R) : R := sum (fun j => if m j && hit j then v j else 0) n / hits.
 
-Lemma found_nonneg : 0 <= found.
-Proof. apply sum_nonneg. intros. destruct (_ && _); lra. Qed.
+Let z := sum (fun j => if m j then exp (s j) else 0) n.
 
-Lemma found_le : found <= INR n.
+Lemma counted_nonneg f : 0 <= counted f.
+Proof. apply sum_nonneg. intros. destruct (m j && f j); lra. Qed.
+
+Lemma z_hits : hits * exp S <= z.
 Proof.
-  unfold found. rewrite sum_first. cbn [Nat.eqb negb andb]. rewrite Rplus_0_l.
-  rewrite <- (Rmult_1_r (INR n)), <- sum_const. apply sum_le. intros. destruct (matches (S j)); lra.
+  unfold hits, counted, z. rewrite Rmult_comm, <- sum_scal. apply sum_le. intros j Hj.
+  destruct (m j) eqn:M; cbn [andb]; [|lra]. destruct (hit j) eqn:H.
+  - rewrite (Hits j Hj M H). lra.
+  - pose proof (exp_pos (s j)). lra.
 Qed.
 
-Lemma match_partition : sum (fun j => exp (match_score j)) (S n)
-  = found * exp beta + (INR n - found) + exp (beta / 2).
+(* At least one hit: all but (others·e^-c + sinks·e^-h)/hits is spread evenly over the hits. *)
+Theorem selected_found v lo hi : 1 <= hits ->
+  (forall j, (j < n)%nat -> m j = true -> lo <= v j <= hi) ->
+  Rabs (soft m s v n - mean v) <= (hi - lo) * ((others_ * exp (- c) + sinks * exp (- h)) / hits).
 Proof.
-  unfold found. rewrite !sum_first. change (match_score 0) with (beta / 2). cbn [Nat.eqb negb andb].
-  rewrite (sum_ext (fun j => exp (match_score (S j)))
-             (fun j => (exp beta - 1) * (if matches (S j) then 1 else 0) + 1)).
-  - rewrite sum_plus, sum_const, sum_scal. ring.
-  - intros j _. unfold match_score. cbn [Nat.eqb]. destruct (matches (S j)); [lra|rewrite exp_0; lra].
-Qed.
-
-(* At least one match: all but (n-w)·e^-β + e^-β/2 of the weight is spread evenly over the matches. *)
-Theorem match_found v lo hi : 1 <= found ->
-  (forall j, (j < S n)%nat -> lo <= v j <= hi) ->
-  Rabs (attend match_score v (S n) - mean v)
-  <= (hi - lo) * ((INR n - found) * exp (- beta) + exp (- (beta / 2))).
-Proof.
-  intros F B. pose proof found_le as Fn. set (z := sum (fun j => exp (match_score j)) (S n)).
-  pose proof match_partition as Z. fold z in Z.
-  pose proof (exp_pos beta) as E. pose proof (exp_pos (beta / 2)) as E2.
-  assert (Zpos : exp beta <= z) by nra.
-  set (w := fun j => exp (match_score j) / z).
-  set (q := fun j => if selected j then / found else 0).
-  assert (Q1 : sum q (S n) = 1).
-  { unfold q. rewrite (sum_ext _ (fun j => / found * (if selected j then 1 else 0))).
-    - rewrite sum_scal. unfold selected. fold found. field. lra.
-    - intros j _. destruct (selected j); ring. }
-  assert (W1 : sum w (S n) = 1).
-  { unfold w, Rdiv. rewrite (sum_ext _ (fun j => / z * exp (match_score j))) by (intros; ring).
+  intros F B. pose proof z_hits as Z. pose proof (exp_pos S) as E. assert (Zpos : 0 < z) by nra.
+  set (w := fun j => if m j then exp (s j) / z else 0).
+  set (q := fun j => if m j && hit j then / hits else 0).
+  assert (Q1 : sum q n = 1).
+  { unfold q. rewrite (sum_ext _ (fun j => / hits * (if m j && hit j then 1 else 0))).
+    - rewrite sum_scal. fold (counted hit). fold hits. field. lra.
+    - intros j _. destruct (m j && hit j); ring. }
+  assert (W1 : sum w n = 1).
+  { unfold w. rewrite (sum_ext _ (fun j => / z * (if m j then exp (s j) else 0)))
+      by (intros j _; destruct (m j); unfold Rdiv; ring).
     rewrite sum_scal. fold z. field. lra. }
-  assert (M : mean v = sum (fun j => q j * v j) (S n)).
+  assert (M : mean v = sum (fun j => q j * v j) n).
   { unfold mean, Rdiv. rewrite Rmult_comm, <- sum_scal. apply sum_ext. intros j _. unfold q.
-    destruct (selected j); ring. }
-  rewrite M. change (attend match_score v (S n)) with (sum (fun j => w j * v j) (S n)).
-  eapply Rle_trans; [apply (mean_difference w q v (S n) lo hi)|].
-  { rewrite W1, Q1. reflexivity. } { intros j Hj _. apply B, Hj. }
-  apply Rmult_le_compat_l; [pose proof (B 0%nat ltac:(lia)); lra|].
-  (* what the others get *)
-  assert (Small : exp (- beta) * exp beta = 1) by (rewrite <- exp_plus; replace (- beta + beta) with 0 by lra; apply exp_0).
-  assert (Half : exp (- (beta / 2)) * exp beta = exp (beta / 2)) by (rewrite <- exp_plus; f_equal; lra).
-  assert (Over : forall j, (j < S n)%nat -> Rmax 0 (w j - q j)
-     <= exp (- beta) * (if selected j then 0 else if Nat.eqb j 0 then 0 else 1)
-        + (if Nat.eqb j 0 then exp (- (beta / 2)) else 0)).
-  { intros j Hj. pose proof (exp_pos (- beta)). pose proof (exp_pos (- (beta / 2))).
-    assert (Wz : forall a, 0 <= a -> a * exp beta / z <= a).
-    { intros a Ha. apply Rmult_le_reg_r with z; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra. }
-    unfold w, q, selected, match_score. destruct (Nat.eqb_spec j 0) as [->|J]; cbn [negb andb].
-    - rewrite Rminus_0_r, Rmult_0_r, Rplus_0_l. apply Rmax_lub; [lra|]. rewrite <- Half. apply Wz. lra.
-    - destruct (matches j).
-      + rewrite Rmult_0_r, Rplus_0_l. apply Rmax_lub; [lra|].
-        assert (exp beta / z <= / found); [|lra].
-        apply Rmult_le_reg_r with (z * found); [nra|].
-        replace (exp beta / z * (z * found)) with (found * exp beta) by (field; lra).
-        replace (/ found * (z * found)) with z by (field; lra). rewrite Z. lra.
-      + rewrite Rminus_0_r, exp_0, Rmult_1_r, Rplus_0_r. apply Rmax_lub; [lra|].
-        rewrite <- Small at 1. apply Wz. lra. }
-  eapply Rle_trans; [apply sum_le, Over|]. rewrite sum_plus, sum_scal. right. f_equal.
-  - rewrite Rmult_comm. f_equal. unfold found. rewrite !sum_first. unfold selected. cbn [Nat.eqb negb andb].
-    rewrite (sum_ext (fun j => if matches (S j) then 0 else 1)
-               (fun j => 1 + - 1 * (if matches (S j) then 1 else 0)))
-      by (intros j _; destruct (matches (S j)); lra).
-    rewrite sum_plus, sum_scal, sum_const. lra.
-  - rewrite sum_first. cbn [Nat.eqb]. rewrite sum_const. lra.
+    destruct (m j && hit j); ring. }
+  assert (W : soft m s v n = sum (fun j => w j * v j) n).
+  { unfold soft, Rdiv. fold z. rewrite Rmult_comm, <- sum_scal. apply sum_ext. intros j _. unfold w.
+    destruct (m j); unfold Rdiv; ring. }
+  assert (Some : exists j, (j < n)%nat /\ m j = true).
+  { destruct (winner m s n) as [(j & Hj & Mj & _)|None]; [exists j; auto|exfalso].
+    assert (hits = 0); [|lra]. unfold hits, counted.
+    rewrite (sum_ext _ (fun _ => 0)) by (intros j Hj; rewrite None by assumption; reflexivity).
+    rewrite sum_const. lra. }
+  destruct Some as (j0 & Hj0 & Mj0). rewrite M, W.
+  eapply Rle_trans; [apply (mean_difference w q v n lo hi)|].
+  { rewrite W1, Q1. reflexivity. }
+  { intros j Hj N. destruct (m j) eqn:Mj; [apply B; assumption|]. exfalso. apply N. unfold w, q. rewrite Mj. reflexivity. }
+  apply Rmult_le_compat_l; [pose proof (B j0 Hj0 Mj0); lra|].
+  pose proof (exp_pos (- c)) as Ec. pose proof (exp_pos (- h)) as Eh.
+  assert (Share : forall a, a * exp S / z <= Rmax 0 a / hits).
+  { intros a. apply Rmult_le_reg_r with (z * hits); [nra|].
+    replace (a * exp S / z * (z * hits)) with (a * (hits * exp S)) by (field; lra).
+    replace (Rmax 0 a / hits * (z * hits)) with (Rmax 0 a * z) by (field; lra).
+    assert (0 < hits * exp S) by (apply Rmult_lt_0_compat; lra).
+    unfold Rmax. destruct (Rle_dec 0 a); [apply Rmult_le_compat_l; assumption|nra]. }
+  assert (Over : forall j, (j < n)%nat -> Rmax 0 (w j - q j)
+     <= / hits * (exp (- c) * (if m j && (negb (hit j) && negb (sink j)) then 1 else 0)
+        + exp (- h) * (if m j && (negb (hit j) && sink j) then 1 else 0))).
+  { intros j Hj. assert (0 < / hits) by (apply Rinv_0_lt_compat; lra).
+    unfold w, q. destruct (m j) eqn:Mj; cbn [andb]; [|rewrite Rmax_left; lra].
+    destruct (hit j) eqn:Hh; cbn [andb negb].
+    - rewrite (Hits j Hj Mj Hh). apply Rmax_lub; [lra|].
+      pose proof (Share 1) as S1. rewrite Rmax_right in S1 by lra. unfold Rdiv in S1 |- *. lra.
+    - destruct (sink j) eqn:Sk; cbn [andb negb].
+      + rewrite (Sinks j Hj Mj Hh Sk), Rminus_0_r. apply Rmax_lub; [nra|].
+        replace (exp (S - h)) with (exp (- h) * exp S) by (rewrite <- exp_plus; f_equal; lra).
+        pose proof (Share (exp (- h))) as S1. rewrite Rmax_right in S1 by lra. unfold Rdiv in S1 |- *. lra.
+      + rewrite Rminus_0_r. apply Rmax_lub; [nra|].
+        apply Rle_trans with (exp (- c) * exp S / z).
+        * unfold Rdiv. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra|].
+          rewrite <- exp_plus. apply exp_le. pose proof (Others j Hj Mj Hh Sk). lra.
+        * pose proof (Share (exp (- c))) as S1. rewrite Rmax_right in S1 by lra. unfold Rdiv in S1 |- *. lra. }
+  eapply Rle_trans; [apply sum_le, Over|]. rewrite sum_scal, sum_plus, !sum_scal.
+  fold (counted (fun j => negb (hit j) && negb (sink j))) (counted (fun j => negb (hit j) && sink j)).
+  fold others_ sinks. right. unfold Rdiv. ring.
 Qed.
 
-(* No match: all but n·e^-β/2 on <bos>, whose value is 0. *)
-Theorem match_none : found = 0 -> leak match_score (S n) 0 <= INR n * exp (- (beta / 2)).
+(* No hit: all but others·e^-(c-h)/sinks is on the sinks, whose value is 0. *)
+Theorem selected_none v : hits = 0 -> 1 <= sinks ->
+  (forall j, (j < n)%nat -> m j = true -> 0 <= v j <= 1) ->
+  (forall j, (j < n)%nat -> m j = true -> sink j = true -> v j = 0) ->
+  0 <= soft m s v n <= others_ * exp (- (c - h)) / sinks.
 Proof.
-  intros F. eapply Rle_trans; [apply leak_le_tail; lia|]. unfold tail.
-  apply Rle_trans with (others 0 (fun _ => exp (- (beta / 2))) (S n)).
-  - apply others_le. intros j Hj J. apply exp_le. unfold match_score.
-    destruct (Nat.eqb_spec j 0); [contradiction|]. cbn [Nat.eqb].
-    assert (matches j = false) as ->; [|lra].
-    destruct (matches j) eqn:Mj; [exfalso|reflexivity].
-    unfold found in F. rewrite (sum_others j _ (S n) Hj) in F.
-    destruct (Nat.eqb_spec j 0) in F; [contradiction|]. rewrite Mj in F. cbn [negb andb] in F.
-    assert (0 <= others j (fun j => if negb (Nat.eqb j 0) && matches j then 1 else 0) (S n)); [|lra].
-    apply others_nonneg. intros. destruct (_ && _); lra.
-  - rewrite others_const by lia. rewrite S_INR. lra.
+  intros F K B V.
+  assert (No : forall j, (j < n)%nat -> m j = true -> hit j = false).
+  { intros j Hj Mj. destruct (hit j) eqn:Hh; [exfalso|reflexivity].
+    unfold hits, counted in F. rewrite (sum_others j _ n Hj), Mj, Hh in F. cbn [andb] in F.
+    assert (0 <= others j (fun j => if m j && hit j then 1 else 0) n); [|lra].
+    apply others_nonneg. intros i _ _. destruct (m i && hit i); lra. }
+  pose proof (exp_pos (S - h)) as E. pose proof (exp_pos (- (c - h))) as Ec.
+  assert (Z : sinks * exp (S - h) <= z).
+  { unfold sinks, counted, z. rewrite Rmult_comm, <- sum_scal. apply sum_le. intros j Hj.
+    destruct (m j) eqn:M; cbn [andb]; [|lra]. rewrite (No j Hj M). cbn [negb andb].
+    destruct (sink j) eqn:Sk; [rewrite (Sinks j Hj M (No j Hj M) Sk); lra|pose proof (exp_pos (s j)); lra]. }
+  assert (Zpos : 0 < z) by nra.
+  assert (U : sum (fun j => if m j then exp (s j) * v j else 0) n <= others_ * exp (- (c - h)) * exp (S - h)).
+  { unfold others_, counted. rewrite Rmult_assoc, Rmult_comm, <- sum_scal. apply sum_le. intros j Hj.
+    destruct (m j) eqn:M; cbn [andb]; [|lra]. rewrite (No j Hj M). cbn [negb andb].
+    destruct (sink j) eqn:Sk; cbn [negb]; [rewrite (V j Hj M Sk); lra|].
+    pose proof (B j Hj M). pose proof (exp_pos (s j)). rewrite Rmult_1_r.
+    apply Rle_trans with (exp (s j)); [nra|]. rewrite <- exp_plus. apply exp_le.
+    pose proof (Others j Hj M (No j Hj M) Sk). lra. }
+  assert (U0 : 0 <= sum (fun j => if m j then exp (s j) * v j else 0) n).
+  { apply sum_nonneg. intros j Hj. destruct (m j) eqn:M; [|lra]. pose proof (B j Hj M). pose proof (exp_pos (s j)). nra. }
+  unfold soft. fold z. split; [apply Rmult_le_pos; [exact U0|left; apply Rinv_0_lt_compat, Zpos]|].
+  apply Rmult_le_reg_r with (z * sinks); [nra|].
+  replace (sum (fun j => if m j then exp (s j) * v j else 0) n / z * (z * sinks))
+    with (sum (fun j => if m j then exp (s j) * v j else 0) n * sinks) by (field; lra).
+  replace (others_ * exp (- (c - h)) / sinks * (z * sinks)) with (others_ * exp (- (c - h)) * z) by (field; lra).
+  pose proof (counted_nonneg (fun j => negb (hit j) && negb (sink j))) as O0. fold others_ in O0.
+  apply Rle_trans with (others_ * exp (- (c - h)) * exp (S - h) * sinks); [apply Rmult_le_compat_r; lra|].
+  apply Rle_trans with (others_ * exp (- (c - h)) * (sinks * exp (S - h))); [right; ring|].
+  apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|exact Z].
+Qed.
+End Levels.
+
+(** * Match *)
+
+Section Match.
+Variables (beta : R) (n : nat) (m matches sink : nat -> bool).
+Hypothesis Hbeta : 0 <= beta.
+Hypothesis Apart : forall j, sink j = true -> matches j = false.
+
+Definition match_score (j : nat) : R := if sink j then beta / 2 else if matches j then beta else 0.
+
+Theorem match_found v lo hi : 1 <= hits n m matches ->
+  (forall j, (j < n)%nat -> m j = true -> lo <= v j <= hi) ->
+  Rabs (soft m match_score v n - mean n m matches v)
+  <= (hi - lo) * ((others_ n m matches sink * exp (- beta) + sinks n m matches sink * exp (- (beta / 2)))
+                  / hits n m matches).
+Proof.
+  apply (selected_found n m matches sink match_score beta); unfold match_score; intros j Hj M H; intros.
+  - destruct (sink j) eqn:Sk; [rewrite (Apart j Sk) in H; discriminate|]. rewrite H. reflexivity.
+  - rewrite H0. lra.
+  - rewrite H0, H. lra.
 Qed.
 
-(* β = 2 ln(16n) suffices for 1/8 in both cases. *)
-Theorem match_law : (1 <= n)%nat -> beta = 2 * ln (16 * INR n) ->
-  (INR n - 1) * exp (- beta) + exp (- (beta / 2)) <= 1 / 8 /\ INR n * exp (- (beta / 2)) <= 1 / 8.
+Theorem match_none v : hits n m matches = 0 -> 1 <= sinks n m matches sink ->
+  (forall j, (j < n)%nat -> m j = true -> 0 <= v j <= 1) ->
+  (forall j, (j < n)%nat -> m j = true -> sink j = true -> v j = 0) ->
+  0 <= soft m match_score v n <= others_ n m matches sink * exp (- (beta / 2)) / sinks n m matches sink.
 Proof.
-  intros Hn B. rewrite B. assert (N1 : 1 <= INR n) by (apply (le_INR 1); lia).
-  assert (H : exp (- (2 * ln (16 * INR n) / 2)) = / (16 * INR n)).
-  { replace (- (2 * ln (16 * INR n) / 2)) with (- ln (16 * INR n)) by field.
-    rewrite exp_Ropp, exp_ln by lra. reflexivity. }
-  assert (H2 : exp (- (2 * ln (16 * INR n))) = / (16 * INR n) * / (16 * INR n)).
-  { rewrite <- H, <- exp_plus. f_equal. field. }
-  rewrite H, H2. set (u := / (16 * INR n)).
-  assert (U : u * INR n = 1 / 16) by (unfold u; field; lra).
-  assert (U0 : 0 < u) by (unfold u; apply Rinv_0_lt_compat; lra).
-  split; nra.
+  intros F K B V. replace (- (beta / 2)) with (- (beta - beta / 2)) by lra.
+  apply (selected_none n m matches sink match_score beta); try assumption; unfold match_score; intros j Hj M H; intros.
+  - rewrite H0. lra.
+  - rewrite H0, H. lra.
 Qed.
 End Match.
+
+(* β >= 2 ln(64N) keeps both small, for at most N positions and two sinks. *)
+Theorem match_law beta N others sinks : 1 <= N -> 2 * ln (64 * N) <= beta -> 0 <= others <= N -> sinks <= 2 ->
+  others * exp (- beta) + sinks * exp (- (beta / 2)) <= 1 / 31 /\ others * exp (- (beta / 2)) <= 1 / 64.
+Proof.
+  intros HN Hb O K. set (u := exp (- (beta / 2))). assert (U0 : 0 < u) by apply exp_pos.
+  assert (U : u <= / (64 * N)).
+  { unfold u. rewrite <- (exp_ln (64 * N)) by lra. rewrite <- exp_Ropp. apply exp_le. lra. }
+  assert (UN : u * N <= 1 / 64).
+  { apply Rmult_le_compat_r with (r := N) in U; [|lra].
+    replace (/ (64 * N) * N) with (1 / 64) in U by (field; lra). exact U. }
+  assert (U1 : u <= 1 / 64) by nra.
+  replace (exp (- beta)) with (u * u) by (unfold u; rewrite <- exp_plus; f_equal; lra).
+  split; nra.
+Qed.

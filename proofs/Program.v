@@ -17,6 +17,7 @@ Inductive signal :=
   | Latest (bad value : literal) (d : direction)  (* value at the last j <= i without bad, else false *)
   | StrictLatest (bad value : literal) (d : direction)              (* the same for j < i *)
   | Previous (value : literal) (d : direction)
+  | Shift (value : literal) (c : nat) (d : direction)               (* value c positions back *)
   | Average (terms : list (Z * option nat)) (r : range)             (* Σ a·signal over a range *)
   | Sign (past future total : option nat) (position length threshold : Z).
 
@@ -59,6 +60,7 @@ Definition means (s : nat) (g : signal) (i : nat) : Prop :=
   | Latest b u d => bit v s i = latestb (seen d (lit b)) (seen d (lit u)) (pos d i)
   | StrictLatest b u d => bit v s i = latestb (seen d (lit b)) (seen d (lit u)) (pos d i - 1)
   | Previous u d => bit v s i = Nat.ltb 1 (pos d i) && seen d (lit u) (pos d i - 1)
+  | Shift u c d => bit v s i = Nat.ltb c (pos d i) && seen d (lit u) (pos d i - c)
   | Average ts r => sums v s i = sum_over (weigh ts) (span r n i)
   | Sign p f t a b k =>
       bit v s i = Z.leb k (sum_of p i + sum_of f i + sum_of t i + a * Z.of_nat i + b * Z.of_nat n)

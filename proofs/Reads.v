@@ -1,25 +1,29 @@
 (** What each head of a program returns, given its scores: within e^-C of the bit it stands for. The
     row is read toward its sink: position t is the t-th from it, the query is T. *)
 From Coq Require Import Reals Lra Lia Arith List Bool ZArith.
-From Softhat Require Import Sums Attention Masks Latest Previous Average Sign Formula Program.
+From Softhat Require Import Sums Attention Masks Latest Previous Shift Average Sign Formula Program.
 Open Scope R_scope.
 
-(* e^-C <= 1/48 for C >= 4: (1 + 1/16)^64 > 48 *)
-Lemma sharp C : 4 <= C -> 0 < exp (- C) <= 1 / 48.
+(* e^-C <= 1/52 for C >= 4: (1 + 1/64)^256 > 52 *)
+Lemma sharper C : 4 <= C -> 0 < exp (- C) <= 1 / 52.
 Proof.
-  intros HC. split; [apply exp_pos|]. rewrite exp_Ropp. replace (1 / 48) with (/ 48) by lra.
+  intros HC. split; [apply exp_pos|]. rewrite exp_Ropp. replace (1 / 52) with (/ 52) by lra.
   apply Rinv_le_contravar; [lra|].
   apply Rle_trans with (exp 4); [|apply exp_le, HC].
-  assert (E : exp 4 = exp (/ 16) ^ 64).
-  { replace 4 with (- (- / 16 * INR 64)) by (simpl; lra). rewrite exp_pow. f_equal. f_equal. lra. }
-  rewrite E. apply Rle_trans with ((1 + / 16) ^ 64).
-  - replace (1 + / 16) with (17 * / 16) by lra. rewrite Rpow_mult_distr, pow_inv.
-    apply Rmult_le_reg_r with (16 ^ 64); [apply pow_lt; lra|].
+  assert (E : exp 4 = exp (/ 64) ^ 256).
+  { replace 4 with (- (- / 64 * IZR 256)) by lra. rewrite <- (INR_IZR_INZ 256 : INR 256 = IZR 256), exp_pow.
+    f_equal. f_equal. lra. }
+  rewrite E. apply Rle_trans with ((1 + / 64) ^ 256).
+  - replace (1 + / 64) with (65 * / 64) by lra. rewrite Rpow_mult_distr, pow_inv.
+    apply Rmult_le_reg_r with (64 ^ 256); [apply pow_lt; lra|].
     rewrite Rmult_assoc, Rinv_l by (apply pow_nonzero; lra). rewrite Rmult_1_r.
-    replace 16 with (IZR 16) by reflexivity. replace 17 with (IZR 17) by reflexivity.
+    replace 64 with (IZR 64) by reflexivity. replace 65 with (IZR 65) by reflexivity.
     rewrite !pow_IZR, <- mult_IZR. apply IZR_le. vm_compute. discriminate.
   - apply pow_incr. split; [lra|]. apply exp_ineq1_le.
 Qed.
+
+Lemma sharp C : 4 <= C -> 0 < exp (- C) <= 1 / 48.
+Proof. intros HC. pose proof (sharper C HC). lra. Qed.
 
 (* false at the sink *)
 Definition real_ (f : nat -> bool) (t : nat) : bool := Nat.leb 1 t && f t.
@@ -68,6 +72,34 @@ Proof.
   assert (z * z <= 1 / 48 * z) by nra.
   apply Rmult_le_reg_r with (1 - z * z); [nra|].
   unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by nra. nra.
+Qed.
+
+Theorem shift_attends C A m c s v value T : 4 <= C -> (1 <= c < m)%nat -> (1 <= T)%nat ->
+  2 * C <= A - C * INR (T - (T - c)) ->
+  (forall t, (t <= T)%nat -> s t = shift_score C A m c T t) ->
+  (forall t, (t <= T)%nat -> v t = b2R (real_ value t)) ->
+  Rabs (attend s v (S T) - b2R (Nat.ltb c T && value (T - c)%nat)) <= exp (- C) + 3 * (exp (- C) * exp (- C)).
+Proof.
+  intros HC Hc HT HA Es Ev. set (p := (T - c)%nat) in *.
+  replace (Nat.ltb c T && value p) with (real_ value p).
+  2: { unfold real_. f_equal. destruct (Nat.leb_spec 1 p), (Nat.ltb_spec c T); (reflexivity || (unfold p in *; lia)). }
+  eapply Rle_trans; [apply attend_bits with (f := real_ value); [unfold p; lia|intros; apply Ev; lia]|].
+  replace (leak s (S T) p) with (leak (shift_score C A m c T) (S T) p).
+  2: { unfold leak. apply others_ext. intros j Hj _. apply weight_ext; [|assumption].
+       intros k Hk. symmetry. apply Es. lia. }
+  eapply Rle_trans; [apply (shift_leak C A (2 * C)); (lra || lia || exact HA)|].
+  rewrite exp_pow. pose proof (sharper C HC) as X. set (z := exp (- C)) in *.
+  replace (exp (- (2 * C))) with (z * z) by (unfold z; rewrite <- exp_plus; f_equal; lra).
+  assert (Z2 : 0 < z * z <= 1 / 52 * (1 / 52)) by (split; nra).
+  assert (Zm : 0 < z ^ m <= z * z).
+  { split; [apply pow_lt; lra|]. replace m with (2 + (m - 2))%nat by lia. rewrite pow_add.
+    pose proof (pow_incr z 1 (m - 2) ltac:(lra)) as Q. rewrite pow1 in Q.
+    pose proof (pow_lt z (m - 2) ltac:(lra)). simpl. nra. }
+  assert (Q1 : z * z / (1 - z) <= 2 * (z * z) * (3 / 4)).
+  { apply Rmult_le_reg_r with (1 - z); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra. nra. }
+  assert (Q2 : z ^ m / (1 - z ^ m) <= 2 * (z * z) * (3 / 4)).
+  { apply Rmult_le_reg_r with (1 - z ^ m); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra. nra. }
+  lra.
 Qed.
 
 (* The scores of the ordinary positions lie on a line of slope a >= 4C, which is at most -2C or at

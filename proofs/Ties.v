@@ -71,6 +71,21 @@ Proof.
     specialize (B j Hj N). unfold Rmax. destruct (Rle_dec 0 (w j - q j)); nra.
 Qed.
 
+(* β = γ^-1·ln(Te^θ/δ) leaves at most δ outside the argmax set where βη <= θ; the tilt is at most
+   βη/4. *)
+Theorem misplaced_law T beta gamma eta theta delta : 1 <= T -> 0 < delta -> beta * eta <= theta ->
+  ln (T * exp theta / delta) <= beta * gamma ->
+  (T - 1) * exp (- (beta * (gamma - eta))) <= delta.
+Proof.
+  intros HT Hd He L. pose proof (exp_pos theta) as E. set (A := T * exp theta / delta) in *.
+  assert (HA : 0 < A) by (unfold A; apply Rdiv_lt_0_compat; nra).
+  apply Rle_trans with (T * (exp theta * / A)).
+  - assert (X : exp (- (beta * (gamma - eta))) <= exp theta * / A).
+    { rewrite <- (exp_ln A) by exact HA. rewrite <- exp_Ropp, <- exp_plus. apply exp_le. lra. }
+    pose proof (exp_pos (- (beta * (gamma - eta)))). nra.
+  - right. unfold A. field. repeat split; lra.
+Qed.
+
 Section Row.
 Variables (m : nat -> bool) (s S v : nat -> R) (n p : nat) (beta gamma eta lo hi : R).
 Hypothesis Hp : (p < n)%nat.

@@ -1,69 +1,67 @@
-(** Width: how many positions match. The scores of Match with `<bos>` at β too, whose own weight is
-    then 1/(1 + w + ε): a fixed staircase decodes it at every n. *)
+(** Width: how many positions match. Matches and sinks score β, the others 0: the sinks together get
+    s/(s + w + ε), and a fixed step tells w >= k from w < k at every n. *)
 From Coq Require Import Reals Lra Lia Arith Bool.
-From Softhat Require Import Sums Attention Gates.
+From Softhat Require Import Sums Attention Masks Gates Match.
 Open Scope R_scope.
 
 Section Width.
-Variables (beta : R) (matches : nat -> bool) (n : nat).     (* position 0 is <bos> *)
+Variables (beta : R) (n : nat) (m matches sink : nat -> bool).
+Hypothesis Apart : forall j, sink j = true -> matches j = false.
 
-Definition width_score (j : nat) : R := if Nat.eqb j 0 || matches j then beta else 0.
-Definition is_bos (j : nat) : R := if Nat.eqb j 0 then 1 else 0.
-Definition width : R := sum (fun j => if matches (S j) then 1 else 0) n.
-Definition excess : R := (INR n - width) * exp (- beta).
-
-Lemma width_range : 0 <= width <= INR n.
-Proof.
-  split; [apply sum_nonneg; intros; destruct (matches (S j)); lra|].
-  unfold width. rewrite <- (Rmult_1_r (INR n)), <- sum_const. apply sum_le.
-  intros. destruct (matches (S j)); lra.
-Qed.
-
-Lemma excess_range : 0 <= excess <= INR n * exp (- beta).
-Proof.
-  pose proof width_range. pose proof (exp_pos (- beta)). unfold excess. split; nra.
-Qed.
+Definition width_score (j : nat) : R := if matches j || sink j then beta else 0.
+Notation width := (hits n m matches).
+Notation sinks := (sinks n m matches sink).
+Definition excess : R := others_ n m matches sink * exp (- beta).
 
 (* an equality *)
-Theorem width_reads : attend width_score is_bos (S n) = / (1 + width + excess).
+Theorem width_reads : 1 <= sinks ->
+  soft m width_score (fun j => b2R (sink j)) n = sinks / (sinks + width + excess).
 Proof.
-  unfold attend. rewrite sum_first. rewrite (sum_ext _ (fun _ => 0)) by (intros; unfold is_bos; simpl; lra).
-  rewrite sum_const, Rmult_0_r, Rplus_0_r. unfold weight, is_bos, width_score at 1. cbn [Nat.eqb orb].
-  rewrite sum_first. unfold width_score at 1. cbn [Nat.eqb orb].
-  rewrite (sum_ext _ (fun j => (exp beta - 1) * (if matches (S j) then 1 else 0) + 1)).
-  - rewrite sum_plus, sum_scal, sum_const. fold width.
-    pose proof (exp_pos beta) as E. pose proof width_range. pose proof excess_range.
-    assert (X : excess * exp beta = INR n - width).
-    { unfold excess. rewrite Rmult_assoc, <- exp_plus. replace (- beta + beta) with 0 by lra. rewrite exp_0. lra. }
-    replace (exp beta + ((exp beta - 1) * width + INR n * 1)) with (exp beta * (1 + width + excess)) by nra.
-    field. split; lra.
-  - intros j _. unfold width_score. cbn [Nat.eqb orb]. destruct (matches (S j)); [lra|rewrite exp_0; lra].
+  intros K. pose proof (exp_pos beta) as E. pose proof (exp_pos (- beta)) as E'.
+  pose proof (counted_nonneg n m matches) as W0. fold width in W0.
+  pose proof (counted_nonneg n m (fun j => negb (matches j) && negb (sink j))) as O0.
+  fold (others_ n m matches sink) in O0.
+  assert (X : 0 <= excess) by (apply Rmult_le_pos; lra).
+  assert (U : sum (fun j => if m j then exp (width_score j) * b2R (sink j) else 0) n = exp beta * sinks).
+  { unfold Match.sinks, counted. rewrite <- sum_scal. apply sum_ext. intros j _. unfold width_score.
+    destruct (m j); cbn [andb]; [|ring]. destruct (sink j) eqn:Sk; [rewrite (Apart j Sk)|]; cbn [orb negb andb b2R];
+      rewrite ?andb_false_r; ring. }
+  assert (Z : sum (fun j => if m j then exp (width_score j) else 0) n = exp beta * (sinks + width + excess)).
+  { unfold excess. rewrite Rmult_plus_distr_l, Rmult_plus_distr_l.
+    replace (exp beta * (others_ n m matches sink * exp (- beta))) with (others_ n m matches sink).
+    2: { replace (exp beta * (others_ n m matches sink * exp (- beta)))
+           with (others_ n m matches sink * (exp beta * exp (- beta))) by ring.
+         rewrite <- exp_plus, Rplus_opp_r, exp_0. ring. }
+    unfold Match.sinks, hits, others_, counted. rewrite <- !sum_scal, <- !sum_plus. apply sum_ext. intros j _.
+    unfold width_score. destruct (m j); cbn [andb]; [|ring].
+    destruct (sink j) eqn:Sk; [rewrite (Apart j Sk)|destruct (matches j)]; cbn [orb negb andb]; rewrite ?exp_0; ring. }
+  unfold soft. rewrite U, Z. field. split; [nra|lra].
 Qed.
 
-(* β = ln(8n): ε <= 1/8 *)
-Theorem width_law : (1 <= n)%nat -> beta = ln (8 * INR n) -> 0 <= excess <= 1 / 8.
+(* β >= ln(64N): ε <= 1/64 *)
+Theorem width_law N : 1 <= N -> ln (64 * N) <= beta -> others_ n m matches sink <= N -> 0 <= excess <= 1 / 64.
 Proof.
-  intros Hn B. pose proof excess_range as [E0 E1]. split; [exact E0|]. eapply Rle_trans; [exact E1|].
-  assert (1 <= INR n) by (apply (le_INR 1); lia).
-  rewrite B, exp_Ropp, exp_ln by lra. right. field. lra.
+  intros HN Hb O. pose proof (counted_nonneg n m (fun j => negb (matches j) && negb (sink j))) as O0.
+  fold (others_ n m matches sink) in O0. unfold excess. pose proof (exp_pos (- beta)) as E.
+  assert (U : exp (- beta) <= / (64 * N)).
+  { rewrite <- (exp_ln (64 * N)) by lra. rewrite <- exp_Ropp. apply exp_le. lra. }
+  assert (UN : exp (- beta) * N <= 1 / 64).
+  { apply Rmult_le_compat_r with (r := N) in U; [|lra].
+    replace (/ (64 * N) * N) with (1 / 64) in U by (field; lra). exact U. }
+  split; nra.
 Qed.
 End Width.
 
-(* One step of the staircase: a ramp from 1/(k + 3/4) to 1/(k + 3/8) tells "fewer than k" exactly. *)
-Definition step (k : R) (o : R) : R :=
-  (relu (o - / (k + 3 / 4)) - relu (o - / (k + 3 / 8))) / (/ (k + 3 / 8) - / (k + 3 / 4)).
-
-Theorem width_decode w e k : (1 <= k)%nat -> 0 <= e <= 1 / 8 ->
-  step (INR k) (/ (1 + INR w + e)) = if Nat.ltb w k then 1 else 0.
+(* One step of the staircase, between s/(s + k) and s/(s + k - 1 + 1/64). *)
+Theorem width_decode s w e k : 1 <= s -> (1 <= k)%nat -> 0 <= e <= 1 / 64 ->
+  s / (s + INR k) < s / (s + INR k - 1 + 1 / 64) /\
+  if Nat.leb k w then s / (s + INR w + e) <= s / (s + INR k)
+  else s / (s + INR k - 1 + 1 / 64) <= s / (s + INR w + e).
 Proof.
-  intros Hk E. assert (K : 1 <= INR k) by (apply (le_INR 1); lia). pose proof (pos_INR w) as W.
-  assert (Order : / (INR k + 3 / 4) < / (INR k + 3 / 8)).
-  { apply Rinv_lt_contravar; [nra|lra]. }
-  unfold step. destruct (Nat.ltb_spec w k) as [L|L].
-  - assert (INR w + 1 <= INR k) by (rewrite <- S_INR; apply le_INR; lia).
-    assert (/ (INR k + 3 / 8) <= / (1 + INR w + e)) by (apply Rinv_le_contravar; lra).
-    rewrite !relu_pos by lra. field. lra.
-  - apply le_INR in L.
-    assert (/ (1 + INR w + e) <= / (INR k + 3 / 4)) by (apply Rinv_le_contravar; lra).
-    rewrite !relu_neg by lra. unfold Rdiv. rewrite Rminus_diag_eq by reflexivity. apply Rmult_0_l.
+  intros Hs Hk E. assert (K : 1 <= INR k) by (apply (le_INR 1); lia). pose proof (pos_INR w) as W.
+  unfold Rdiv. split.
+  - apply Rmult_lt_compat_l; [lra|]. apply Rinv_lt_contravar; [|lra]. apply Rmult_lt_0_compat; lra.
+  - destruct (Nat.leb_spec k w) as [L|L]; (apply Rmult_le_compat_l; [lra|]).
+    + apply le_INR in L. apply Rinv_le_contravar; lra.
+    + assert (INR w + 1 <= INR k) by (rewrite <- S_INR; apply le_INR; lia). apply Rinv_le_contravar; lra.
 Qed.

@@ -24,7 +24,6 @@ from softhat.program.literals import Literal
 from softhat.program.registers import Allocation, Register, allocate, read, stored_layers
 from softhat.program.schedule import AT_THE_END, Schedule, Term, schedule
 from softhat.program.signals import Program, Signal
-from softhat.program.strict import spelled_out
 from softhat.transformer.weights import Attention, Sparse, Transformer, sharpness_of
 
 IMPORTS = """From Coq Require Import QArith ZArith List.
@@ -56,10 +55,7 @@ class Compiled:
 
 
 def compiled(formula: Formula, symbols: Sequence[str], attention: Attention) -> Compiled:
-    """The model of a formula. `Shift` is spelled out: programs with it are not in the theorem."""
     program = build({"output": formula}, symbols, False)
-    if any(isinstance(signal, Shift) for signal in program.signals):
-        program = spelled_out(program)
     planned = schedule(program)
     return Compiled(program, planned, allocate(program, planned), lower(program, attention))
 
@@ -101,6 +97,8 @@ def _signal(signal: Signal, at: int, program: Program) -> str:
             return _call("StrictLatest", _literal(bad), _literal(value), direction.title())
         case Previous(value, direction):
             return _call("Previous", _literal(value), direction.title())
+        case Shift(value, distance, direction):
+            return _call("Shift", _literal(value), str(distance), direction.title())
         case Average(terms, over):
             pairs = _list(f"({_integer(a)}%Z, {_option(None if s < 0 else s)})" for a, s in terms)
             return _call("Average", pairs, RANGES[over])
@@ -142,7 +140,8 @@ def _plans(model: Compiled) -> Iterable[str]:
 
 
 def _number(model: Compiled, layer: int, head: int, value: int, at: int) -> int:
-    """The scale of an average, the steepness of a comparison, as the weights have it."""
+    """The scale of an average, the steepness of a comparison, the modulus of a shift: as the
+    weights have it."""
     weights = model.weights.layers[layer]
     signal = model.program.signals[at]
     if isinstance(signal, Average):
@@ -151,9 +150,11 @@ def _number(model: Compiled, layer: int, head: int, value: int, at: int) -> int:
         column = ordinary if source < 0 else _place(model, Register(source, False))
         written = Fraction(float(weights.value.dense()[head, value, column]))
         return int(a / written) if written and a / written > 0 else 1
+    keys = weights.key.dense()[head]
+    used = [row for row in range(len(keys)) if keys[row].any()]
+    if isinstance(signal, Shift):  # two rows for the distance, then one for each residue
+        return max(1, len(used) - 2)
     if isinstance(signal, Sign):  # the last row pair: -i against D·ordinary
-        keys = weights.key.dense()[head]
-        used = [row for row in range(len(keys)) if keys[row].any()]
         steep = Fraction(float(np.abs(keys[used[-1]]).max()))
         sharpness = sharpness_of(weights.laws[head])
         scaled = model.weights.attention == "temperature"
@@ -195,11 +196,14 @@ def _layout(model: Compiled) -> Iterable[str]:
 
 
 def _feature(feature: Feature, coordinate: int, model: Compiled) -> str:
+    fixed = model.weights.d_model - model.allocation.count
     match feature:
         case Named("1"):
             return "(Feature One)"
         case Named(name, scaled) if name in FEATURES:
             return f"(Feature ({FEATURES[name]} {_bool(scaled)}))"
+        case Mod(modulus, remainder, False) if coordinate < fixed:
+            return f"(Feature (Residue {modulus} {remainder}))"
         case Named("first"):
             signal: Signal = FirstPosition()
         case Named("last"):

@@ -27,7 +27,10 @@ from tests.proofs.claims import IMPORTS, Compiled, claim, compiled
 from tests.proofs.coq import booleans, needs_coq
 
 TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
-EVERYTHING = "(Y a | b S a) & (X b | a U b) & 2*#(a) - #>(b) + #*(a) - i >= 1 | mod(3, 1)"
+EVERYTHING = (
+    "(Y a | b S a) & (X b | a U b) & (Y Y a | X X X b | Y(a S b)) &"
+    " 2*#(a) - #>(b) + #*(a) - i >= 1 | mod(3, 1)"
+)
 """Every kind of head, a sum of conjunctions, a complement, coordinates used again."""
 
 

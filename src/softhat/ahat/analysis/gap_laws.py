@@ -3,8 +3,9 @@
 Theorem. In an AHAT without position tables, a row of a head that is not uniform has a gap of at
 least γ(n) = 1/(C·n^k·lcm(1..n)^e), where C, k and e come from one walk over the weights
 (`portrait`, `grids`). e > 0 exactly if averages of averages feed the scores: then the law is true
-and exponential, and no float follows it far. A model with position tables has these laws to the
-length its tables allow.
+and exponential, and no float follows it far. That such laws hold is machine-checked (`layer_on` and
+`gap_law` of proofs/Gaps.v); what `pairs` sharpens is not machine-checked. A model with position
+tables has these laws to the length its tables allow.
 """
 
 from __future__ import annotations

@@ -8,7 +8,9 @@ and hard attention differ, in total variation, by at most
 
 the second term only if several keys may be maximal. So β = γ⁻¹·ln(T·e^θ/δ) with βη ≤ θ leaves at
 most δ (θ = 1/2 for heads with one maximum; else θ = δ, and each term gets half). The head's error
-is at most that times the range of its values, plus the error of the values.
+is at most that times the range of its values, plus the error of the values. Machine-checked:
+`row_error`, `row_error_benign` and `misplaced_law` of proofs/Ties.v; how layers pass errors on,
+`layer_within` of proofs/Errors.v; the weights a_c below are not machine-checked.
 
 The output must err by at most ε. Going from the last layer to the first, one weight a_c(n) for
 each coordinate says how small its error e_c must be: Σ a_c(n)·e_c ≤ 1. Layers pass weights on
