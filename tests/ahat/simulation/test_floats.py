@@ -138,7 +138,7 @@ def test_uniform_heads_with_large_score_weights() -> None:
     model = b.build()
     for length in (None, 12):
         certificate = softhat.simulate(model, max_length=length, epsilon=1e-3).certificate
-        assert certificate.max_length["float32"] == 0
+        assert certificate.max_length["float32"] <= 1  # one key takes all
         assert certificate.max_length["float64"] >= 12
 
 
