@@ -21,6 +21,7 @@ from softhat.cli.output import print_facts, print_json
 from softhat.logic.core import simplify, to_core
 from softhat.logic.decide.judge import Judgement, judge
 from softhat.logic.fragments import Description, describe
+from softhat.logic.settle import settled
 from softhat.logic.syntax.nodes import Node
 from softhat.logic.syntax.print import to_text, to_unicode
 
@@ -43,7 +44,10 @@ def command(
     parsed = given.formula
     description = describe(parsed)
     simplified = simplify(parsed)
-    judged = judge(parsed, simplified, **kind_of_words(given.alphabet, props, parsed), at=at)
+    words = kind_of_words(given.alphabet, props, parsed)
+    judged = judge(parsed, simplified, **words, at=at)
+    symbols = next((list(names) for names in words.values() if names), description.symbols)
+    simplified = settled(simplified, tuple(symbols) or ("a",), props)  # as it is compiled
     forms: dict[str, Node] = {"simplified": simplified, "core": to_core(parsed)}
     if as_json:
         print_json(

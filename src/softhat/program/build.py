@@ -1,4 +1,4 @@
-"""Formulas to an attention program: simplified, then one fold over the core form.
+"""Formulas to an attention program: simplified, settled, then one fold over the core form.
 
 Booleans become n-ary And gates with negated edges, `S` and `U` the head `Latest`, `Y` and `X`
 the head `Previous`, and a comparison of counts the heads of `counting`. In the end `strict` puts
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from softhat.errors import SofthatError
 from softhat.logic.core import to_named_core
+from softhat.logic.fragments import symbols_of
+from softhat.logic.settle import settled
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.print import to_short
@@ -32,7 +34,8 @@ def build(
     formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
 ) -> Program:
     """The attention program whose outputs are `formulas`, over words of `symbols`."""
-    simple = [simplify(formula) for formula in formulas.values()]
+    _check_symbols(formulas, symbols, propositional)
+    simple = [settled(simplify(f), symbols, propositional) for f in formulas.values()]
     cores, names = to_named_core(*simple, name=_label)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
@@ -106,7 +109,7 @@ class _Builder:
     def formula(self, node: nodes.Formula, below: list[_Value]) -> _Value:
         match node, below:
             case nodes.Symbol(name), _:
-                return _value(self.symbol(name))
+                return _value(self.draft.token([name]))
             case nodes.Constant(value), _:
                 return _value(TRUE if value else FALSE)
             case nodes.First(), _:
@@ -138,16 +141,6 @@ class _Builder:
         return self.names.get(node) or _label(node)
 
     # Inputs
-
-    def symbol(self, name: str) -> Literal:
-        if name in self.draft.rank:
-            return self.draft.token([name])
-        what, known = "symbol", f"in the alphabet {' '.join(self.draft.symbols)}"
-        if self.draft.propositional:
-            what, known = "proposition", f"one of {', '.join(self.draft.symbols) or 'none'}"
-        raise SofthatError(
-            f"the formula's {what} {name!r} is not {known}: add it, or correct the formula"
-        )
 
     def mod(self, modulus: int, remainder: int) -> Literal:
         if modulus == 1:
@@ -205,6 +198,19 @@ class _Builder:
         if bad == FALSE or value == FALSE:  # decided here, or nothing to find
             return _value(value)
         return _value(self.draft.add(Latest(bad, value, direction), label))
+
+
+def _check_symbols(
+    formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
+) -> None:
+    for name in symbols_of(*formulas.values()):
+        if name not in symbols:
+            what, known = "symbol", f"in the alphabet {' '.join(symbols)}"
+            if propositional:
+                what, known = "proposition", f"one of {', '.join(symbols) or 'none'}"
+            raise SofthatError(
+                f"the formula's {what} {name!r} is not {known}: add it, or correct the formula"
+            )
 
 
 def _label(formula: nodes.Formula) -> str:

@@ -6,9 +6,10 @@ operators and comparisons become atoms over the functions of their operands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from softhat.errors import SofthatError
+from softhat.logic.settle import settled
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
@@ -16,7 +17,8 @@ from softhat.proof.atoms import Atoms, Direction, Range, Sum
 
 
 class Claims:
-    """What each output is claimed to compute: its formula, as written or simplified.
+    """What each output is claimed to compute: its formula as written, simplified, or with what
+    is proved to hold always or never as constants.
 
     A function that equals neither may still compute the formula, but it is not proved to.
     Simplification is part of the logic: every rule of it is a theorem about all words.
@@ -26,15 +28,26 @@ class Claims:
         self._atoms, self._formulas = atoms, formulas
         self._written = claimed(atoms, formulas)
         self._simplified: dict[str, int] | None = None
+        self._settled: dict[str, int] | None = None
 
     def met(self, output: str, function: int) -> bool:
         """Is this the function of the output's formula?"""
         if function == self._written[output]:
             return True
         if self._simplified is None:
-            simplified = {name: simplify(formula) for name, formula in self._formulas.items()}
-            self._simplified = claimed(self._atoms, simplified)
-        return function == self._simplified[output]
+            self._simplified = self._claimed_as(simplify)
+        if function == self._simplified[output]:
+            return True
+        if self._settled is None:
+            space = self._atoms.space
+            symbols = tuple(space.rank)
+            self._settled = self._claimed_as(
+                lambda formula: settled(simplify(formula), symbols, space.propositional)
+            )
+        return function == self._settled[output]
+
+    def _claimed_as(self, form: Callable[[nodes.Formula], nodes.Formula]) -> dict[str, int]:
+        return claimed(self._atoms, {name: form(f) for name, f in self._formulas.items()})
 
 
 def claimed(atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> dict[str, int]:

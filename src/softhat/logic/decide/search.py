@@ -203,6 +203,8 @@ class _Steps:
         if not self.letters.propositional:
             valid = _below(d, list(range(self.letters.bits)), self.letters.count)
         for clause in self.goal.facts:
+            if any(number not in self._unknown for number, _ in clause):
+                continue  # about a comparison that does not matter any more
             one = TRUE  # not one of them: the negation of the clause
             for number, value in clause:
                 literal = d.variable(self._unknown[number])

@@ -1,0 +1,204 @@
+"""Constants that only meaning shows: subformulas that hold always or never, for every length.
+
+What the rules of `simplify` do not see is tried on sample words; what never changes there is a
+candidate, and `decide` proves it for words of every length, or it stays. Then no head that is
+compiled is constant, and no gate without an assignment, as far as proofs within a small effort
+reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from softhat.errors import SofthatError
+from softhat.logic.core import to_core
+from softhat.logic.decide.questions import Effort, find_word
+from softhat.logic.linear import Weighted, difference
+from softhat.logic.semantics.batch import WordBatch, evaluate_many, from_codes
+from softhat.logic.semantics.counts import RELATIONS
+from softhat.logic.simplify import simplify
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, And, Constant, Formula, Node, Not
+from softhat.logic.syntax.walk import distinct, fold, rebuild
+
+EFFORT = Effort(steps=150_000, words=1 << 15)
+"""For one candidate: a third of a second at most."""
+MOST_NODES = 300
+"""Larger formulas are left alone: their candidates are too many to prove."""
+MOST_CANDIDATES = 24
+SAMPLES = 128
+"""Words of each length that are tried: whole machine words of them."""
+LENGTHS = (8, 1, 2, 4, 16)
+"""What is neither always true nor always false on the first needs no others."""
+
+_DECIDED = (
+    nodes.And,
+    nodes.Or,
+    nodes.Xor,
+    nodes.Yesterday,
+    nodes.Tomorrow,
+    nodes.Since,
+    nodes.Until,
+    nodes.Comparison,
+)
+"""Core operators that become a head or a gate."""
+
+
+def settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> Formula:
+    """The same truth value at every position of every word over `symbols`, constants as such."""
+    for _ in range(8):  # what is left of a formula may show the next constant
+        once = _settled(formula, symbols, propositional)
+        if once is formula:
+            return formula
+        formula = simplify(once)
+    return formula
+
+
+def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> Formula:
+    core = to_core(formula)
+    rows, (root,) = distinct(core)
+    asked = [node for node, _ in rows if isinstance(node, _DECIDED)]
+    if not asked or len(rows) > MOST_NODES:
+        return formula
+    beside = [found for found in map(_beside, asked) if found is not None]
+    seen = _sampled([*asked, *beside], symbols, propositional)
+    never = {node for node, (some, _) in seen.items() if not some}
+    always = {node for node, (_, all_) in seen.items() if all_}
+    if not never and not always:
+        return formula
+    left = MOST_CANDIDATES
+    made: list[Node] = []
+    for node, places in rows:
+        now = rebuild(node, [made[place] for place in places])
+        if left and isinstance(node, _DECIDED) and isinstance(now, Formula):
+            for impossible, instead in _goals(node, now, never, always):
+                left -= 1
+                if _never(impossible, symbols, propositional):
+                    now = instead
+        made.append(now)
+    result = made[root]
+    assert isinstance(result, Formula)
+    return formula if result == core else result
+
+
+def _goals(
+    node: Node, now: Formula, never: Set[Formula], always: Set[Formula]
+) -> list[tuple[Formula, Formula]]:
+    """What must be impossible, and what stands for `now` if it is."""
+    if node in never:
+        return [(now, FALSE)]
+    if node in always:
+        return [(Not(now), TRUE)]
+    beside, instead = _beside(node), _beside(now)
+    if beside in never and instead is not None:
+        match now:
+            case nodes.Since(_, right) | nodes.Until(_, right):
+                return [(instead, right)]
+            case nodes.Yesterday():
+                return [(instead, Not(nodes.FIRST))]
+            case nodes.Tomorrow():
+                return [(instead, Not(nodes.LAST))]
+    return []
+
+
+def _beside(node: Node) -> Formula | None:
+    """What a head needs beside its own value: the keys that `S` and `U` rule out, and for `Y !f`
+    and `X !f` what is known of f."""
+    match node:
+        case nodes.Since(f, g) | nodes.Until(f, g) if not isinstance(f, Constant):
+            return And(f, Not(g))
+        case nodes.Yesterday(Not(f)):
+            return nodes.Yesterday(f)
+        case nodes.Tomorrow(Not(f)):
+            return nodes.Tomorrow(f)
+    return None
+
+
+def _with_edges(formula: Formula) -> Formula:
+    """Comparisons of past counts spelt out at the first position, where every count is 0 or 1;
+    of future counts at the last."""
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        same = rebuild(node, below)
+        if not isinstance(same, nodes.Comparison):
+            return same
+        form = difference(same)
+        for edge, own, others in (
+            (nodes.FIRST, form.past, (form.future, form.total)),
+            (nodes.LAST, form.future, (form.past, form.total)),
+        ):
+            if own and not any(others) and len(own) <= _OPERANDS:
+                there = _at_edge(same.relation, own, form.constant)
+                return nodes.Or(And(edge, there), And(Not(edge), same))
+        return same
+
+    result = fold(formula, step)
+    assert isinstance(result, Formula)
+    return result
+
+
+_OPERANDS = 5
+
+
+def _at_edge(relation: nodes.Relation, counted: Weighted, constant: int) -> Formula:
+    """`Σ a·[f] + constant ⋈ 0` as a Boolean formula."""
+    spelt: Formula = FALSE
+    for values in product((False, True), repeat=len(counted)):
+        total = constant + sum(a for (a, _), holds in zip(counted, values, strict=True) if holds)
+        if RELATIONS[relation](total, 0):
+            case: Formula = TRUE
+            for (_, f), holds in zip(counted, values, strict=True):
+                case = And(case, f if holds else Not(f))
+            spelt = nodes.Or(spelt, case)
+    return spelt
+
+
+def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool:
+    """Proved: no word of any length has a position where it holds."""
+    formula = _with_edges(formula)
+    alphabet, propositions = (None, symbols) if propositional else (symbols, None)
+    try:
+        return (
+            find_word(formula, "anywhere", [formula], alphabet, propositions, None, EFFORT) is None
+        )
+    except SofthatError:
+        return False
+
+
+def _sampled(
+    formulas: list[Formula], symbols: Sequence[str], propositional: bool
+) -> dict[Formula, tuple[bool, bool]]:
+    """Whether each holds somewhere, and everywhere, on the sample."""
+    found = dict.fromkeys(formulas, (False, True))
+    names = tuple(symbols)
+    for length in LENGTHS:
+        open_ = [formula for formula, (some, every) in found.items() if every or not some]
+        if not open_:
+            break
+        batch = _sample(names, propositional, length)
+        for formula, packed in zip(open_, evaluate_many(open_, batch), strict=True):
+            some, every = found[formula]
+            lacks = bool((~packed).any())
+            found[formula] = (some or bool(packed.any()), every and not lacks)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _sample(symbols: tuple[str, ...], propositional: bool, length: int) -> WordBatch:
+    """Random words, dense and sparse in each symbol, the same every time."""
+    rng = np.random.default_rng(length)
+    if propositional:
+        chosen = rng.random((SAMPLES, length, len(symbols))) < rng.random((SAMPLES, 1, 1))
+        planes = {
+            name: from_codes(chosen[:, :, k].astype(np.int64), ["", name]).symbols[name]
+            for k, name in enumerate(symbols)
+        }
+        return WordBatch(length, SAMPLES, planes)
+    weights = rng.dirichlet(np.full(len(symbols), 0.6), SAMPLES)
+    uniform = rng.random((SAMPLES, length, 1))
+    codes = (uniform > np.cumsum(weights, axis=1)[:, None, :-1]).sum(axis=2)
+    return from_codes(codes, symbols)
