@@ -66,7 +66,7 @@ def tightness(models: int) -> list[tuple[str, float, float]]:
                 words.append(bound / true)
             if lengths.sets(n).complete:
                 plan = lengths._plan(n, REALS)
-                proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos)).error
+                proved = set_errors(plan, lengths.sets(n), betas, REALS).error
                 violations += proved < true - 1e-14 * (1 + true)
                 if true > 1e-9:
                     sets.append(proved / true)

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from softhat.ahat.analysis.analyze import analyze as analyze
+    from softhat.ahat.from_model import to_ahat as to_ahat
     from softhat.ahat.simulation.simulate import simulate as simulate
     from softhat.compiler import compile as compile
     from softhat.errors import CertificateError as CertificateError
@@ -82,6 +83,7 @@ _HOME = {
     "position": "softhat.logic.syntax.nodes",
     "predicate": "softhat.logic.syntax.nodes",
     "symbol": "softhat.logic.syntax.nodes",
+    "to_ahat": "softhat.ahat.from_model",
     "to_gpt2": "softhat.export.gpt2",
     "to_huggingface": "softhat.export.huggingface_folder",
     "to_onnx": "softhat.export.onnx",

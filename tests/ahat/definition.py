@@ -27,40 +27,49 @@ class Defined:
 def embed(model: AHAT, word: Sequence[str]) -> list[list[Fraction]]:
     n = len(word)
     result = []
-    for i in range(0 if model.bos else 1, n + 1):
+    for i in range(0 if model.bos else 1, n + 1 + int(model.eos)):
         token = (
-            model.bos_embedding if i == 0 else model.embedding[model.alphabet.index(word[i - 1])]
+            model.bos_embedding
+            if i == 0
+            else model.eos_embedding
+            if i > n
+            else model.embedding[model.alphabet.index(word[i - 1])]
         )
         assert token is not None
         vector = list(token)
         for column, feature in enumerate(model.positions):
+            own = 1 <= i <= n
             match feature:
                 case Named("1"):
                     seen = Fraction(1)
-                case Named("i"):
-                    seen = Fraction(i)
                 case Named("n"):
                     seen = Fraction(n)
+                case Named("(-1)^i"):
+                    seen = Fraction((-1) ** i)
+                case Mod(m, r, sinks):
+                    seen = Fraction(1) if (i - r) % m == 0 and (own or sinks) else Fraction(0)
+                case Table(entries):
+                    seen = Fraction(0) if i > n else entries[i - (0 if model.bos else 1)]
+                case _ if not own:  # at the sinks, positions are not told apart
+                    seen = Fraction(0)
+                case Named("i"):
+                    seen = Fraction(i)
                 case Named("i/n"):
                     seen = Fraction(i) / n
                 case Named("1/i"):
-                    seen = Fraction(0) if i == 0 else 1 / Fraction(i)
-                case Named("(-1)^i"):
-                    seen = Fraction((-1) ** i)
+                    seen = 1 / Fraction(i)
                 case Named("i^2"):
                     seen = Fraction(i) ** 2
                 case Named("r"):
-                    seen = Fraction(0) if i == 0 else Fraction(n - i + 1)
+                    seen = Fraction(n - i + 1)
+                case Named("ordinary"):
+                    seen = Fraction(1)
                 case Named("first"):
                     seen = Fraction(1) if i == 1 else Fraction(0)
                 case Named("last"):
                     seen = Fraction(1) if i == n else Fraction(0)
                 case Named(name) if name.startswith("i/n^"):
-                    seen = Fraction(i) / n ** int(name[4:])
-                case Mod(m, r):
-                    seen = Fraction(1) if (i - r) % m == 0 else Fraction(0)
-                case Table(entries):
-                    seen = entries[i - (0 if model.bos else 1)]
+                    seen = Fraction(i, n ** int(name[4:]))
                 case _:
                     raise AssertionError(feature)
             for c in range(len(vector)):
@@ -113,7 +122,7 @@ def evaluate(model: AHAT, word: Sequence[str]) -> Defined:
         sum((w * c for w, c in zip(model.output_weights, v, strict=True)), model.output_bias)
         for v in x
     ]
-    return Defined(values[1 if model.bos else 0 :], rows)
+    return Defined(values[1 if model.bos else 0 :][: len(word)], rows)
 
 
 def sees(mask: str, i: int, j: int) -> bool:
@@ -173,7 +182,8 @@ def softmax_values(
             bi, bo = (np.array([wide(b) for b in bias]) for bias in (ff.in_bias, ff.out_bias))
             x = [v + wo @ np.maximum(wi @ v + bi, 0) + bo for v in x]
     weights = np.array([wide(w) for w in model.output_weights])
-    return [np.dot(weights, v) + wide(model.output_bias) for v in x][1 if model.bos else 0 :]
+    values = [np.dot(weights, v) + wide(model.output_bias) for v in x]
+    return values[1 if model.bos else 0 :][: len(word)]
 
 
 def wide(x: Fraction) -> np.longdouble:

@@ -43,6 +43,9 @@ def wide_values(
     if model.bos:
         first = np.broadcast_to(table[0, 0], (len(codes), 1, table.shape[-1]))
         x = np.concatenate([first, x], axis=1)
+    if model.eos:
+        last = np.broadcast_to(table[0, -1], (len(codes), 1, table.shape[-1]))
+        x = np.concatenate([x, last], axis=1)
     rows, d = x.shape[1:]
     for l, layer in enumerate(model.layers):
         added = np.zeros_like(x)
@@ -66,5 +69,7 @@ def wide_values(
             bias, out_bias = (np.array([wide(b) for b in row]) for row in (ff.in_bias, ff.out_bias))
             x = x + np.maximum(x @ into.T + bias, 0) @ out.T + out_bias
     weights = np.array([wide(w) for w in model.output_weights])
-    result: npt.NDArray[np.longdouble] = (x @ weights + wide(model.output_bias))[:, offset:]
+    result: npt.NDArray[np.longdouble] = (x @ weights + wide(model.output_bias))[
+        :, offset : offset + n
+    ]
     return result

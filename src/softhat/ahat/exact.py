@@ -79,7 +79,12 @@ class ExactTrace:
 
     def values(self) -> list[list[Fraction]]:
         """The values at the positions of each word, `<bos>` omitted."""
-        return [row[self.offset :] for row in self.output.fractions()]
+        return [row[self.own] for row in self.output.fractions()]
+
+    @property
+    def own(self) -> slice:
+        """The positions of the words themselves."""
+        return slice(self.offset, self.offset + self.codes.shape[1])
 
 
 def run(model: AHAT, codes: npt.NDArray[np.int64]) -> ExactTrace:
@@ -107,29 +112,33 @@ def run(model: AHAT, codes: npt.NDArray[np.int64]) -> ExactTrace:
 
 
 def embed(model: AHAT, codes: npt.NDArray[np.int64]) -> Scaled:
-    """Token plus position embedding, `<bos>` in front where the model has one."""
+    """Token plus position embedding, `<bos>` in front and `<eos>` behind where there are any."""
     words, n = codes.shape
     table = embedding_table(model, n)
     offset = int(model.bos)
     places = np.arange(n) + offset
     x = table.num[codes, places]  # (W, n, d)
     if model.bos:
-        first = np.broadcast_to(table.num[-1, 0], (words, 1, table.num.shape[-1]))
+        first = np.broadcast_to(table.num[-2, 0], (words, 1, table.num.shape[-1]))
         x = np.concatenate([first, x], axis=1)
+    if model.eos:
+        last = np.broadcast_to(table.num[-1, -1], (words, 1, table.num.shape[-1]))
+        x = np.concatenate([x, last], axis=1)
     return Scaled(x, table.den)
 
 
 @lru_cache(maxsize=256)
 def embedding_table(model: AHAT, n: int) -> Scaled:
-    """(symbols, T, d): the embedding of each symbol at each position; last symbol is `<bos>`."""
-    offset = int(model.bos)
-    vectors = [*model.embedding, model.bos_embedding or model.embedding[0]]
+    """(symbols, T, d): the embedding of each symbol at each position; the last two symbols are
+    `<bos>` and `<eos>` (or stand in for them)."""
+    ends = (model.bos_embedding, model.eos_embedding)
+    vectors = [*model.embedding, *(end or model.embedding[0] for end in ends)]
     where = [
         [
             sum((w * f for w, f in zip(row, features, strict=True) if w), Fraction(0))
             for row in model.position_embedding
         ]
-        for features in exact(model.positions, n, bos=model.bos)
+        for features in exact(model.positions, n, bos=model.bos, eos=model.eos)
     ]
     flat = tuple(
         tuple(t + p for t, p in zip(token, place, strict=True))
@@ -137,7 +146,7 @@ def embedding_table(model: AHAT, n: int) -> Scaled:
         for place in where
     )
     num, den = integers(flat)
-    return Scaled(num.reshape(len(vectors), n + offset, model.d_model), den)
+    return Scaled(num.reshape(len(vectors), n + model.sinks, model.d_model), den)
 
 
 def attend(head: Head, x: Scaled) -> HeadTrace:

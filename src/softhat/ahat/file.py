@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat import positions, rationals
-from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
+from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
 from softhat.errors import SofthatError
 from softhat.files import parse_json, read_text, write_file
 from softhat.positions import Feature, Named
@@ -53,10 +53,13 @@ def dumps(model: AHAT) -> str:
     embedding = {s: _out(v) for s, v in zip(model.alphabet, model.embedding, strict=True)}
     if model.bos_embedding is not None:
         embedding[BOS] = _out(model.bos_embedding)
+    if model.eos_embedding is not None:
+        embedding[EOS] = _out(model.eos_embedding)
     data: dict[str, Any] = {
         "format": FORMAT,
         "alphabet": list(model.alphabet),
         "bos": model.bos,
+        **({"eos": True} if model.eos else {}),
         "positions": [positions.to_json(f) for f in model.positions],
         "embedding": embedding,
         "position_embedding": [_out(row) for row in model.position_embedding],
@@ -98,12 +101,12 @@ def _model(data: Any) -> AHAT:
     )  # fmt: skip
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
         raise _BadPlace(f"format must be {FORMAT!r}, not {data['format']!r}")
-    _fields(data, "", required, ("bos", "names"))
+    _fields(data, "", required, ("bos", "eos", "names"))
     alphabet = _list(data["alphabet"], "alphabet")
     for k, symbol in enumerate(alphabet):
         if not isinstance(symbol, str) or not symbol:
             raise _BadPlace(f"alphabet[{k}] must be a non-empty string, not {kind(symbol)}")
-        if symbol == BOS or any(c.isspace() for c in symbol):
+        if symbol in (BOS, EOS) or any(c.isspace() for c in symbol):
             raise _BadPlace(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
         if symbol in alphabet[:k]:
             raise _BadPlace(f"alphabet[{k}]: {symbol!r} appears twice")
@@ -120,7 +123,12 @@ def _model(data: Any) -> AHAT:
     d = len(weights)
     if d == 0:
         raise _BadPlace("output.weights must have one entry a coordinate of the residual, not none")
-    wanted = (*alphabet, BOS) if bos else tuple(alphabet)
+    eos = data.get("eos", False)
+    if not isinstance(eos, bool):
+        raise _BadPlace(f"eos must be true or false, not {kind(eos)}")
+    if eos and not bos:
+        raise _BadPlace("eos needs bos: <eos> comes only with <bos>")
+    wanted = (*alphabet, *(BOS,) * bos, *(EOS,) * eos)
     _fields(data["embedding"], "embedding", wanted, ())
     embedding = {s: _vector(data["embedding"][s], f"embedding[{s!r}]", d) for s in wanted}
     names = data.get("names", [])
@@ -135,6 +143,7 @@ def _model(data: Any) -> AHAT:
         positions=features,
         embedding=tuple(embedding[s] for s in alphabet),
         bos_embedding=embedding[BOS] if bos else None,
+        eos_embedding=embedding[EOS] if eos else None,
         position_embedding=_matrix(
             data["position_embedding"], "position_embedding", d, len(features)
         ),

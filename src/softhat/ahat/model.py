@@ -23,7 +23,7 @@ from softhat.positions import Feature, longest
 if TYPE_CHECKING:
     from softhat.runtime.trace import Trace
 
-BOS = "<bos>"
+BOS, EOS = "<bos>", "<eos>"
 Mask: TypeAlias = Literal["none", "<=", "<", ">=", ">"]
 MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
 Ties: TypeAlias = Literal["average", "leftmost", "rightmost"]
@@ -78,10 +78,27 @@ class AHAT:
     output_weights: Vector
     output_bias: Fraction
     names: tuple[str, ...] = ()  # of the coordinates, for people
+    eos_embedding: Vector | None = None  # of `<eos>` at position n+1, if there is one
 
     @property
     def d_model(self) -> int:
         return len(self.output_weights)
+
+    @property
+    def eos(self) -> bool:
+        """Is there an `<eos>` after the word?"""
+        return self.eos_embedding is not None
+
+    @property
+    def sinks(self) -> int:
+        """How many positions there are beside the word's own."""
+        return int(self.bos) + int(self.eos)
+
+    @property
+    def vectors(self) -> tuple[Vector, ...]:
+        """The embeddings of all symbols, then of the sinks."""
+        ends = (self.bos_embedding, self.eos_embedding)
+        return (*self.embedding, *(end for end in ends if end is not None))
 
     @property
     def longest(self) -> int | None:

@@ -79,7 +79,7 @@ def attack(seed: int, models: int) -> tuple[list[float], list[float], int, int]:
             by_words.append(bound.error / true)
         if k % 8 == 0 and lengths.sets(n).complete:
             plan = lengths._plan(n, REALS)
-            proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos))
+            proved = set_errors(plan, lengths.sets(n), betas, REALS)
             assert proved.error >= true - slack
             # Two upper bounds, each with up to 1e-12 for its own evaluation in floats.
             assert proved.error >= bound.error * (1 - 1e-6) - 1e-12
@@ -117,7 +117,7 @@ def test_soundness_in_floats(kind: Any) -> None:
         assert lengths.bound(n, betas, kind).error >= true
         if k % 3 == 0 and lengths.sets(n).complete:
             plan = lengths._plan(n, kind)
-            proved = set_errors(plan, lengths.sets(n), betas, kind, int(model.bos))
+            proved = set_errors(plan, lengths.sets(n), betas, kind)
             assert proved.error >= true
 
 
@@ -132,7 +132,7 @@ def test_one_layer_without_upstream_error_is_exact() -> None:
         true = true_error(model, betas, n, "longdouble")
         lengths = Lengths(model)
         plan = lengths._plan(n, REALS)
-        proved = set_errors(plan, lengths.sets(n), betas, REALS, int(model.bos)).error
+        proved = set_errors(plan, lengths.sets(n), betas, REALS).error
         if true > 1e-6 and not any(t.several for t in lengths.ties(n).values()):
             assert proved == pytest.approx(true, rel=1e-6)
             seen += 1

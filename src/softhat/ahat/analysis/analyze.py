@@ -150,12 +150,12 @@ def _count_uniform(tally: Tally, longest: int) -> None:
     """The rows of a model whose heads are all structurally uniform: no word need be run."""
     model = tally.model
     for n in range(1, longest + 1):
-        rows = len(model.alphabet) ** n * (n + int(model.bos))
+        rows = len(model.alphabet) ** n * (n + model.sinks)
         tally.rows[n] = dict.fromkeys(model.heads, (rows, 0, 0))
         tally.gaps[n] = dict.fromkeys(model.heads, math.inf)
         tally.betas[n] = dict.fromkeys(model.heads, 0.0)
         for l, h in model.heads:
-            mask = allowed(model.layers[l].heads[h].mask, n + int(model.bos))
+            mask = allowed(model.layers[l].heads[h].mask, n + model.sinks)
             tally.several[l, h] |= bool((mask.sum(axis=1) > 1).any())
 
 

@@ -140,7 +140,9 @@ def portrait(model: AHAT) -> Portrait:
                 tuple(state.read(row) for row in head.value),
             )
             unique = head.ties != "average"
-            copies[l, h] = not facts[l, h].uniform and (unique or tieless(views[l, h]))
+            # With `<eos>` two sinks look alike to the positions: no row is proved to have one peak.
+            alone = unique or (not model.eos and tieless(views[l, h]))
+            copies[l, h] = not facts[l, h].uniform and alone
         for h in range(len(layer.heads)):
             state = _attended(model, state, (l, h), views[l, h], facts[l, h], copies[l, h])
         if layer.feed_forward is not None:
@@ -165,19 +167,19 @@ def may_be_empty(mask: Mask) -> bool:
     return mask in ("<", ">")
 
 
-def row_size(mask: Mask, bos: bool) -> Generator:
+def row_size(mask: Mask, sinks: int) -> Generator:
     """The number of keys of a row, as a generator."""
     match mask:
         case "none":
-            return Generator("global", "n", int(bos))
+            return Generator("global", "n", sinks)
         case "<=":
-            return Generator("local", "i+1" if bos else "i", int(bos))
+            return Generator("local", f"i+{sinks}" if sinks else "i", sinks)
         case "<":
-            return Generator("local", "i" if bos else "i-1", int(bos) - 1)
+            return Generator("local", f"i+{sinks}-1" if sinks != 1 else "i", sinks - 1)
         case ">=":
-            return Generator("local", "keys from i", int(bos))
+            return Generator("local", "keys from i", sinks)
         case ">":
-            return Generator("local", "keys after i", int(bos) - 1)
+            return Generator("local", "keys after i", sinks - 1)
 
 
 def _embedding(model: AHAT) -> State:
@@ -200,7 +202,8 @@ def _embedding(model: AHAT) -> State:
     if any(f in (Named("first"), Named("last")) for f in model.positions):
         ends = [(a, b) for a in (False, True) for b in (False, True)]
     seen: dict[Class, None] = {}
-    for residue in range(period if period <= MAX_PERIOD else 1):
+    residues = period if period <= MAX_PERIOD else 1
+    for residue in range(residues):
         for first, last in ends:
             values = {k: _finite(model.positions[k], residue, first, last) for k in finite}
             for token in model.embedding:
@@ -208,6 +211,9 @@ def _embedding(model: AHAT) -> State:
     if model.bos_embedding is not None:
         values = {k: _finite_at_bos(model.positions[k]) for k in finite}
         seen[Class(_placed(model, model.bos_embedding, values), bos=True)] = None
+    for residue in range(residues if model.eos_embedding is not None else 0):
+        values = {k: _finite_at_eos(model.positions[k], residue) for k in finite}
+        seen[Class(_placed(model, model.eos_embedding or (), values), bos=True)] = None
     return State(tuple(seen), forms, tuple(atoms))
 
 
@@ -252,6 +258,18 @@ def _finite_at_bos(feature: Feature) -> Fraction:
         case Mod(_, remainder, sinks):
             return Fraction(int(sinks and remainder == 0))
         case Named("1" | "(-1)^i"):
+            return Fraction(1)
+    return NOTHING
+
+
+def _finite_at_eos(feature: Feature, residue: int) -> Fraction:
+    """The same at `<eos>`, where the other position features are 0 as they are at `<bos>`."""
+    match feature:
+        case Mod(modulus, remainder, sinks):
+            return Fraction(int(sinks and residue % modulus == remainder))
+        case Named("(-1)^i"):
+            return Fraction(1 - 2 * (residue % 2))
+        case Named("1"):
             return Fraction(1)
     return NOTHING
 
@@ -314,7 +332,7 @@ def _attended(
         if len(picked) * len(state.classes) <= MAX_CLASSES:
             return _copied(state, head, view, sorted(picked), label, empty)
     atoms, forms = list(state.atoms), [dict(f) for f in state.forms]
-    size = row_size(head.mask, model.bos)
+    size = row_size(head.mask, model.sinks)
     if not fact.uniform and not copies:
         size = Generator("local", f"ties of {label}", size.shift)
     shift = [NOTHING] * model.d_model

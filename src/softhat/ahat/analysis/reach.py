@@ -90,8 +90,12 @@ def _embedded(model: AHAT, n: int) -> tuple[tuple[Integers, ...], int]:
     table = embedding_table(model, n)
     symbols = len(model.alphabet)
     places = []
-    for place in range(n + int(model.bos)):
-        rows = table.num[-1:, 0] if model.bos and place == 0 else table.num[:symbols, place]
+    for place in range(n + model.sinks):
+        rows = table.num[:symbols, place]
+        if model.bos and place == 0:
+            rows = table.num[-2:-1, 0]
+        elif model.eos and place == n + model.sinks - 1:
+            rows = table.num[-1:, -1]
         places.append(_unique(rows)[0])
     return tuple(places), table.den
 

@@ -135,7 +135,7 @@ def _support(row: Vector) -> set[int]:
 
 def _same_everywhere(model: AHAT, c: int) -> bool:
     """Does the embedding's coordinate c have one value, whatever the symbol and position?"""
-    vectors = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
+    vectors = model.vectors
     if len({v[c] for v in vectors}) > 1:
         return False
     for weight, feature in zip(model.position_embedding[c], model.positions, strict=True):
@@ -143,11 +143,11 @@ def _same_everywhere(model: AHAT, c: int) -> bool:
             case Named(name):
                 same = name in ("1", "n")
             case Mod(modulus, _, sinks):
-                same = modulus == 1 and (sinks or not model.bos)
+                same = modulus == 1 and (sinks or not model.sinks)
             case Digit() | Holds():
                 same = False
             case Table(entries):
-                same = len(set(entries)) <= 1
+                same = len(set(entries)) <= 1 and not model.eos  # 0 at <eos>
         if weight and not same:
             return False
     return True

@@ -95,11 +95,11 @@ def _embedding(used: Weights, n: int) -> Box:
     model = used.model
     if not model.positions:
         return box
-    ends = np.array([_feature(f, n, model.bos) for f in model.positions])
+    ends = np.array([_feature(f, n, model.bos, model.eos) for f in model.positions])
     return box.plus(Box(ends[:, 0], ends[:, 1]).through(used.places.values))
 
 
-def _feature(feature: Feature, n: int, bos: bool) -> tuple[float, float]:
+def _feature(feature: Feature, n: int, bos: bool, eos: bool) -> tuple[float, float]:
     """The range of a position feature over the lengths 1 … n."""
     zero = 0.0 if bos else None
     match feature:
@@ -116,5 +116,5 @@ def _feature(feature: Feature, n: int, bos: bool) -> tuple[float, float]:
         case Named() | Mod() | Digit() | Holds():
             return 0.0, 1.0
         case Table(entries):
-            seen = [float(e) for e in entries[: n + int(bos)]] or [0.0]
+            seen = [float(e) for e in entries[: n + int(bos)]] + [0.0] * eos or [0.0]
             return min(seen), max(seen)

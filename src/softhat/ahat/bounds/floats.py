@@ -70,7 +70,7 @@ class _Walk:
 
     def __init__(self, used: Weights, n: int, heads: Temperatures, form: Format) -> None:
         self.used, self.n, self.heads, self.form = used, n, heads, form
-        self.keys = n + int(used.model.bos)
+        self.keys = n + used.model.sinks
         self.u = 2.0**-form.digits
         self.u_sum = 2.0**-form.sum_digits
         self.tiny = form.smallest

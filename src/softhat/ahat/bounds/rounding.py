@@ -78,9 +78,9 @@ class _Summands:
 
 @lru_cache(maxsize=1024)
 def _summands(model: AHAT, n: int, bits: int) -> _Summands:
-    features = list(zip(*exact(model.positions, n, bos=model.bos), strict=True))
+    features = list(zip(*exact(model.positions, n, bos=model.bos, eos=model.eos), strict=True))
     columns = [_features(column, bits) for column in features]
-    vectors = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
+    vectors = model.vectors
     found = []
     for c, weights in enumerate(model.position_embedding):
         tokens = [v[c] for v in vectors if v[c]]

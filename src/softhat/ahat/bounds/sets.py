@@ -47,7 +47,6 @@ def set_errors(
     sets: Reach,
     betas: Mapping[tuple[int, int], float],
     arithmetic: Arithmetic = REALS,
-    offset: int = 0,
 ) -> SetErrors:
     """The certified error of the softmax model over all words of this length."""
     places = sets.stages[0].before if sets.stages else sets.final
@@ -91,7 +90,7 @@ def set_errors(
                 forward_noise(arithmetic, layer.forward, size, y, clean), layer.after
             )
         error = _joined(stage, after)
-    return _read(plan, sets, error, arithmetic, offset, leaks, added)
+    return _read(plan, sets, error, arithmetic, leaks, added)
 
 
 def _read(
@@ -99,18 +98,19 @@ def _read(
     sets: Reach,
     error: Floats,
     arithmetic: Arithmetic,
-    offset: int,
     leaks: Mapping[tuple[int, int], float],
     added: Mapping[tuple[int, int], float],
 ) -> SetErrors:
     x = Scaled(np.concatenate(sets.final), sets.final_den)
     size, _ = sizes(arithmetic, x, error, plan.end)
     value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
-    skip = len(sets.final[0]) if offset else 0
-    high, low = value[skip:, 0], -value[skip:, 1]
+    counts = [len(place) for place in sets.final]
+    first = sum(counts[: int(plan.model.bos)])
+    own = slice(first, first + sum(counts[int(plan.model.bos) :][: sets.length]))
+    high, low = value[own, 0], -value[own, 1]
     exact = linear(x, scaled((plan.weights,)), scaled(((plan.exact_bias,),)))
-    positive = (exact.num[skip:, 0] > 0).astype(bool)
-    number = exact.floats()[skip:, 0]
+    positive = (exact.num[own, 0] > 0).astype(bool)
+    number = exact.floats()[own, 0]
     margins = np.where(positive, number + low, -(number + high))
     # A value of exactly 0 is on the right side (not positive) as long as nothing pushes it up.
     wrong = np.where(positive, margins <= 0, margins < 0)

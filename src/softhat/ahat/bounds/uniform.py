@@ -28,7 +28,7 @@ def uniform_error(model: AHAT, n: int, kind: Arithmetic) -> float:
     size = np.abs(x.floats()).max(axis=0)  # of the exact activations
     error = embedding_noise(kind, x, model, n).max(axis=0)
     clean = error == 0
-    length = n + int(model.bos)
+    length = n + model.sinks
     for layer in model.layers:
         before, before_error = size, error
         together = sum(len(head.value) for head in layer.heads)

@@ -72,10 +72,9 @@ class Weights:
 
 def weights(model: AHAT) -> Weights:
     """All matrices of the model."""
-    tokens = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
     return Weights(
         model,
-        entries(tuple(tokens), model.d_model),
+        entries(model.vectors, model.d_model),
         entries(model.position_embedding, len(model.positions)),
         tuple(_layer(layer, model.d_model) for layer in model.layers),
         entries((model.output_weights,), model.d_model),

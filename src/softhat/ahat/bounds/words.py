@@ -82,7 +82,7 @@ def word_errors(
             error = error + spread(added, layer.after)
     size, _ = sizes(arithmetic, trace.residual, error, plan.end)
     value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
-    value = value[:, trace.offset :]
+    value = value[:, trace.own]
     return WordErrors(value[..., 0], -value[..., 1], leaks, by_head)
 
 

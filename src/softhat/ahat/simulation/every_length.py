@@ -157,7 +157,7 @@ def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
     for name in loose:
         head = heads[name]
         assert head is not None
-        entries = [_warmer(head, gaps[n][name], n, model.bos) for n in range(1, top + 1)]
+        entries = [_warmer(head, gaps[n][name], n, model.sinks) for n in range(1, top + 1)]
         while entries and entries[-1] == head.beta.at(len(entries)):
             entries.pop()
         if entries:
@@ -165,10 +165,10 @@ def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
     return replace(found, heads=heads)
 
 
-def _warmer(head: HeadTemperature, gap: Fraction | float, n: int, bos: bool) -> Fraction:
+def _warmer(head: HeadTemperature, gap: Fraction | float, n: int, sinks: int) -> Fraction:
     by_law = Fraction(head.beta.at(n))
     if isinstance(gap, float) or gap <= head.gap.at(n):
         return by_law
-    inside = head.leak.law * Length(int(bos)) * (2 if head.dangerous else 1)
+    inside = head.leak.law * Length(sinks) * (2 if head.dangerous else 1)
     inside = inside * Fraction(7, 4) if head.erroneous else inside
     return min(by_law, Fraction(rounded_up(as_law(1 / gap) * log(inside)).at(n)))

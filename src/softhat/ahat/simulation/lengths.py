@@ -116,7 +116,7 @@ class Lengths:
                 return self._by_words(n, betas, kind)
             case "sets":
                 plan_ = self._plan(n, kind)
-                found = set_errors(plan_, self.sets(n), betas, kind, int(self.model.bos))
+                found = set_errors(plan_, self.sets(n), betas, kind)
                 return Bound(
                     found.error, found.margin, not found.wrong_side, found.leaks, found.head_errors
                 )
@@ -147,7 +147,7 @@ class Lengths:
         0 where nothing is known."""
         if self.method(n) == "sets" or (self.uniform and self.sets(n).complete):
             sets = self.sets(n)
-            places = sets.final[int(self.model.bos) :]
+            places = sets.final[int(self.model.bos) :][:n]
             x = Scaled(np.concatenate(places), sets.final_den)
             weights = scaled((self.model.output_weights,))
             exact = linear(x, weights, scaled(((self.model.output_bias,),)))
@@ -157,7 +157,7 @@ class Lengths:
         best, where = np.inf, ""
         for codes in all_words(len(self.model.alphabet), n):
             trace = run(self.model, codes)
-            sizes = np.abs(trace.output.floats()[:, trace.offset :]).min(axis=1)
+            sizes = np.abs(trace.output.floats()[:, trace.own]).min(axis=1)
             if sizes.min() < best:
                 best = float(sizes.min())
                 where = f"word {self.model.spell(codes[int(sizes.argmin())])!r}"
@@ -231,8 +231,8 @@ class Lengths:
             worst, sizes = np.concatenate([worst, trace.codes]), np.concatenate([sizes, here])
             kept = np.argsort(-sizes, kind="stable")[:BINDING]
             worst, sizes = worst[kept], sizes[kept]
-            exact = trace.output.floats()[:, trace.offset :]
-            positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
+            exact = trace.output.floats()[:, trace.own]
+            positive = (trace.output.num[:, trace.own] > 0).astype(bool)
             margins = np.where(positive, exact + found.low, -(exact + found.high))
             margin = min(margin, float(margins.min()))
             right = right and not bool(np.where(positive, margins <= 0, margins < 0).any())

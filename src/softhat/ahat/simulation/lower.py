@@ -14,7 +14,7 @@ from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head
 from softhat.ahat.model import Layer as HardLayer
 from softhat.laws import ONE, Law
-from softhat.transformer.weights import BOS, Coordinate, Layer, Sparse, Transformer
+from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 
 Floats = NDArray[np.float64]
 VALUE = "value"
@@ -25,15 +25,14 @@ def lower(model: AHAT, laws: Mapping[tuple[int, int], Law] | None) -> Transforme
     """The softmax transformer with these laws (1 where there is none); without any, average-hard
     attention in floats."""
     names = model.names or tuple(f"x{c}" for c in range(model.d_model))
-    vectors = [*model.embedding, *([model.bos_embedding] if model.bos_embedding else [])]
     known = {} if laws is None else laws
     return Transformer(
         attention="hard" if laws is None else "temperature",
         symbols=model.alphabet,
         propositional=False,
-        sinks=(BOS,) if model.bos else (),
+        sinks=(BOS,) * model.bos + (EOS,) * model.eos,
         positions=model.positions,
-        embedding=Sparse.from_dense(floats(tuple(vectors))),
+        embedding=Sparse.from_dense(floats(model.vectors)),
         position_embedding=Sparse.from_dense(floats(model.position_embedding)),
         layers=tuple(
             _layer(layer, tuple(known.get((l, h), ONE) for h in range(len(layer.heads))), model)

@@ -131,8 +131,9 @@ class _Model:
         self.features = a["positions"]
         self.alphabet = a["alphabet"]
         self.embedding = [[Fraction(x) for x in a["embedding"][s]] for s in self.alphabet]
-        if self.bos:
-            self.embedding.append([Fraction(x) for x in a["embedding"]["<bos>"]])
+        self.eos = bool(a.get("eos", False))
+        for sink in ["<bos>"] * self.bos + ["<eos>"] * self.eos:
+            self.embedding.append([Fraction(x) for x in a["embedding"][sink]])
         self.places = _fractions(a["position_embedding"])
         self.layers = [
             (
@@ -152,6 +153,7 @@ class _Model:
         n = len(word)
         rows = [] if not self.bos else [(len(self.alphabet), 0)]
         rows += [(s, i + 1) for i, s in enumerate(word)]
+        rows += [(len(self.embedding) - 1, n + 1)] * self.eos
         result = []
         for symbol, i in rows:
             seen = [_feature(f, i, n, self.bos) for f in self.features]
@@ -195,7 +197,7 @@ class _Model:
         values_out = [
             sum((w * c for w, c in zip(self.weights, row, strict=True)), self.bias) for row in x
         ]
-        return values_out[int(self.bos) :], sets
+        return values_out[int(self.bos) :][: len(word)], sets
 
     def run(self, words: list[Codes], hard: bool) -> tuple[Wide, dict[tuple[int, int], Wide]]:
         """Values and attention in extended precision; `hard` averages near-maximal keys."""
@@ -233,7 +235,7 @@ class _Model:
                 hidden = np.maximum(x @ t[f"{p}.in"].T + t[f"{p}.in_bias"], 0)
                 x = x + hidden @ t[f"{p}.out"].T + t[f"{p}.out_bias"]
         values = x @ t["output.weights"] + t["output.bias"][0]
-        return values[:, int(self.bos) :], attention
+        return values[:, int(self.bos) :][:, : len(words[0])], attention
 
 
 def _compare(
@@ -375,8 +377,11 @@ def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
     if isinstance(feature, dict):
         if "mod" in feature:
             m, r = feature["mod"]
-            return Fraction(int(i % m == r and (i > 0 or feature.get("sinks", True))))
-        return Fraction(feature["table"][i if bos else i - 1])
+            own = 0 < i <= n
+            return Fraction(int(i % m == r and (own or feature.get("sinks", True))))
+        return Fraction(0) if i > n else Fraction(feature["table"][i if bos else i - 1])
+    if i > n and feature not in ("1", "n", "(-1)^i"):
+        return Fraction(0)  # at <eos>
     if feature.startswith("i/n^"):
         return Fraction(i, n ** int(feature.removeprefix("i/n^")))
     table = {

@@ -187,8 +187,9 @@ def _temperature(
     erroneous = bool((_reads(view.head.query) | _reads(view.head.key)) & wrong)
     dangerous = erroneous and not laws.portrait.copies[name]
     leak = share.at_least(LEAST)
-    rows = crowd(view)
-    keys = Length(int(laws.portrait.model.bos)) if rows is None else Constant(Fraction(rows))
+    # Two sinks look alike to the positions, so with `<eos>` nothing bounds how many are close.
+    rows = None if laws.portrait.model.eos else crowd(view)
+    keys = Length(laws.portrait.model.sinks) if rows is None else Constant(Fraction(rows))
     inside = leak.law * keys * (2 if dangerous else 1)
     if erroneous:
         inside = inside * Fraction(7, 4)  # e^θ, for θ ≤ 1/2

@@ -42,6 +42,7 @@ def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
         positions=tuple(features),
         embedding=tuple(_padded(v, wide) for v in model.embedding),
         bos_embedding=None if model.bos_embedding is None else _padded(model.bos_embedding, wide),
+        eos_embedding=None if model.eos_embedding is None else _padded(model.eos_embedding, wide),
         position_embedding=tuple(rows),
         layers=tuple(
             _widened(

@@ -84,8 +84,8 @@ class _State:
     def add(self, codes: npt.NDArray[np.int64]) -> None:
         source = self.simulation.source
         trace = run(source, codes)
-        exact = trace.output.floats()[:, trace.offset :]
-        positive = (trace.output.num[:, trace.offset :] > 0).astype(bool)
+        exact = trace.output.floats()[:, trace.own]
+        positive = (trace.output.num[:, trace.own] > 0).astype(bool)
         values = self.simulation.run_batch(codes, self.dtype)[..., 0].astype(np.float64)
         errors = np.abs(values - exact)
         margins = np.where(positive, values, -values)
