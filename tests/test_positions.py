@@ -56,6 +56,7 @@ def defined(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
     known = {
         "i": Fraction(i),
         "i/n": Fraction(i) / n,
+        **{f"i/n^{k}": Fraction(i) / n**k for k in range(2, 9)},
         "1/i": 1 / Fraction(i),
         "i^2": Fraction(i) * i,
         "r": Fraction(n + 1 - i),
@@ -109,7 +110,8 @@ def test_a_word_past_the_table_is_an_error() -> None:
 
 def test_which_features_need_the_end() -> None:
     found = [f.name for f in FEATURES if isinstance(f, Named) and needs_end(f)]
-    assert found == ["n", "i/n", "r", "last"]
+    shares = [f"i/n^{k}" for k in range(2, 9)]
+    assert found == ["n", "i/n", "r", "last", *shares]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def test_check_says_whether_the_empty_word_belongs() -> None:
     done = softhat("check", "--regex", "(ab)*")
     assert done.code == 0
     assert re.search(r"empty word +belongs to the language", done.out)
-    assert "automaton   3 states" in done.out
+    assert re.search(r"automaton +3 states", done.out)
     assert "does not belong" in softhat("check", "--regex", "(ab)+").out
     document = json.loads(softhat("check", "--regex=(ab)+", "--json").out)
     assert document["empty_word"] is False
