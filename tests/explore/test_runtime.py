@@ -90,6 +90,13 @@ def test_simulations_of_the_gallery() -> None:
     compare(models, words)
 
 
+def test_numerical_predicates() -> None:
+    formulas = ["O (at(prime) & a)", "#(at(middle) | b) > 1", "at(q) S a"]
+    given: Any = {"alphabet": "ab", "predicates": {"q": "01(001)"}}
+    models = [softhat.compile(formula, **given) for formula in formulas]
+    compare(models, [["ab", "abbab", "bbbbbbbab"]] * 3)
+
+
 def test_truth_of_every_operator() -> None:
     models = [compiled(case, "unbounded") for case in CHOSEN]
     words = [case.words(25, longest=30, seed=1) for case in CHOSEN]

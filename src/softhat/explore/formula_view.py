@@ -90,9 +90,7 @@ class Parts:
             case nodes.Mod(modulus, remainder):
                 return {"op": "mod", "modulus": str(modulus), "remainder": str(remainder)}
             case nodes.At(predicate) if depends_on_length(predicate):
-                most = min(longest(predicate) or _LENGTHS, _LENGTHS)
-                rows = [bits_of(predicate, n) for n in range(1, most + 1)]
-                return {"op": "at", "name": predicate.name, "rows": rows}
+                return {"op": "at", "name": predicate.name, "rows": rows_of(predicate)}
             case nodes.At(predicate):
                 known = bits_of(predicate, longest(predicate) or LONGEST)
                 return {"op": "at", "name": predicate.name, "bits": known}
@@ -192,3 +190,9 @@ def _facts(said: Description) -> str:
 def bits_of(predicate: Predicate, n: int) -> str:
     """Where a numerical predicate holds in a word of length n."""
     return "".join("01"[bit] for bit in column(predicate, np.arange(1, n + 1), n).tolist())
+
+
+def rows_of(predicate: Predicate) -> list[str]:
+    """The same for each length to which the page knows a predicate that depends on it."""
+    most = min(longest(predicate) or _LENGTHS, _LENGTHS)
+    return [bits_of(predicate, n) for n in range(1, most + 1)]

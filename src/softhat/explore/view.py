@@ -12,9 +12,9 @@ from typing import Any
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
-from softhat.explore.formula_view import LONGEST, Parts, bits_of
+from softhat.explore.formula_view import LONGEST, Parts, bits_of, rows_of
 from softhat.model import Model
-from softhat.positions import Feature, Holds, Mod, Named, Table
+from softhat.positions import Digit, Feature, Holds, Mod, Named, Table
 from softhat.predicates import depends_on_length, longest
 from softhat.transformer.weights import Layer, Transformer, sharpness_of
 
@@ -174,7 +174,10 @@ def _feature(feature: Feature) -> dict[str, Any]:
         case Holds(predicate) if not depends_on_length(predicate):
             held = bits_of(predicate, longest(predicate) or LONGEST)
             return {"table": [0.0, *map(float, held)]}  # <bos> first
-    raise SofthatError(f"the page does not know the position feature {feature!r}")
+        case Holds(predicate):
+            return {"rows": rows_of(predicate)}
+        case Digit(bit, position, length, constant):
+            return {"digit": [bit, position, length, constant]}
 
 
 def _sharpness(t: Transformer) -> float:

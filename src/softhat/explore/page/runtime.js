@@ -136,6 +136,15 @@ softhat.runtime = (() => {
       const [modulus, remainder] = data.mod;
       return (data.sinks || ordinary) && i % modulus === remainder ? 1 : 0;
     }
+    if (data.digit) {
+      const [bit, position, length, constant] = data.digit;
+      const number = Math.max(0, position * i + length * n + constant);
+      return ordinary ? Math.floor(number / 2 ** bit) % 2 : 0;
+    }
+    if (data.rows) {
+      if (n > data.rows.length) throw new Error(`a predicate is known to length ${data.rows.length}`);
+      return ordinary && data.rows[n - 1][i - 1] === "1" ? 1 : 0;
+    }
     if (data.table) {
       const at = bos ? i : i - 1;
       if (i > n) return 0;
@@ -143,6 +152,8 @@ softhat.runtime = (() => {
       return data.table[at];
     }
     const own = ordinary ? i : 0;
+    const share = /^i\/n\^(\d)$/.exec(data.name);
+    if (share) return own / n ** Number(share[1]);
     const value = {
       "1": 1,
       i: own,
