@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from softhat.errors import SofthatError
 from softhat.positions import (
     NAMES,
+    SHARES,
+    Digit,
     Feature,
+    Holds,
     Mod,
     Named,
     Table,
@@ -26,6 +29,8 @@ from softhat.positions import (
     to_json,
     value,
 )
+from softhat.predicates import BuiltIn, define
+from tests.logic.oracle import PREDICATES
 
 TABLE = Table(tuple(Fraction(k, 3) for k in range(-2, 10)))
 FEATURES: tuple[Feature, ...] = (
@@ -34,6 +39,11 @@ FEATURES: tuple[Feature, ...] = (
     Mod(3, 0, sinks=False),
     Mod(4, 3),
     TABLE,
+    Digit(1, 1, 0, 0),
+    Digit(0, -1, 1, 1),
+    Holds(BuiltIn("prime")),
+    Holds(BuiltIn("middle")),
+    Holds(define("p", "0110(01)")),
 )
 
 
@@ -45,6 +55,11 @@ def defined(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
             return Fraction(i % m == r and (own or sinks))
         case Table(entries):
             return Fraction(0) if i > n else entries[i if bos else i - 1]
+        case Digit(bit, position, length, constant):
+            number = max(position * i + length * n + constant, 0)
+            return Fraction(own and number >> bit & 1)
+        case Holds(predicate):
+            return Fraction(own and bool(PREDICATES[predicate.name](i, n)))
         case Named("1"):
             return Fraction(1)
         case Named("n"):
@@ -64,6 +79,7 @@ def defined(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
         "first": Fraction(i == 1),
         "last": Fraction(i == n),
     }
+    known |= {name: Fraction(i, n**power) for name, power in SHARES.items()}
     assert isinstance(feature, Named)
     return known[feature.name]
 
@@ -110,8 +126,11 @@ def test_a_word_past_the_table_is_an_error() -> None:
 
 def test_which_features_need_the_end() -> None:
     found = [f.name for f in FEATURES if isinstance(f, Named) and needs_end(f)]
-    shares = [f"i/n^{k}" for k in range(2, 9)]
-    assert found == ["n", "i/n", "r", "last", *shares]
+    assert found == ["n", "i/n", "r", "last", *SHARES]
+    assert [f for f in FEATURES if not isinstance(f, Named) and needs_end(f)] == [
+        Digit(0, -1, 1, 1),
+        Holds(BuiltIn("middle")),
+    ]
 
 
 @pytest.mark.parametrize(

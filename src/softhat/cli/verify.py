@@ -135,6 +135,8 @@ def _report(result: Verification, asked: int, asked_length: int) -> None:
         print_table(["head", *_COLUMNS], [_row(head) for head in result.heads])
         say()
     facts = [("verdict", _verdict(result)), *_tried(result, asked, asked_length)]
+    if result.program_proved:
+        facts.append(("proved", "the attention program is the formula, on words of every length"))
     facts.append(
         ("margin", f"{result.min_margin:.6f} at the least, leak {result.max_leak:.6f} at the most")
     )

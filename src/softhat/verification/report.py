@@ -92,6 +92,8 @@ class Verification:
     dtype: str
     runtime: str
     certified_length: int
+    program_proved: bool
+    """The attention program was decided to be the formulas on words of every length."""
     seconds: float
     """Time spent on items, over all processes."""
     rates: dict[str, float]

@@ -23,6 +23,7 @@ from softhat.formats import format_of
 from softhat.model import Model
 from softhat.verification.items import KINDS, Item, Job, Settings
 from softhat.verification.locate import locate
+from softhat.verification.proved import is_proved
 from softhat.verification.remote import pack_model, run_item
 from softhat.verification.report import Counterexample, HeadReport, Verification
 from softhat.verification.shrink import shrunk
@@ -204,6 +205,7 @@ def _result(
         dtype=settings.dtype,
         runtime=settings.runtime,
         certified_length=certified,
+        program_proved=counterexample is None and is_proved(model.program, model.formulas),
         seconds=sum(seconds.values()),
         rates={kind: counts[kind] / seconds[kind] for kind in KINDS if seconds[kind] > 0},
         elapsed=elapsed,

@@ -1,7 +1,8 @@
 """A corpus of compiled models whose circuits are known: for training and scoring other methods.
 
-Random formulas, seeded and deduplicated by their truth on all words to length 8, are compiled and
-written in shards:
+Random formulas, seeded, no two of them equivalent, are compiled and written in shards. Formulas
+that agree on all words to length 8 are kept both only if a longer word is found on which they
+differ:
 
     corpus.json              the settings, and what the files are
     formulas.jsonl           every formula with the digest of its truth, in order
@@ -36,7 +37,9 @@ from softhat.files import (
     write_file,
 )
 from softhat.folders import load
+from softhat.logic.decide.questions import differ_somewhere
 from softhat.logic.random import FAMILIES
+from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.transformer.weights import Attention
 from softhat.work.run import Renew, run, workers
@@ -197,7 +200,8 @@ def _formulas(
     if path.is_file():
         lines = read_text(path).split("\n")[:-1]
         return [parse_json(line, str(path))["formula"] for line in lines]
-    seen: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
+    seen: dict[str, list[str]] = {}
     arrived: dict[int, list[tuple[str, str]]] = {}
     chunk = fruitless = 0
     enough = False
@@ -211,25 +215,34 @@ def _formulas(
     for k, drawn in run(tasks(), renew=renew):
         arrived[k] = drawn
         while chunk in arrived and not enough:  # in order, whoever was first
-            before = len(seen)
+            before = len(found)
             for text, digest in arrived.pop(chunk):
-                if len(seen) < settings.count:
-                    seen.setdefault(digest, text)
+                alike = seen.setdefault(digest, [])
+                if len(found) < settings.count and _is_new(text, alike, settings.alphabet):
+                    alike.append(text)
+                    found.append((text, digest))
             chunk += 1
-            fruitless = 0 if len(seen) > before else fruitless + 1
-            enough = len(seen) == settings.count or fruitless == FRUITLESS
-            progress("formulas", len(seen), settings.count)
-    if len(seen) < settings.count:
+            fruitless = 0 if len(found) > before else fruitless + 1
+            enough = len(found) == settings.count or fruitless == FRUITLESS
+            progress("formulas", len(found), settings.count)
+    if len(found) < settings.count:
         raise SofthatError(
-            f"only {len(seen):,} different formulas were found among {chunk * CHUNK:,}: ask for "
+            f"only {len(found):,} different formulas were found among {chunk * CHUNK:,}: ask for "
             "fewer, or for larger ones (--max-size), another family or alphabet"
         )
     lines = [
         json.dumps({"formula": text, "truth": digest}, ensure_ascii=False) + "\n"
-        for digest, text in seen.items()
+        for text, digest in found
     ]
     write_file(path, "".join(lines).encode())
-    return list(seen.values())
+    return [text for text, _ in found]
+
+
+def _is_new(text: str, alike: list[str], alphabet: tuple[str, ...]) -> bool:
+    """Does it differ from formulas that agree with it on all short words?"""
+    return text not in alike and all(
+        differ_somewhere(parse(text), parse(other), alphabet) for other in alike
+    )
 
 
 def _shard(folder: Path, k: int, suffix: str) -> Path:

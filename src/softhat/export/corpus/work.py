@@ -27,7 +27,7 @@ from softhat.transformer.weights import Attention
 CHUNK = 200
 """Formulas drawn at a time."""
 LONGEST = 8
-"""Formulas that agree on all words to this length count as the same."""
+"""Formulas that agree on all words to this length are the same unless a longer word is found."""
 SAMPLES = 8
 """Accepted and rejected words given for each formula, at most so many of each."""
 

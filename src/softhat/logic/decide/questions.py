@@ -8,7 +8,7 @@ counts is found, or `up_to` must say up to which length all words shall be tried
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -95,6 +95,18 @@ def implies(
     """
     f, g = _formula(f, predicates), _formula(g, predicates)
     return find_word(And(f, Not(g)), "anywhere", [f, g], alphabet, propositions, up_to)
+
+
+def differ_somewhere(f: Formula, g: Formula, alphabet: Sequence[str], steps: int = 100_000) -> bool:
+    """Is it known, at little cost, that f and g differ on some word?"""
+    core = to_core(simplify(Xor(f, g)))
+    if any(_is_open(node) for node, _ in distinct(core)[0]):
+        return False
+    letters = letters_for([f, g], alphabet, None)
+    try:
+        return shortest(goal_of(core, "anywhere"), letters, steps, None) is not None
+    except TooHardError:
+        return False
 
 
 def _formula(given: Formula | str, predicates: Mapping[str, Any] | None) -> Formula:
