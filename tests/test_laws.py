@@ -31,6 +31,7 @@ EXAMPLES: list[tuple[Law, object, str]] = [
     (Length(-1), lambda n: max(1, n - 1), "n-1"),
     (N**2, lambda n: n * n, "n²"),
     (1 / N, lambda n: Fraction(1, n), "1/n"),
+    (1 / Length(1), lambda n: Fraction(1, n + 1), "1/(n+1)"),
     (2 / (N * Length(-1)), lambda n: Fraction(2, n * max(1, n - 1)), "2/(n·(n-1))"),
     (1 / (N**2 * Lcm()), lambda n: Fraction(1, n * n * math.lcm(*range(1, n + 1))),
      "1/(n²·lcm(1..n))"),

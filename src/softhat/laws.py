@@ -217,7 +217,7 @@ class Power(Law):
     @property
     def text(self) -> str:
         if self.exponent < 0:
-            return f"1/{power(self.base, -self.exponent).text}"
+            return f"1/{_grouped(power(self.base, -self.exponent))}"
         return _grouped(self.base) + str(self.exponent).translate(_RAISED)
 
     def to_json(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +36,45 @@ def balanced(w: str, i: int) -> bool:
     return min(depths) >= 0 and depths[-1] == 0
 
 
+def equal_numbers(w: str, i: int) -> bool:
+    m = i // 3
+    return w[:i] == "a" * m + "b" * m + "c" * m
+
+
+def dyck_2_to_depth_2(w: str, i: int) -> bool:
+    stack: list[str] = []
+    for c in w[:i]:
+        if c in "([":
+            stack.append(c)
+            if len(stack) > 2:
+                return False
+        elif not stack or stack.pop() + c not in ("()", "[]"):
+            return False
+    return not stack
+
+
+def carry(w: str, i: int) -> bool:
+    """By adding: w holds the sums of two digits, lowest first."""
+    c = 0
+    for digits in w[: i - 1]:
+        c = (int(digits) + c) // 2
+    return c == 1
+
+
+def nearest_smaller_is_a(w: str, i: int) -> bool:
+    smaller = [c for c in w[: i - 1] if c < w[i - 1]]
+    return smaller[-1:] == ["a"]
+
+
+def a_since_b(w: str, i: int) -> bool:
+    return any(w[j] == "b" and set(w[j + 1 : i]) <= {"a"} for j in range(i))
+
+
+def odd_place(place: int, otherwise: int) -> bool:
+    """Is the 0-based place (-1: not found) the index of an odd 1-based position?"""
+    return (place if place >= 0 else otherwise) % 2 == 0
+
+
 MEANINGS: dict[str, Meaning] = {
     "majority": lambda w, i: w.count("a") > w.count("b"),
     "first-token": lambda w, i: w[0] == "a",
@@ -50,11 +90,35 @@ MEANINGS: dict[str, Meaning] = {
     "dyck-argmin": balanced,
     "parity-of-length": lambda w, i: len(w) % 2 == 0,
     "third-token": lambda w, i: w[min(3, len(w)) - 1] == "a",
+    "fifth-token": lambda w, i: w[min(5, len(w)) - 1] == "a",
+    "most-frequent-symbol": lambda w, i: w.count("a") > max(w.count("b"), w.count("c")),
+    "retrieval-by-count": lambda w, i: "a" in w and w[w.count("a") - 1] == "a",
+    "parity": lambda w, i: w.count("1") % 2 == 1,
+    "bounded-dyck-2": dyck_2_to_depth_2,
+    "a-b-c-in-equal-numbers": equal_numbers,
+    "leftmost-b": lambda w, i: odd_place(w.find("b"), 0),
+    "rightmost-b": lambda w, i: odd_place(w.rfind("b"), len(w) - 1),
+    "binary-carry": carry,
+    "nearest-smaller": nearest_smaller_is_a,
+    "no-two-b": lambda w, i: "bb" not in w[:i],
+    "since": a_since_b,
 }
 TYPES = {  # uniform-tieless?
-    name: name not in ("induction-average", "histogram", "sort", "dyck-argmin") for name in GALLERY
+    name: name
+    not in (
+        "induction-average",
+        "histogram",
+        "sort",
+        "dyck-argmin",
+        "parity",
+        "most-frequent-symbol",
+    )
+    for name in GALLERY
 }
-CERTIFIED = {"sort": 4, "dyck-argmin": 8, "histogram": 7}  # others to 10, past the run words
+CERTIFIED = {  # others to 10, past the run words
+    "sort": 4, "dyck-argmin": 8, "histogram": 7, "most-frequent-symbol": 4, "bounded-dyck-2": 4,
+    "a-b-c-in-equal-numbers": 5, "parity": 8, "retrieval-by-count": 8,
+}  # fmt: skip
 KINDS = {
     "induction-average": ["tieless", "dangerous ties"],
     "induction-latest": ["tieless", "tieless"],
@@ -73,16 +137,22 @@ def words(alphabet: tuple[str, ...], longest: int) -> list[str]:
 
 
 def test_there_are_enough() -> None:
-    assert len(GALLERY) >= 12
+    assert len(GALLERY) >= 25
     assert set(MEANINGS) | {"sort"} == set(GALLERY)
 
 
 @pytest.mark.parametrize("name", MEANINGS)
 def test_what_it_computes(name: str) -> None:
     model = GALLERY[name]()
-    for word in words(model.alphabet, 5 if len(model.alphabet) == 3 else 7):
+    for word in words(model.alphabet, {2: 7, 3: 5, 4: 4}[len(model.alphabet)]):
         expected = [MEANINGS[name](word, i) for i in range(1, len(word) + 1)]
         assert model.truth(word).tolist() == expected, word
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_its_file(name: str) -> None:
+    folder = Path(__file__).parent.parent.parent / "examples" / "ahat"
+    assert softhat.ahat.load(folder / f"{name}.json") == GALLERY[name]()
 
 
 def test_sort() -> None:

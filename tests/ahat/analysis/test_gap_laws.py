@@ -144,7 +144,7 @@ def test_types_are_proved_for_every_length() -> None:
     ):  # fmt: skip
         r = softhat.analyze(GALLERY[name](), up_to=3)
         assert (r.uniform_tieless, r.guarantee) == (True, "proved_all"), name
-    for name in ("histogram", "dyck-argmin", "induction-average", "sort"):
+    for name in ("histogram", "dyck-argmin", "induction-average", "sort", "parity"):
         assert not gap_laws(GALLERY[name]()).uniform_tieless
 
 

@@ -1,12 +1,7 @@
-"""A gallery of average-hard attention transformers, written with the builder.
-
-Each function states what the model computes at position i of a word w. `GALLERY` names them;
-`examples/ahat/` holds the same models as files.
-"""
+"""Average-hard models that look things up: tokens, ranks, prefixes, matches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from softhat.ahat.builder import Builder, Expr, Score
@@ -145,7 +140,7 @@ def sort() -> AHAT:
 def dyck_uniform() -> AHAT:
     """Is w_1 … w_i balanced? Two uniform heads: prefix averages, and how negative they get."""
     b = Builder("()")
-    average = _prefix_average(b)
+    average = prefix_average(b)
     below = b.head("<=", value={"below": b.relu("negative part", -average)})["below"]
     above = b.relu("positive part", average)
     threshold = b.table([Fraction(1, 2 * i * i) for i in range(1, 65)])
@@ -156,7 +151,7 @@ def dyck_uniform() -> AHAT:
 def dyck_argmin() -> AHAT:
     """Is w_1 … w_i balanced? Average-hard attention to the least prefix average."""
     b = Builder("()")
-    average = _prefix_average(b)
+    average = prefix_average(b)
     least = b.head("<=", value={"least": average}, score=[(1, -average)], name="argmin")["least"]
     b.output(HALF * b.position("1/i") + least - 2 * b.relu("positive part", average))
     return b.build()
@@ -179,6 +174,46 @@ def third_token() -> AHAT:
     return b.build()
 
 
+def fifth_token() -> AHAT:
+    """Is w_5 an a (the last token, in shorter words)? The k-th token, by scores 2kj - j²."""
+    b = Builder("ab")
+    score: Score = [(10, b.position("i")), (-1, b.position("i^2"))]
+    fifth = b.head("none", value={"fifth": b.token("a")}, score=score)["fifth"]
+    b.output(fifth - HALF)
+    return b.build()
+
+
+def most_frequent_symbol() -> AHAT:
+    """Does a occur more often in w than b and more often than c?
+
+    Layer 1 finds 1/(count + 1) of every token (as the histogram does); layer 2 attends to where
+    that is least, and averages [a] there: 1 if only a is most frequent, at most 1/2 else.
+    """
+    letters = "abc"
+    b = Builder(letters, bos=True)
+    bos = b.embed("bos", {BOS: 1})
+    score: Score = [(b.token(s), b.embed(f"{s} or bos", {s: 1, BOS: 1})) for s in letters]
+    rare = b.head("none", value={"1/(count+1)": bos}, score=[*score, (bos, bos)])["1/(count+1)"]
+    share = b.head("none", value={"share": b.token("a")}, score=[(-1, rare)], name="least")
+    b.output(share["share"] - Fraction(3, 4))
+    return b.build()
+
+
+def retrieval_by_count() -> AHAT:
+    """Is w_k an a, where k is the number of a's in w? False if there is none.
+
+    Uniform heads find k/(n+1) and 1/(n+1); scores (2kj - j²)/(n+1) are greatest at j = k, which is
+    `<bos>` for k = 0.
+    """
+    b = Builder("ab", bos=True)
+    shares = b.head("none", value={"k/(n+1)": b.token("a"), "1/(n+1)": b.embed("bos", {BOS: 1})})
+    i, square = b.position("i"), b.position("i^2")
+    score: Score = [(2 * shares["k/(n+1)"], i), (-shares["1/(n+1)"], square)]
+    found = b.head("none", value={"w_k": b.token("a")}, score=score, name="w_k")["w_k"]
+    b.output(found - HALF)
+    return b.build()
+
+
 def _previous_tokens(b: Builder) -> dict[str, Expr]:
     """The token at i - 1 as a one-hot; all 0 at the first position and at `<bos>`."""
     i, square = b.position("i"), b.position("i^2")
@@ -188,27 +223,8 @@ def _previous_tokens(b: Builder) -> dict[str, Expr]:
     return {s: out[f"previous {s}"] for s in b.alphabet}
 
 
-def _prefix_average(b: Builder) -> Expr:
+def prefix_average(b: Builder) -> Expr:
     """(opening - closing brackets) / i."""
     return b.head("<=", value={"average": b.token("(") - b.token(")")}, name="prefix average")[
         "average"
     ]
-
-
-GALLERY: dict[str, Callable[[], AHAT]] = {
-    "majority": majority,
-    "first-token": first_token,
-    "last-token": last_token,
-    "last-by-inverse": last_by_inverse,
-    "previous-token": previous_token,
-    "induction-latest": induction_latest,
-    "induction-average": induction_average,
-    "most-recent-occurrence": most_recent_occurrence,
-    "histogram": histogram,
-    "reverse": reverse,
-    "sort": sort,
-    "dyck-uniform": dyck_uniform,
-    "dyck-argmin": dyck_argmin,
-    "parity-of-length": parity_of_length,
-    "third-token": third_token,
-}
