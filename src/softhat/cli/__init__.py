@@ -22,6 +22,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from softhat.cli import output
 from softhat.cli.output import drop, say, tell, visible
 from softhat.errors import FormulaError, SofthatError
 
@@ -51,7 +52,7 @@ SUMMARIES = {
 
 
 _UsageError: Any = typer.BadParameter.__mro__[1]  # of click, or of typer's own copy of it
-CHECKS = ("verify", "certify")
+CHECKS = ("verify", "certify", "equivalent", "implies", "satisfiable")
 """Commands whose exit code is a verdict."""
 
 
@@ -60,6 +61,7 @@ def main() -> None:
     _open_streams()
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
+    output.verdict = wanted in CHECKS
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: tell(f"warning: {message}")
         code = _run(wanted)
@@ -90,7 +92,7 @@ def _run(wanted: str | None) -> int:
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
     except BrokenPipeError:  # the reader (`| head`) has left: there is nobody to tell
         drop(sys.stdout)
-        return 2 if wanted in CHECKS else 0
+        return 0
     except OSError as error:
         tell(f"error: {error}")
     except MemoryError:

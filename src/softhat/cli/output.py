@@ -20,8 +20,7 @@ from softhat.errors import SofthatError
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
-    json.dump(document, sys.stdout)
-    sys.stdout.write("\n")
+    _write(json.dumps(document) + "\n")
 
 
 def visible(text: str) -> str:
@@ -44,7 +43,7 @@ def check_suffix(file: Path | None, suffixes: Sequence[str], what: str) -> None:
 
 def say(text: str = "", end: str = "\n") -> None:
     """Text on standard output."""
-    sys.stdout.write(visible(text) + end)
+    _write(visible(text) + end)
 
 
 def tell(text: str) -> None:
@@ -54,6 +53,19 @@ def tell(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):  # full, or closed
         drop(sys.stderr)
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        if not verdict:
+            raise
+        drop(sys.stdout)
+
+
+verdict = False
+"""The exit code is what was asked for: then a reader who leaves (`| head`) stops nothing."""
 
 
 def drop(stream: IO[str]) -> None:
@@ -67,7 +79,7 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     rows = list(facts)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        sys.stdout.write(f"{_bold(visible(name.ljust(width)))}  {visible(value)}\n")
+        _write(f"{_bold(visible(name.ljust(width)))}  {visible(value)}\n")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -82,7 +94,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             space = width - cell_len(cell)
             cells.append(" " * (space // 2) + cell + " " * (space - space // 2))
         line = "  ".join(cells[:1]) + "  " + " ".join(cells[1:])
-        sys.stdout.write(f"{_bold(line.rstrip()) if k == 0 else line.rstrip()}\n")
+        _write(f"{_bold(line.rstrip()) if k == 0 else line.rstrip()}\n")
 
 
 def _cell(text: str) -> str:
@@ -90,10 +102,7 @@ def _cell(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    code = ord(char)
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
+    return char.encode("unicode_escape").decode()
 
 
 def _bold(text: str) -> str:

@@ -22,6 +22,7 @@ from softhat.ahat.file import load as load_ahat
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import from_json
 from softhat.ahat.simulation.every_length import SHARES, certify_laws, derived
+from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
 from softhat.files import json_bytes, read_json, read_tensors, write_folder
@@ -136,8 +137,13 @@ def load(path: str | Path) -> Simulation:
         raise SofthatError(f"the model folder {str(path)!r} is damaged: {error!r}") from None
     if set(betas) != set(model.heads):
         raise SofthatError(f"{str(path)!r}: config.json has β for other heads than ahat.json")
+    if not all(0 < beta < math.inf for beta in betas.values()):
+        raise SofthatError(f"{str(path)!r}: config.json has a β that is not a positive number")
+    if certificate.length != len(certificate.lengths):
+        raise SofthatError(f"the model folder {str(path)!r} is damaged: certificate.json lacks n")
     _compare(folder, stored, tensors(model, betas))
-    return Simulation(model, betas, certificate.length, certificate)
+    proved = partial(recertified, model, betas, certificate)
+    return Simulation(model, betas, certificate.length, proved, claimed=True)
 
 
 def _load_laws(folder: Path, config: Mapping[str, Any], model: AHAT) -> Simulation:

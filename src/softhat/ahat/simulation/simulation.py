@@ -35,9 +35,11 @@ class Simulation(Answers):
         length: int | None,
         certificate: Certificate | Callable[[], Certificate] | None = None,
         dtype: str | None = None,
+        claimed: bool = False,
     ) -> None:
         """`length` is the one to which it was made (None: every length), `dtype` the arithmetic
-        that ε leaves room for; a certificate may be computed later."""
+        that ε leaves room for; a certificate may be computed later. `claimed`: the length is what
+        a file says, and nothing is certified before the certificate is computed."""
         self.every_law = {
             name: law if isinstance(law, Law) else Constant(Fraction(law))
             for name, law in laws.items()
@@ -47,6 +49,7 @@ class Simulation(Answers):
         self.length = length
         self._certificate = certificate
         self.dtype = dtype
+        self._claimed = claimed
 
     def __repr__(self) -> str:
         s = self.size
@@ -113,7 +116,8 @@ class Simulation(Answers):
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
         """A certificate that nobody asked for yet is not computed where the answer is known: in
         float64 to the length that was asked of `simulate`."""
-        if isinstance(self._certificate, Certificate) or self.length is None:
+        computed = isinstance(self._certificate, Certificate)
+        if computed or self._claimed or self.length is None:
             return super()._is_certified(n, dtype, runtime)
         return format_of(dtype).name == "float64" and n <= self.length and runtime == "dense"
 

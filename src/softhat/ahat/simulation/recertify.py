@@ -1,0 +1,47 @@
+"""The certificate of a simulation that was read from a file: derived again, never believed.
+
+A file can say anything. What it says (ε, how far) is what is tried to prove anew from the AHAT and
+its β, length by length, with the bounds that `simulate` itself uses; where they fail the new
+certificate ends, whatever the old one claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.certificate import Certificate, certify, good
+from softhat.ahat.simulation.lengths import MANY_WORDS, Bound, Lengths
+from softhat.ahat.simulation.temperature import Choice
+from softhat.errors import SofthatError
+from softhat.formats import FORMATS
+
+HeadId = tuple[int, int]
+
+
+def recertified(model: AHAT, betas: Mapping[HeadId, float], claim: Certificate) -> Certificate:
+    """What can be proved of the claim."""
+    top = len(claim.lengths)
+    best = _proved(Lengths(model, top), betas, claim)
+    if len(best.lengths) < top and len(model.alphabet) ** top <= MANY_WORDS:
+        more = _proved(Lengths(model, top, MANY_WORDS), betas, claim)
+        best = max(best, more, key=lambda found: len(found.lengths))
+    return best
+
+
+def _proved(lengths: Lengths, betas: Mapping[HeadId, float], claim: Certificate) -> Certificate:
+    bounds: dict[int, Bound] = {}
+    for n in range(1, len(claim.lengths) + 1):
+        if lengths.method(n) == "none":
+            break
+        try:
+            bound = lengths.bound(n, betas, decide=claim.epsilon is None)
+        except (SofthatError, ArithmeticError):  # β so large that nothing can be said
+            break
+        if not good(bound, claim.epsilon):
+            break
+        bounds[n] = bound
+    if bounds:
+        return certify(lengths, Choice(betas, bounds), claim.epsilon)
+    nothing = dict.fromkeys(FORMATS, 0)
+    return Certificate(claim.epsilon, float("inf"), "exhaustive", 0, nothing, (), {})
