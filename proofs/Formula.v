@@ -70,31 +70,6 @@ with symbols_term (t : term) : nat :=
   | Position _ t | Length _ t => symbols_term t
   end.
 
-(** * since on Booleans; every formula is false at <bos> = 0 *)
-
-Definition ordinary (f : nat -> bool) (i : nat) : bool := negb (Nat.eqb i 0) && f i.
-
-Lemma ordinary_pos f i : (1 <= i)%nat -> ordinary f i = f i.
-Proof. intros H. unfold ordinary. destruct (Nat.eqb_spec i 0); [lia|reflexivity]. Qed.
-
-Lemma sinceb_spec f g i :
-  ordinary (sinceb f g) i = true
-  <-> since (fun j => ordinary f j = true) (fun j => ordinary g j = true) i.
-Proof.
-  unfold sinceb, since. split.
-  - intros H. unfold ordinary in H at 1. apply andb_true_iff in H as [_ H].
-    apply existsb_exists in H as (j & Hj & H). apply in_seq in Hj.
-    apply andb_true_iff in H as [G F]. rewrite forallb_forall in F.
-    exists j. split; [lia|]. split; [rewrite ordinary_pos by lia; exact G|].
-    intros k Hk. rewrite ordinary_pos by lia. apply F. apply in_seq. lia.
-  - intros (j & Hj & G & F). unfold ordinary in G.
-    apply andb_true_iff in G as [J G]. apply negb_true_iff, Nat.eqb_neq in J.
-    rewrite ordinary_pos by lia. apply existsb_exists. exists j.
-    split; [apply in_seq; lia|]. rewrite G. simpl. apply forallb_forall.
-    intros k Hk. apply in_seq in Hk. specialize (F k ltac:(lia)).
-    rewrite ordinary_pos in F by lia. exact F.
-Qed.
-
 (** * The future is the past, mirrored *)
 
 Lemma until_mirror n f g i : (1 <= i <= n)%nat ->
@@ -109,10 +84,4 @@ Proof.
     rewrite forallb_forall in F. exists (S n - j)%nat. split; [apply in_seq; lia|].
     rewrite G. apply forallb_forall. intros k Hk. apply in_seq in Hk.
     replace k with (S n - (S n - k))%nat by lia. apply F, in_seq. lia.
-Qed.
-
-Lemma filter_sum f a k : INR (length (filter f (seq a k))) = sum (fun j => b2R (f (a + j)%nat)) k.
-Proof.
-  induction k; [reflexivity|]. rewrite seq_S, filter_app, app_length, plus_INR, IHk.
-  cbn [sum]. f_equal. simpl. destruct (f (a + k)%nat); reflexivity.
 Qed.
