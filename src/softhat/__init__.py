@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from softhat.errors import RaspError as RaspError
     from softhat.errors import SofthatError as SofthatError
     from softhat.explore.notebook import show as show
+    from softhat.export.checking import certify as certify
+    from softhat.export.checking import verify as verify
     from softhat.export.circuit import circuit as circuit
     from softhat.export.circuits.score import score as score
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from softhat.logic.syntax.nodes import symbol as symbol
     from softhat.logic.syntax.parse import parse as parse
     from softhat.model import Model as Model
-    from softhat.verification.verify import verify as verify
 
 _HOME = {
     "show": "softhat.explore.notebook",
@@ -88,7 +89,8 @@ _HOME = {
     "to_huggingface": "softhat.export.huggingface_folder",
     "to_onnx": "softhat.export.onnx",
     "to_torch": "softhat.export.torch",
-    "verify": "softhat.verification.verify",
+    "certify": "softhat.export.checking",
+    "verify": "softhat.export.checking",
 }
 _SUBPACKAGES = {"ahat": "softhat.ahat", "rasp": "softhat.frontends.rasp"}
 

@@ -189,6 +189,9 @@ def _transformer(
 ) -> Transformer:
     d_model = int(config["size"]["d_model"])
     symbols, sinks = _strings(config, "alphabet"), _strings(config, "sinks")
+    for reserved in (BOS, EOS, "<pad>"):
+        if reserved in symbols:
+            raise _DamagedError(f"config.json: {reserved} is reserved and cannot be a symbol")
     positions = tuple(from_name(name, known) for name in _strings(config, "positions"))
     outputs = _strings(config, "outputs")
     if config["attention"] not in get_args(Attention):

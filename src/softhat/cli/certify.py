@@ -9,6 +9,8 @@ import typer
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import AttentionOption, ModelArgument, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
+from softhat.export.checking import certify_export
+from softhat.export.reading import is_export, read_export
 from softhat.model import Model
 from softhat.proof.certificate import Certificate, HeadCertificate
 
@@ -33,10 +35,14 @@ def command(
 
     The certificate is derived anew from the weights, not read from the folder. Exit code 1: the
     weights do not compute the formula, or nothing could be proved. A simulation's certificate is
-    read and attacked by an independent re-check; exit code 1: a word refutes it.
+    read and attacked by an independent re-check; exit code 1: a word refutes it. An exported
+    folder (GPT-2, Hugging Face, torch) or ONNX file is proved anew from its weights; exit code 1
+    if nothing is proved, or if its certificate.json states something else.
 
     Example: softhat certify '!c S a' --alphabet abc
     """
+    if is_export(model):
+        _export(model, explain, as_json)
     ready = read_model(model, alphabet, attention, symbols, props)
     refuse_ahat(ready, model)
     if not isinstance(ready, Model):
@@ -49,6 +55,23 @@ def command(
     else:
         _print(certificate)
     raise typer.Exit(1 if certificate.void else 0)
+
+
+def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
+    """What is proved about an export, from its weights, and what it states of itself."""
+    certificate = certify_export(read_export(path))
+    if as_json:
+        print_json(certificate.to_json())
+    elif explain:
+        print(certificate.explain())
+    else:
+        print(f"{certificate.kind} export, weights {certificate.digest[:19]}…")
+        for reason in certificate.void:
+            print(f"void: {reason}")
+        for reason in certificate.disagrees:
+            print(f"certificate.json: {reason}")
+        print_facts((dtype, f"{length:,}") for dtype, length in certificate.max_length.items())
+    raise typer.Exit(0 if certificate.ok else 1)
 
 
 def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:

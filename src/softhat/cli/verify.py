@@ -18,9 +18,10 @@ from softhat.cli.inputs import (
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.errors import SofthatError
+from softhat.export.checking import verify
+from softhat.export.reading import is_export
 from softhat.model import Model
 from softhat.verification.report import Verification
-from softhat.verification.verify import verify
 from softhat.work import progress, workers
 
 _LABEL = 48  # characters of a head's label in the table; --json gives all
@@ -72,12 +73,14 @@ def command(
 
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
-    loaded = read_model(model, alphabet, attention, symbols, props)
-    refuse_ahat(loaded, model)
+    exported = is_export(model)
+    loaded: Any = model if exported else read_model(model, alphabet, attention, symbols, props)
+    if not exported:
+        refuse_ahat(loaded, model)
     for picture in (plot, phase):
         if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise SofthatError(f"pictures are .png, .svg or .pdf files, not {picture.name!r}")
-    if not isinstance(loaded, Model):
+    if not isinstance(loaded, Model | str):
         _only_for_formulas(
             {"beyond": beyond, "dask": dask, "resume": resume, "plot": plot, "phase": phase}
         )
@@ -103,7 +106,7 @@ def command(
         print_json(result.to_json())
     else:
         _report(result, exhaustive, max_length)
-    if isinstance(result, Verification) and (plot is not None or phase is not None):
+    if not exported and isinstance(result, Verification) and (plot or phase):
         _draw(loaded, dtype, plot, phase)
     if not result.ok:
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from softhat.ahat.simulation.kernels import simulation_kernel_certificate
@@ -10,6 +11,7 @@ from softhat.errors import SofthatError
 from softhat.model import Model
 from softhat.proof.kernels import Kernel, kernel_certificate
 from softhat.runtime.answers import Answers
+from softhat.transformer.weights import Transformer
 
 
 def export_certificate(
@@ -22,3 +24,17 @@ def export_certificate(
         case Simulation():
             return simulation_kernel_certificate(model, kernel)
     raise SofthatError(f"nothing is known to prove about {type(model)}")
+
+
+def export_facts(t: Transformer, weights: bytes) -> dict[str, Any]:
+    """What a certificate of an export is about: the alphabet, and these very weights."""
+    return {
+        "alphabet": list(t.symbols),
+        "propositional": t.propositional,
+        "digest": digest_of(weights),
+    }
+
+
+def digest_of(weights: bytes) -> str:
+    """How certificates name the weights that they are about."""
+    return f"sha256:{hashlib.sha256(weights).hexdigest()}"

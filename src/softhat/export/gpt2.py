@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
+from softhat.export.certificates import export_facts
 from softhat.export.gpt2_labels import label
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
@@ -79,17 +80,18 @@ def to_gpt2(
     program = lm_program(model.program) if head == "lm" else only(model.program, name)
     layout = lay_out(program, context)
     tokens = vocabulary(t.symbols, t.propositional)
-    weights = trunk(layout, _token_sets(t.symbols, t.propositional), activation)
+    weights = trunk(layout, token_sets(t.symbols, t.propositional), activation)
     tensors = _tensors(weights)
     if head == "lm":
         tensors["lm_head.weight"] = lm_readout(layout, formulas, tokens, margin)
     else:
         tensors |= _classifier(layout, margin)
     kept = margin if head == "lm" else None
+    data = _safetensors(tensors)
     read = Checkpoint(
         symbols=t.symbols,
         propositional=t.propositional,
-        tokens=_token_sets(t.symbols, t.propositional),
+        tokens=token_sets(t.symbols, t.propositional),
         bos=tokens.index(BOS),
         n_head=layout.n_head,
         activation=activation,
@@ -102,11 +104,16 @@ def to_gpt2(
         Path(folder),
         {
             "config.json": json_bytes(_config(weights, tokens, kernel, head)),
-            "model.safetensors": _safetensors(tensors),
+            "model.safetensors": data,
             **tokenizer_files(tokens, context),
             **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
             "labels.json": json_bytes(label(weights, tensors).to_json()),
-            "certificate.json": json_bytes(certify(read, formulas, kernel, kept).to_json()),
+            "certificate.json": json_bytes(
+                {
+                    **certify(read, formulas, kernel, kept).to_json(),
+                    **export_facts(t, data),
+                }
+            ),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
             **predicates_file(*shown.values()),
             "README.md": _readme(shown, tokens, context, head).encode(),
@@ -182,7 +189,7 @@ def _check_tables(formula: nodes.Formula, context: int) -> None:
             )
 
 
-def _token_sets(symbols: tuple[str, ...], propositional: bool) -> tuple[frozenset[str], ...]:
+def token_sets(symbols: tuple[str, ...], propositional: bool) -> tuple[frozenset[str], ...]:
     """Which symbols (or propositions) hold at each ordinary token."""
     if not propositional:
         return tuple(frozenset([symbol]) for symbol in symbols)

@@ -12,19 +12,21 @@ embedding is the sum of its propositions' rows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.certificates import export_certificate
+from softhat.export.certificates import export_certificate, export_facts
 from softhat.export.native_labels import native_labels
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
 from softhat.files import json_bytes, write_folder
+from softhat.model import Model
 from softhat.runtime.answers import Answers
-from softhat.transformer.weights import BOS, EOS, Transformer
+from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,8 +62,21 @@ def to_huggingface(
     contents |= {source: (here / source).read_bytes() for source in SOURCES}
     contents |= model.meaning(name)
     contents["labels.json"] = json_bytes(native_labels(t).to_json())
-    contents["certificate.json"] = json_bytes(export_certificate(model, "torch"))
+    facts = export_facts(t, contents["model.safetensors"])
+    certificate = export_certificate(_only(model, name), "torch")
+    contents["certificate.json"] = json_bytes({**certificate, **facts})
     write_folder(Path(folder), contents)
+
+
+def _only(model: Answers, output: str) -> Answers:
+    """A model with this output alone: the others are not exported."""
+    t = model.transformer
+    if not isinstance(model, Model) or len(t.outputs) == 1:
+        return model
+    at = t.outputs.index(output)
+    row = Sparse.from_dense(t.readout.dense()[at : at + 1])
+    alone = replace(t, outputs=(output,), readout=row, readout_bias=t.readout_bias[at : at + 1])
+    return Model(alone, {output: model.formulas[output]})
 
 
 def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassification:

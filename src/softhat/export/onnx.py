@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.certificates import export_certificate
+from softhat.export.certificates import export_certificate, export_facts
 from softhat.export.native_labels import native_labels
 from softhat.export.onnx_graph import Graph
-from softhat.export.torch import transformer_of
+from softhat.export.torch import architecture, transformer_of
 from softhat.files import json_bytes, read_json, write_files
 from softhat.laws import ONE, Constant, Law
 from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table, nearest_float
@@ -66,12 +66,13 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
     certificate = export_certificate(model, "onnx", _longest(t))
+    data = _serialized(model, dtype, certificate)
     beside = {
         f"{path.stem}.labels.json": json_bytes(native_labels(t).to_json()),
-        f"{path.stem}.certificate.json": json_bytes(certificate),
+        f"{path.stem}.certificate.json": json_bytes({**certificate, **export_facts(t, data)}),
     }
     _check_beside(path.parent, beside)
-    write_files(path.parent, {**beside, path.name: _serialized(model, dtype, certificate)})
+    write_files(path.parent, {**beside, path.name: data})
 
 
 def _longest(t: Transformer) -> int | None:
@@ -113,8 +114,7 @@ def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> byte
         raise SofthatError(
             f"{t.size.parameters:,} parameters do not fit an ONNX file (2 GiB): use to_torch"
         )
-    graph = Graph(np.dtype(dtype))
-    _build(graph, t)
+    graph = graph_of(t, np.dtype(dtype))
     number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     tokens = (
         helper.make_tensor_value_info(
@@ -138,6 +138,7 @@ def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> byte
         {
             "alphabet": json.dumps(list(t.symbols), ensure_ascii=False),
             "outputs": json.dumps(list(t.outputs), ensure_ascii=False),
+            "architecture": json.dumps(architecture(t), ensure_ascii=False),
             **{name: data.decode() for name, data in model.meaning().items()},
             "certificate": json.dumps(certificate, ensure_ascii=False),
         },
@@ -145,6 +146,13 @@ def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> byte
     onnx.checker.check_model(made, full_check=True)
     data: bytes = made.SerializeToString(deterministic=True)
     return data
+
+
+def graph_of(t: Transformer, number: np.dtype[Any]) -> Graph:
+    """The graph of a transformer."""
+    graph = Graph(number)
+    _build(graph, t)
+    return graph
 
 
 def _build(g: Graph, t: Transformer) -> None:

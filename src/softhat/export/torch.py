@@ -58,7 +58,7 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
     import_torch()
     from safetensors.torch import save as to_bytes
 
-    from softhat.export.certificates import export_certificate
+    from softhat.export.certificates import export_certificate, export_facts
     from softhat.export.native_labels import native_labels
 
     weights = transformer_of(model)
@@ -69,13 +69,16 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
         "outputs": list(weights.outputs),
         "architecture": architecture(weights),
     }
+    data = to_bytes(to_torch(model, dtype).state_dict())
     contents = {
         "config.json": json_bytes(config),
-        "model.safetensors": to_bytes(to_torch(model, dtype).state_dict()),
+        "model.safetensors": data,
         "module_softhat.py": source.read_bytes(),
         **model.meaning(),
         "labels.json": json_bytes(native_labels(weights).to_json()),
-        "certificate.json": json_bytes(export_certificate(model, "torch")),
+        "certificate.json": json_bytes(
+            {**export_certificate(model, "torch"), **export_facts(weights, data)}
+        ),
     }
     write_folder(Path(folder), contents)
 

@@ -38,6 +38,8 @@ class GPT2Certificate:
     activation: str
     margin: float | None
     verdicts: dict[str, Verdict]
+    void: tuple[str, ...] = ()
+    """Why the weights are not proved to compute the formulas at all; empty if they are."""
 
     @property
     def max_length(self) -> dict[str, int]:
@@ -75,20 +77,20 @@ def certify(
     `formulas` are what the checkpoint is claimed to compute: one for a classifier, one for each
     token for a language model, whose logits are claimed to be `margin` apart.
     """
+    reason = ""
     try:
         found = derive(checkpoint, formulas)
         verdicts = {s.name: _verdict(found, kernel, s, margin) for s in STORAGES}
     except VoidError as error:
-        verdicts = _void(str(error))
+        reason = str(error)
     except TooLargeError:
-        verdicts = _void(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
+        reason = f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided"
     except ArithmeticError as error:
-        verdicts = _void(f"the weights lead to numbers that float64 does not hold ({error})")
-    return GPT2Certificate(checkpoint.context, kernel, checkpoint.activation, margin, verdicts)
-
-
-def _void(reason: str) -> dict[str, Verdict]:
-    return {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
+        reason = f"the weights lead to numbers that float64 does not hold ({error})"
+    if reason:
+        verdicts = {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
+    stated = (checkpoint.context, kernel, checkpoint.activation, margin)
+    return GPT2Certificate(*stated, verdicts, (reason,) if reason else ())
 
 
 def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | None) -> Verdict:

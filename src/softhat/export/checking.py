@@ -1,0 +1,125 @@
+"""`verify` and `certify` of whatever users hold: models, model folders and exports.
+
+An export's certificate is proved anew from the exported weights; what its `certificate.json`
+states is compared with that, and with the digest of the weights it was made for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from softhat.errors import SofthatError
+from softhat.export.reading import Export, is_export, read_export
+from softhat.folders import load
+from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.proof.gpt2.certificate import certify as certify_gpt2
+from softhat.proof.kernels import kernel_certificate
+from softhat.verification.verify import verify as verify_model
+
+
+@dataclass(frozen=True)
+class ExportCertificate:
+    """What is proved about an export, from its weights, and what it states of itself."""
+
+    kind: str
+    digest: str
+    max_length: dict[str, int]
+    void: tuple[str, ...]
+    """Why nothing is proved; empty if the certificate holds."""
+    disagrees: tuple[str, ...]
+    """Where `certificate.json` says something else than what is proved."""
+    document: dict[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Something is proved, and the folder states nothing else."""
+        return not self.void and not self.disagrees
+
+    def to_json(self) -> dict[str, Any]:
+        checked = {"digest": self.digest, "disagrees": list(self.disagrees)}
+        return {**self.document, **checked, "export": self.kind}
+
+    def explain(self) -> str:
+        lines = [f"The weights of this {self.kind} export were read, and the proof made anew."]
+        lines += [f"Nothing is proved: {reason}." for reason in self.void]
+        lines += [f"certificate.json disagrees: {reason}." for reason in self.disagrees]
+        for dtype, length in self.max_length.items():
+            if length:
+                lines.append(f"In {dtype} its answers are right to {length:,} positions.")
+            elif not self.void:
+                lines.append(f"In {dtype} nothing is proved.")
+        lines += ["It assumes:", *(f"- {text}" for text in self.document["assumptions"])]
+        return "\n".join(lines)
+
+
+def certify(model: Any) -> Any:
+    """The certificate of a model, of a model folder, or of an exported folder or ONNX file."""
+    if not isinstance(model, str | Path):
+        return model.certificate
+    if is_export(model):
+        return certify_export(read_export(model))
+    return load(model).certificate
+
+
+def certify_export(export: Export) -> ExportCertificate:
+    document = _proved(export)
+    void = tuple(document.get("void", ()))
+    lengths = dict(document["max_length"])
+    return ExportCertificate(
+        export.kind, export.digest, lengths, void, tuple(_differences(export, document)), document
+    )
+
+
+def _proved(export: Export) -> dict[str, Any]:
+    if export.model is not None:
+        return kernel_certificate(export.model, "onnx" if export.kind == "onnx" else "torch")
+    assert export.checkpoint is not None
+    c, formulas, margin = export.checkpoint, export.formulas, None
+    if c.head == "lm":
+        formulas = lm_formulas(formulas, c.symbols, c.propositional)
+        margin = float(export.stated.get("margin", 0.0))
+    kernel = str(export.stated.get("kernel", "sdpa"))
+    found = certify_gpt2(c, formulas, kernel, margin)
+    return {**found.to_json(), "void": list(found.void)}
+
+
+def _differences(export: Export, document: dict[str, Any]) -> list[str]:
+    if not export.stated:
+        return ["there is none"]
+    found = []
+    if export.stated.get("digest") != export.digest:
+        found.append("it is of other weights (their digest is not this file's)")
+    stated = export.stated.get("max_length")
+    for dtype, length in document["max_length"].items():
+        says = stated.get(dtype, 0) if isinstance(stated, dict) else None
+        if says != length:
+            found.append(f"it states {says} for {dtype}, and {length} is proved")
+    return found
+
+
+@wraps(verify_model)
+def verify(model: Any, *args: Any, **options: Any) -> Any:
+    """`softhat.verification.verify`, and of folders: a model's, or an export's."""
+    if not isinstance(model, str | Path):
+        return verify_model(model, *args, **options)
+    if not is_export(model):
+        return verify_model(load(model), *args, **options)
+    export = read_export(model)
+    _refuse_other_weights(export)
+    if export.model is not None:
+        return verify_model(export.model, *args, **options)
+    from softhat.export.gpt2_verify import verify_gpt2
+
+    return verify_gpt2(export, certify_export(export), *args, **options)
+
+
+def _refuse_other_weights(export: Export) -> None:
+    stated = export.stated.get("digest")
+    if stated is not None and stated != export.digest:
+        raise SofthatError(
+            f"{export.path}: certificate.json is of other weights (its digest is not theirs): "
+            "export the model again"
+        )

@@ -1,0 +1,204 @@
+"""Trying to break a stock GPT-2: Hugging Face runs it, formulas say what is right.
+
+All short words, random words and words made for the formulas, in batches of equal length. The
+checkpoint is run as users run it (`transformers`), in the number format and by the attention
+kernel that are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.reading import Export
+from softhat.logic.syntax.nodes import Formula
+from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.verification.report import Counterexample, Verification
+
+BATCH = 1 << 16
+"""Positions in a batch."""
+
+
+def verify_gpt2(
+    export: Export,
+    certificate: Any,
+    exhaustive: int = 10,
+    random: int = 1000,
+    adversarial: int = 100,
+    max_length: int = 1000,
+    max_words: int = 2_000_000,
+    dtype: str = "float32",
+    runtime: str = "dense",
+    executor: Any = None,
+    *,
+    seed: int = 0,
+    beyond: bool = False,
+    **unused: Any,
+) -> Verification:
+    """Compare a GPT-2 checkpoint with its formulas; words stay within its certificate, if there
+    is one for the dtype, and within its context."""
+    checkpoint = export.checkpoint
+    assert checkpoint is not None
+    formulas: Mapping[str, Formula] = export.formulas
+    if checkpoint.head == "lm":
+        formulas = lm_formulas(export.formulas, checkpoint.symbols, checkpoint.propositional)
+    certified = certificate.max_length.get(dtype, 0)
+    longest = min(max_length, checkpoint.context - 1)
+    if certified and not beyond:
+        longest = min(longest, certified)
+    run = _Runner(export, formulas, dtype)
+    began = time.perf_counter()
+    words = 0
+    counts = {"exhaustive": 0, "random": 0, "adversarial": 0}
+    margins = dict.fromkeys(formulas, float("inf"))
+    reached = 0
+    found: Counterexample | None = None
+    letters = len(checkpoint.tokens)
+    for source, batch in _batches(
+        letters, min(exhaustive, longest), random, adversarial, longest, max_words, seed
+    ):
+        values, truth = run(batch)
+        for k, name in enumerate(formulas):
+            margins[name] = min(margins[name], float(np.abs(values[..., k]).min()))
+        words += len(batch)
+        counts[source] += len(batch)
+        wrong = np.argwhere(((values > 0) != truth) | np.isnan(values))
+        if len(wrong):
+            w, i, k = map(int, wrong[0])
+            found = Counterexample(
+                run.word(batch[w]),
+                i,
+                list(formulas)[k],
+                bool(truth[w, i, k]),
+                source == "exhaustive",
+                batch.shape[1] <= certified,
+                None,
+            )
+            break
+        reached = batch.shape[1] if source == "exhaustive" else reached
+    elapsed = time.perf_counter() - began
+    rate = words / elapsed if elapsed else 0.0
+    return Verification(
+        ok=found is None,
+        complete=True,
+        words=words,
+        exhaustive_length=reached,
+        max_length=longest,
+        letters=letters,
+        counts=counts,
+        counterexample=found,
+        max_leak=0.0,
+        min_margin=min(margins.values()),
+        margins=margins,
+        heads=(),
+        dtype=dtype,
+        runtime=f"transformers, {run.kernel}",
+        certified_length=certified,
+        seconds=elapsed,
+        rates=dict.fromkeys(counts, rate),
+        elapsed=elapsed,
+    )
+
+
+class _Runner:
+    """The checkpoint in `transformers`, and the truth of its formulas."""
+
+    def __init__(self, export: Export, formulas: Mapping[str, Formula], dtype: str) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise MissingExtraError("transformers", "huggingface") from None
+        if not hasattr(torch, dtype):
+            raise SofthatError(f"unknown dtype {dtype!r}")
+        c = export.checkpoint
+        assert c is not None
+        self.torch, self.c, self.formulas = torch, c, formulas
+        self.kernel = str(export.stated.get("kernel", "sdpa"))
+        lm = c.head == "lm"
+        kind = transformers.GPT2LMHeadModel if lm else transformers.GPT2ForTokenClassification
+        self.model = kind.from_pretrained(
+            export.path,
+            dtype=getattr(torch, dtype),
+            attn_implementation=self.kernel,
+            local_files_only=True,
+        ).eval()
+
+    def word(self, codes: NDArray[np.int64]) -> Any:
+        tokens = [self.c.tokens[code] for code in codes]
+        if self.c.propositional:
+            return [set(token) for token in tokens]
+        return [next(iter(token)) for token in tokens]
+
+    def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        torch = self.torch
+        first = np.full((len(codes), 1), self.c.bos)
+        with torch.no_grad():
+            tokens = torch.from_numpy(np.concatenate([first, codes], axis=1))
+            logits = self.model(tokens).logits[:, 1:].float().numpy()
+        if self.c.head == "lm":  # a token is allowed if its logit is positive
+            order = [*range(len(self.c.symbols)), len(self.c.symbols) + 1]
+            values = logits[..., order]
+        else:
+            values = (logits[..., 1:] - logits[..., :1]) / 2
+        words = [self.word(row) for row in codes]
+        truth = [np.stack(f.truth_many(words)) for f in self.formulas.values()]
+        return values, np.stack(truth, axis=-1)
+
+
+def _batches(
+    letters: int,
+    exhaustive: int,
+    random: int,
+    adversarial: int,
+    longest: int,
+    max_words: int,
+    seed: int,
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """(source, codes) of words of equal length, the shortest first."""
+    tried = 0
+    for n in range(1, exhaustive + 1):
+        if tried + letters**n > max_words:
+            break
+        tried += letters**n
+        size = max(1, BATCH // (n + 1))
+        rows: list[tuple[int, ...]] = []
+        for row in product(range(letters), repeat=n):
+            rows.append(row)
+            if len(rows) == size:
+                yield "exhaustive", np.array(rows, np.int64)
+                rows = []
+        if rows:
+            yield "exhaustive", np.array(rows, np.int64)
+    rng = np.random.default_rng(seed)
+    for source, count in (("random", random), ("adversarial", adversarial)):
+        done = 0
+        while done < count:
+            n = longest if source == "adversarial" else int(rng.integers(1, longest + 1))
+            size = min(count - done, max(1, BATCH // (n + 1)), 64)
+            yield source, np.stack([_hostile(rng, letters, n, source) for _ in range(size)])
+            done += size
+
+
+def _hostile(rng: np.random.Generator, letters: int, n: int, source: str) -> NDArray[np.int64]:
+    """A random word; hostile ones have two letters, balanced, in blocks or with one exception."""
+    if source == "random":
+        return rng.integers(0, letters, n)
+    a, b = rng.integers(0, letters, 2)
+    word = np.full(n, a)
+    match int(rng.integers(4)):
+        case 0:
+            word[1::2] = b
+        case 1:
+            word[n // 2 :] = b
+        case 2:
+            word[int(rng.integers(n))] = b
+        case _:
+            word[rng.permutation(n)[: n // 2]] = b
+    return word

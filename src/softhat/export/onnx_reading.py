@@ -1,0 +1,146 @@
+"""An ONNX file read back: the transformer whose graph it is.
+
+A graph with the same architecture is built from numbers that name their own places. Where that
+graph has such a number the file has the weight of this place. Then the graph of the transformer
+so found is built and must be the file's graph, node by node and constant by constant: so the
+file computes what the transformer does, whatever its metadata say.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.certificates import digest_of
+from softhat.export.onnx import graph_of
+from softhat.export.reading import Export, check_symbols, formulas_in, transformer_from
+from softhat.files import read_bytes, read_json
+from softhat.model import Model
+from softhat.transformer.weights import Transformer
+
+MOST_WEIGHTS = 1 << 24
+"""Places that float32 tells apart."""
+
+
+def read_onnx(path: Path) -> Export:
+    """The model in an ONNX file that `to_onnx` wrote."""
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("onnx", "onnx") from None
+    data = read_bytes(path, most=1 << 31)
+    try:
+        made = onnx.load_model_from_string(data)
+    except Exception:
+        raise SofthatError(f"{path} is no ONNX file") from None
+    facts = {entry.key: entry.value for entry in made.metadata_props}
+    if "architecture" not in facts:
+        raise SofthatError(f"{path} does not say which architecture it has: export it again")
+    shape = json.loads(facts["architecture"])
+    symbols = check_symbols(tuple(json.loads(facts["alphabet"])))
+    outputs = tuple(json.loads(facts["outputs"]))
+    number = np.dtype(
+        np.float64 if made.graph.output[0].type.tensor_type.elem_type == 11 else np.float32
+    )
+    transformer = _found(made.graph, shape, symbols, outputs, number)
+    beside = path.parent / f"{path.stem}.certificate.json"
+    stated = read_json(beside) if beside.exists() else json.loads(facts.get("certificate", "{}"))
+    formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional)
+    model = Model(transformer, formulas)
+    return Export("onnx", path, digest_of(data), stated, formulas, model, None)
+
+
+def _found(
+    graph: Any,
+    shape: dict[str, Any],
+    symbols: tuple[str, ...],
+    outputs: tuple[str, ...],
+    number: np.dtype[Any],
+) -> Transformer:
+    from onnx import numpy_helper
+
+    _, places = _filled(shape, symbols, outputs, None)
+    if _FIRST + places > MOST_WEIGHTS:
+        raise SofthatError(f"{places:,} weights are more than are read back from ONNX")
+    probe, _ = _filled(shape, symbols, outputs, np.arange(_FIRST, _FIRST + places, dtype=float))
+    expected = graph_of(probe, number)
+    if [_shape_of(node) for node in expected.nodes] != [_shape_of(node) for node in graph.node]:
+        raise SofthatError("the graph is not one that softhat builds for its architecture")
+    named = {tensor.name: numpy_helper.to_array(tensor) for tensor in expected.initializers}
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    values = np.zeros(places)
+    for ours, theirs in zip(expected.nodes, graph.node, strict=True):
+        for a, b in zip(ours.input, theirs.input, strict=True):
+            if a in named and b in stored and named[a].dtype == number:
+                at = named[a]
+                whole = (at >= _FIRST) & (at < _FIRST + places)
+                if stored[b].shape != at.shape:
+                    raise SofthatError("a constant of the graph has another shape")
+                values[(at[whole] - _FIRST).astype(np.int64)] = stored[b][whole]
+    transformer, _ = _filled(shape, symbols, outputs, values)
+    rebuilt = graph_of(transformer, number)
+    same = [n.SerializeToString() for n in rebuilt.nodes] == [
+        n.SerializeToString() for n in graph.node
+    ]
+    ours = {t.name: t.SerializeToString() for t in rebuilt.used()}
+    theirs_by_name = {t.name: t.SerializeToString() for t in graph.initializer}
+    if not same or ours != theirs_by_name:
+        raise SofthatError("the graph is not that of any model with its architecture")
+    return transformer
+
+
+_FIRST = 1 << 20
+"""Places are numbered from here on, apart from small constants."""
+
+
+def _shape_of(node: Any) -> tuple[str, int]:
+    return node.op_type, len(node.input)
+
+
+def _filled(
+    shape: dict[str, Any],
+    symbols: tuple[str, ...],
+    outputs: tuple[str, ...],
+    values: NDArray[np.float64] | None,
+) -> tuple[Transformer, int]:
+    """The transformer of an architecture with these weights (0 if none), and how many it has."""
+    d = int(shape["d_model"])
+    at = 0
+
+    def take(*size: int) -> NDArray[np.float64]:
+        nonlocal at
+        count = int(np.prod(size))
+        at += count
+        if values is None:
+            return np.zeros(size)
+        return values[at - count : at].reshape(size)
+
+    sinks = sum(shape[name] is not None for name in ("bos", "eos"))
+    embedding = take(len(symbols) + sinks, d)
+    tensors: dict[str, NDArray[Any]] = {
+        "positions.weight": take(d, len(shape["positions"])),
+        "readout.weight": take(len(outputs), d),
+        "readout.bias": take(len(outputs)),
+    }
+    for number, entry in enumerate(shape["layers"]):
+        name = f"layers.{number}."
+        heads, d_k, d_v = len(entry["masks"]), entry["d_k"], entry["d_v"]
+        share = np.array(entry["share"], np.int64)
+        sums = int(share.max(initial=-1)) + 1
+        tensors |= {
+            name + "attention.query.weight": take(heads * d_k, d),
+            name + "attention.key.weight": take(heads * d_k, d),
+            name + "attention.value.weight": take(heads * d_v, d),
+            name + "attention.output.weight": take(d, heads * d_v),
+            name + "feed_forward.into.weight": take(sums, d),
+            name + "feed_forward.bias": take(len(share)),
+            name + "feed_forward.share": share,
+            name + "feed_forward.out.weight": take(d, len(share)),
+            name + "feed_forward.out.bias": take(d),
+        }
+    return transformer_from(shape, symbols, outputs, tensors, embedding), at

@@ -1,0 +1,305 @@
+"""An exported folder read back: its weights, and the formulas that it is claimed to compute.
+
+Nothing that the export says of itself is believed: the transformer (or checkpoint) is made from
+the exported tensors, and `softhat.export.checking` proves its certificate anew. What
+`certificate.json` says is kept apart, as a statement to compare with, with the digest of the
+weights that it was made for.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.export.certificates import digest_of
+from softhat.export.gpt2 import token_sets
+from softhat.export.tokenizer import vocabulary
+from softhat.files import read_bytes, read_json, read_tensors, read_text
+from softhat.laws import from_json as law_of
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
+from softhat.model import Model
+from softhat.positions import from_json as feature_of
+from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
+
+Tensors = dict[str, NDArray[Any]]
+WEIGHTS = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Export:
+    """What stands in an exported folder (for ONNX: in a file and those beside it)."""
+
+    kind: str
+    """torch, huggingface, onnx or gpt2."""
+    path: Path
+    digest: str
+    """Of the weights, as they stand in the file."""
+    stated: dict[str, Any]
+    """`certificate.json`: a claim, not a proof."""
+    formulas: dict[str, Formula]
+    model: Model | None
+    """What the tensors are, for softhat's own architecture."""
+    checkpoint: Checkpoint | None
+    """What they are, for GPT-2."""
+
+
+def is_export(path: str | Path) -> bool:
+    """Does this look like something that `softhat export` wrote?"""
+    name = os.fspath(path)
+    if name.endswith(".onnx"):
+        return os.path.isfile(name)  # noqa: PTH113 - Path.is_file raises where the name is too long
+    if not os.path.isdir(name):  # noqa: PTH112
+        return False
+    try:
+        return _kind(_config(Path(name))) is not None
+    except SofthatError:
+        return False
+
+
+def read_export(path: str | Path) -> Export:
+    """The export in a folder, or in an ONNX file."""
+    path = Path(path)
+    try:
+        if path.suffix == ".onnx":
+            from softhat.export.onnx_reading import read_onnx
+
+            return read_onnx(path)
+        config = _config(path)
+        match _kind(config):
+            case "torch":
+                return _torch(path, config)
+            case "huggingface":
+                return _huggingface(path, config)
+            case "gpt2":
+                return _gpt2(path, config)
+        raise SofthatError(f"{path} is no folder that `softhat export` wrote")
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        if isinstance(error, SofthatError):
+            raise
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise SofthatError(f"{path} is damaged: {what}") from None
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    config = read_json(folder / "config.json", inside=folder)
+    if not isinstance(config, dict):
+        raise SofthatError(f"{folder}/config.json is no JSON object")
+    return config
+
+
+def _kind(config: dict[str, Any]) -> str | None:
+    if config.get("format") == "softhat-torch/1":
+        return "torch"
+    return {"softhat": "huggingface", "gpt2": "gpt2"}.get(str(config.get("model_type")))
+
+
+def formulas_in(text: str, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
+    """`name: formula` a line."""
+    known = {"propositions" if propositional else "alphabet": symbols}
+    formulas: dict[str, Formula] = {}
+    for line in text.removesuffix("\n").split("\n"):
+        name, colon, written = line.partition(": ")
+        if not colon or name in formulas:
+            raise SofthatError(f"formula.txt: expected one `name: formula`, got {line[:60]!r}")
+        formulas[name] = parse(written, **known)
+    return formulas
+
+
+def _stated(folder: Path) -> dict[str, Any]:
+    path = folder / "certificate.json"
+    stated = read_json(path, inside=folder) if path.exists() else {}
+    if not isinstance(stated, dict):
+        raise SofthatError(f"{path} is no JSON object")
+    return stated
+
+
+def check_symbols(symbols: tuple[str, ...]) -> tuple[str, ...]:
+    """No symbol is a sink's or padding's token."""
+    for symbol in symbols:
+        if symbol in (BOS, EOS, "<pad>"):
+            raise SofthatError(f"the alphabet has the reserved symbol {symbol}: rename it")
+    return symbols
+
+
+# softhat's own architecture
+
+
+def _torch(folder: Path, config: dict[str, Any]) -> Export:
+    tensors = read_tensors(folder / WEIGHTS, inside=folder)
+    symbols = check_symbols(tuple(map(str, config["alphabet"])))
+    shape = config["architecture"]
+    transformer = transformer_from(
+        shape,
+        symbols,
+        tuple(map(str, config["outputs"])),
+        dict(tensors),
+        tensors["embedding.weight"],
+    )
+    return _native("torch", folder, transformer)
+
+
+def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
+    stated = _stated(folder)
+    symbols, propositional = _alphabet(folder, stated)
+    tensors = {
+        name.removeprefix("softhat.body."): array
+        for name, array in read_tensors(folder / WEIGHTS, inside=folder).items()
+    }
+    classifier, bias = tensors.pop("classifier.weight"), tensors.pop("classifier.bias")
+    if not np.array_equal(classifier[0], -classifier[1]) or bias[0] != -bias[1]:
+        raise SofthatError(f"{folder}: the classifier's two logits are not opposite")
+    tensors["readout.weight"], tensors["readout.bias"] = classifier[1:], bias[1:]
+    rows = tensors["embedding.weight"].astype(np.float64)
+    table = rows[:-2]
+    if propositional:
+        codes = np.arange(len(table))[:, None] >> np.arange(len(symbols)) & 1
+        table = rows[[1 << k for k in range(len(symbols))]]
+        if not np.array_equal(codes @ table, rows[:-2]):
+            raise SofthatError(f"{folder}: a set's embedding is not the sum of its propositions'")
+    sinks = int(config["starts_with_bos"]) + int(config["ends_with_eos"])
+    shape = {
+        "attention": config["attention"],
+        "positions": config["positions"],
+        "layers": config["layers"],
+        "d_model": config["hidden_size"],
+        "bos": 0 if config["starts_with_bos"] else None,
+        "eos": 0 if config["ends_with_eos"] else None,
+        "propositional": propositional,
+    }
+    embedding = np.concatenate([table, rows[-2:][:sinks]])
+    text = read_text(folder / "formula.txt", inside=folder)
+    outputs = tuple(formulas_in(text, symbols, propositional))
+    return _native(
+        "huggingface", folder, transformer_from(shape, symbols, outputs, tensors, embedding)
+    )
+
+
+def _native(kind: str, folder: Path, t: Transformer) -> Export:
+    text = read_text(folder / "formula.txt", inside=folder)
+    formulas = formulas_in(text, t.symbols, t.propositional)
+    if tuple(formulas) != t.outputs:
+        raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
+    digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
+    return Export(kind, folder, digest, _stated(folder), formulas, Model(t, formulas), None)
+
+
+def transformer_from(
+    shape: dict[str, Any],
+    symbols: tuple[str, ...],
+    outputs: tuple[str, ...],
+    tensors: Tensors,
+    embedding: NDArray[Any],
+) -> Transformer:
+    """The weights of a module's state (`softhat.export.torch.state`). Names are not exported."""
+    d_model = int(shape["d_model"])
+    sinks = tuple(s for s, at in ((BOS, "bos"), (EOS, "eos")) if shape[at] is not None)
+    wide = {name: np.asarray(array).astype(np.float64) for name, array in tensors.items()}
+    if embedding.shape != (len(symbols) + len(sinks), d_model):
+        raise SofthatError(f"the embedding has the shape {embedding.shape}")
+    layers = []
+    for number, entry in enumerate(shape["layers"]):
+        at = f"layers.{number}."
+        heads, d_k, d_v = len(entry["masks"]), int(entry["d_k"]), int(entry["d_v"])
+        stored = tensors[at + "feed_forward.share"]
+        share = np.asarray(entry["share"], np.int64)
+        if not np.array_equal(stored, share):
+            raise SofthatError("the hidden units' sums are not those of the configuration")
+        output = wide[at + "attention.output.weight"].reshape(d_model, heads, d_v)
+        into = wide[at + "feed_forward.into.weight"].reshape(-1, d_model)[share]
+        layers.append(
+            Layer(
+                labels=("",) * heads,
+                kinds=("",) * heads,
+                masks=tuple(entry["masks"]),
+                laws=tuple(map(law_of, entry["laws"])),
+                query=_sparse(wide[at + "attention.query.weight"], heads, d_k, d_model),
+                key=_sparse(wide[at + "attention.key.weight"], heads, d_k, d_model),
+                value=_sparse(wide[at + "attention.value.weight"], heads, d_v, d_model),
+                output=Sparse.from_dense(output.transpose(1, 0, 2)),
+                into=Sparse.from_dense(into),
+                into_bias=wide[at + "feed_forward.bias"].reshape(len(share)),
+                out=_sparse(wide[at + "feed_forward.out.weight"], d_model, len(share)),
+                out_bias=wide[at + "feed_forward.out.bias"].reshape(d_model),
+            )
+        )
+    return Transformer(
+        attention=shape["attention"],
+        symbols=symbols,
+        propositional=bool(shape["propositional"]),
+        sinks=sinks,
+        positions=tuple(feature_of(f, "the positions") for f in shape["positions"]),
+        embedding=Sparse.from_dense(embedding),
+        position_embedding=_sparse(wide["positions.weight"], d_model, len(shape["positions"])),
+        layers=tuple(layers),
+        outputs=outputs,
+        readout=_sparse(wide["readout.weight"], len(outputs), d_model),
+        readout_bias=wide["readout.bias"].reshape(len(outputs)),
+        coordinates=(Coordinate(()),) * d_model,
+    )
+
+
+def _sparse(array: NDArray[np.float64], *shape: int) -> Sparse:
+    return Sparse.from_dense(array.reshape(shape))
+
+
+# GPT-2
+
+
+def _alphabet(folder: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
+    """Alphabet and mode as `certificate.json` states them, if the tokenizer has their tokens."""
+    symbols = check_symbols(tuple(map(str, stated["alphabet"])))
+    propositional = bool(stated["propositional"])
+    vocab = read_json(folder / "tokenizer.json", inside=folder)["model"]["vocab"]
+    tokens = {token: at for at, token in enumerate(vocabulary(symbols, propositional))}
+    if vocab != tokens:
+        raise SofthatError(f"{folder}: the tokenizer's tokens are not those of the alphabet")
+    return symbols, propositional
+
+
+def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
+    stated = _stated(folder)
+    symbols, propositional = _alphabet(folder, stated)
+    for name, wanted in _STOCK.items():
+        if config.get(name, wanted) != wanted:
+            raise SofthatError(f"{folder}/config.json: {name} is {config[name]!r}, not {wanted!r}")
+    (architecture,) = config["architectures"]
+    lm = architecture == "GPT2LMHeadModel"
+    if not lm and architecture != "GPT2ForTokenClassification":
+        raise SofthatError(f"{folder}: {architecture} is no model that softhat exports")
+    if lm and config.get("tie_word_embeddings", True):
+        raise SofthatError(f"{folder}: the lm head is tied to the embedding")
+    tensors = read_tensors(folder / WEIGHTS, inside=folder)
+    if any(array.dtype != np.float32 for array in tensors.values()):
+        raise SofthatError(f"{folder}: the tensors are not float32")
+    checkpoint = Checkpoint(
+        symbols=symbols,
+        propositional=propositional,
+        tokens=token_sets(symbols, propositional),
+        bos=int(config["bos_token_id"]),
+        n_head=int(config["n_head"]),
+        activation=str(config["activation_function"]),
+        epsilon=float(config["layer_norm_epsilon"]),
+        head="lm" if lm else "token-classification",
+        tensors=tensors,
+    )
+    text = read_text(folder / "formula.txt", inside=folder)
+    formulas = formulas_in(text, symbols, propositional)
+    digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
+    return Export("gpt2", folder, digest, stated, formulas, None, checkpoint)
+
+
+_STOCK = {
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "reorder_and_upcast_attn": False,
+    "add_cross_attention": False,
+}
+"""What the proof takes for granted of a stock GPT-2's configuration."""
