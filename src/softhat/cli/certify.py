@@ -95,7 +95,7 @@ def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
 def _print(certificate: Certificate) -> None:
     if certificate.heads:
         dtypes = tuple(certificate.max_length)
-        header = ("head", "kind", "gap", "leak", "slack", *dtypes, "computes")
+        header = ("head", "kind", "gap", "leak", "slack", *dtypes, "called")
         print_table(header, [_row(head, dtypes) for head in certificate.heads])
         say()
     for reason in certificate.void:

@@ -123,12 +123,19 @@ class _Runner:
         self.kernel = str(export.stated.get("kernel", "sdpa"))
         lm = c.head == "lm"
         kind = transformers.GPT2LMHeadModel if lm else transformers.GPT2ForTokenClassification
-        self.model = kind.from_pretrained(
-            export.path,
-            dtype=getattr(torch, dtype),
-            attn_implementation=self.kernel,
-            local_files_only=True,
-        ).eval()
+        bars = transformers.utils.logging
+        shown = bars.is_progress_bar_enabled()
+        bars.disable_progress_bar()
+        try:
+            self.model = kind.from_pretrained(
+                export.path,
+                dtype=getattr(torch, dtype),
+                attn_implementation=self.kernel,
+                local_files_only=True,
+            ).eval()
+        finally:
+            if shown:
+                bars.enable_progress_bar()
 
     def word(self, codes: NDArray[np.int64]) -> Any:
         tokens = [self.c.tokens[code] for code in codes]

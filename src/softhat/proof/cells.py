@@ -75,7 +75,7 @@ def embedded(t: Transformer, atoms: Atoms) -> list[Cell]:
         tokens[column][int(row)] = float(value)
     cells: list[Cell] = []
     for at in range(d_model):
-        where = name(t, at, 0)
+        where = f"coordinate {at}"
         if positions[at] and tokens[at]:
             raise VoidError(f"{where} mixes a position feature and symbols")
         if positions[at]:
@@ -176,9 +176,3 @@ def finite(t: Transformer) -> bool:
             tensors.append(getattr(layer, name).values)
         tensors += [layer.into_bias, layer.out_bias]
     return all(bool(np.isfinite(tensor).all()) for tensor in tensors)
-
-
-def name(t: Transformer, at: int, layer: int) -> str:
-    """A coordinate for people."""
-    label = t.coordinates[at].label(layer) if at < len(t.coordinates) else ""
-    return f"coordinate {at} ({label})" if label else f"coordinate {at}"

@@ -30,7 +30,6 @@ from softhat.proof.cells import (
     blocks_of,
     embedded,
     finite,
-    name,
     rows_of,
 )
 from softhat.proof.certificate import Certificate
@@ -134,14 +133,14 @@ def _attention(
         try:
             kind, made = recognise(weights, cells, len(proof.heads), atoms, level)
         except VoidError as error:
-            raise VoidError(f"{where} ({layer.labels[h]}): {error}") from None
+            raise VoidError(f"{where}: {error}") from None
         by_format = {
             f.name: _loaded(weights, kind, made, cells, atoms, f) for f in FORMATS.values()
         }
         proof.heads.append(Head(number - 1, h, layer.labels[h], kind, by_format))
         for cell, at in zip(made, places.values(), strict=True):
             if not isinstance(after[at], Zero):
-                raise VoidError(f"{where} writes {name(t, at, number)}, which is in use")
+                raise VoidError(f"{where} writes coordinate {at}, which is in use")
             after[at] = cell
     return after
 

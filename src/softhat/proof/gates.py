@@ -23,7 +23,6 @@ from softhat.proof.cells import (
     VoidError,
     Zero,
     bit_of,
-    name,
     rows_of,
 )
 from softhat.transformer.weights import Layer, Transformer
@@ -101,7 +100,7 @@ class _FeedForward:
 
     def _written(self, at: int, row: Form, bias: float) -> Cell:
         """What a coordinate holds after clips, clearing and the sinks' unit have been added."""
-        where = f"layer {self.number - 1}: {name(self.t, at, self.number)}"
+        where = f"layer {self.number - 1}: coordinate {at}"
         groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]] = {}
         for unit, weight in row.items():
             self.used.add(unit)

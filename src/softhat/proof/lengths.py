@@ -160,7 +160,7 @@ class Report:
             take((reach, "positions overflow"), "the embedding")
         for head in self.proof.heads:
             kind = head.by_format[form.name]
-            where = f"layer {head.layer}, head {head.head} ({head.label})"
+            where = f"layer {head.layer}, head {head.head} ({head.kind.name})"
             if isinstance(kind, Failure):
                 take((0, kind.reason), where)
             else:
