@@ -92,7 +92,7 @@ def test_files_and_metadata(tmp_path: Path) -> None:
     assert certificate["kernel"] == "onnx" and certificate["max_length"]["float32"] > 1_000_000
     meta = session(tmp_path / "m.onnx").get_modelmeta().custom_metadata_map
     assert json.loads(meta["alphabet"]) == ["a", "b", "c"]
-    assert json.loads(meta["formulas"]) == {"output": "!c S a"}
+    assert meta["formula.txt"] == "output: !c S a\n"
     graph = onnx.load(tmp_path / "m.onnx").graph
     read = {name for node in graph.node for name in node.input}
     assert {tensor.name for tensor in graph.initializer} <= read, "ONNX Runtime would warn"
