@@ -118,5 +118,5 @@ def test_reasons_name_the_place() -> None:
         if mutation.value == 0 and mutation.tensor in ("query", "output"):
             (reason, *_) = mutation.apply(model).certificate.void
             assert (
-                "layer 1, head 1" in reason or "does not compute" in reason or "read-out" in reason
+                "layer 0, head 0" in reason or "does not compute" in reason or "read-out" in reason
             )

@@ -75,7 +75,11 @@ def certify_export(export: Export) -> ExportCertificate:
 
 def _proved(export: Export) -> dict[str, Any]:
     if export.model is not None:
-        return kernel_certificate(export.model, "onnx" if export.kind == "onnx" else "torch")
+        if export.kind == "onnx":
+            from softhat.export.onnx import longest_word
+
+            return kernel_certificate(export.model, "onnx", longest_word(export.model.transformer))
+        return kernel_certificate(export.model, "torch")
     assert export.checkpoint is not None
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":

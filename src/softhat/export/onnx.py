@@ -65,7 +65,7 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     t = transformer_of(model)
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
-    certificate = export_certificate(model, "onnx", _longest(t))
+    certificate = export_certificate(model, "onnx", longest_word(t))
     data = _serialized(model, dtype, certificate)
     beside = {
         f"{path.stem}.labels.json": json_bytes(native_labels(t).to_json()),
@@ -75,7 +75,7 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     write_files(path.parent, {**beside, path.name: data})
 
 
-def _longest(t: Transformer) -> int | None:
+def longest_word(t: Transformer) -> int | None:
     """The longest words that the tables made here allow."""
     stored = [
         f.predicate

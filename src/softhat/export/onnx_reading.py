@@ -50,7 +50,8 @@ def read_onnx(path: Path) -> Export:
     transformer = _found(made.graph, shape, symbols, outputs, number)
     beside = path.parent / f"{path.stem}.certificate.json"
     stated = read_json(beside) if beside.exists() else json.loads(facts.get("certificate", "{}"))
-    formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional)
+    predicates = json.loads(facts.get("predicates.json", "[]"))
+    formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
     model = Model(transformer, formulas)
     return Export("onnx", path, digest_of(data), stated, formulas, model, None)
 

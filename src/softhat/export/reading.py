@@ -22,10 +22,12 @@ from softhat.export.gpt2 import token_sets
 from softhat.export.tokenizer import vocabulary
 from softhat.files import read_bytes, read_json, read_tensors, read_text
 from softhat.laws import from_json as law_of
+from softhat.logic.binding import bind, predicates_of
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.positions import from_json as feature_of
+from softhat.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 
@@ -101,16 +103,28 @@ def _kind(config: dict[str, Any]) -> str | None:
     return {"softhat": "huggingface", "gpt2": "gpt2"}.get(str(config.get("model_type")))
 
 
-def formulas_in(text: str, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
-    """`name: formula` a line."""
+def formulas_in(
+    text: str, symbols: tuple[str, ...], propositional: bool, predicates: Any = ()
+) -> dict[str, Formula]:
+    """`name: formula` a line; `predicates` is what `predicates.json` has, if it is there."""
+    listed = [read_predicate(entry, "predicates.json") for entry in predicates]
+    bound = {predicate.name: predicate for predicate in listed}
     known = {"propositions" if propositional else "alphabet": symbols}
     formulas: dict[str, Formula] = {}
     for line in text.removesuffix("\n").split("\n"):
         name, colon, written = line.partition(": ")
         if not colon or name in formulas:
             raise SofthatError(f"formula.txt: expected one `name: formula`, got {line[:60]!r}")
-        formulas[name] = parse(written, **known)
+        formulas[name] = bind(parse(written, **known), bound)
+        predicates_of(formulas[name])  # all are known
     return formulas
+
+
+def _formulas(folder: Path, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
+    path = folder / "predicates.json"
+    predicates = read_json(path, inside=folder) if path.exists() else ()
+    text = read_text(folder / "formula.txt", inside=folder)
+    return formulas_in(text, symbols, propositional, predicates)
 
 
 def _stated(folder: Path) -> dict[str, Any]:
@@ -175,16 +189,14 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
         "propositional": propositional,
     }
     embedding = np.concatenate([table, rows[-2:][:sinks]])
-    text = read_text(folder / "formula.txt", inside=folder)
-    outputs = tuple(formulas_in(text, symbols, propositional))
+    outputs = tuple(_formulas(folder, symbols, propositional))
     return _native(
         "huggingface", folder, transformer_from(shape, symbols, outputs, tensors, embedding)
     )
 
 
 def _native(kind: str, folder: Path, t: Transformer) -> Export:
-    text = read_text(folder / "formula.txt", inside=folder)
-    formulas = formulas_in(text, t.symbols, t.propositional)
+    formulas = _formulas(folder, t.symbols, t.propositional)
     if tuple(formulas) != t.outputs:
         raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
@@ -290,8 +302,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
         head="lm" if lm else "token-classification",
         tensors=tensors,
     )
-    text = read_text(folder / "formula.txt", inside=folder)
-    formulas = formulas_in(text, symbols, propositional)
+    formulas = _formulas(folder, symbols, propositional)
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     return Export("gpt2", folder, digest, stated, formulas, None, checkpoint)
 

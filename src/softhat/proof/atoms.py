@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Literal
 
+from softhat.predicates import Predicate
 from softhat.proof.boolean import Space
 
 Direction = Literal["past", "future"]
@@ -69,6 +70,10 @@ class Atoms:
         function = self.space.atom(("mod", modulus, remainder), level)
         self.residues[function] = (modulus, remainder)
         return function
+
+    def holds(self, predicate: Predicate, level: int) -> int:
+        """`at(predicate)`."""
+        return self.space.atom(("at", predicate), level)
 
     def previous(self, value: int, direction: Direction, level: int) -> int:
         """`Y value` (`X value`): there is a position before, and `value` holds there.

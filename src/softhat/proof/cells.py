@@ -105,7 +105,7 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
         case Mod(modulus, remainder, False):
             return Bit(atoms.residue(modulus, remainder, 1 << 19))
         case Holds(predicate):
-            return Bit(atoms.space.atom(("at", predicate), 1 << 19))
+            return Bit(atoms.holds(predicate, 1 << 19))
     raise VoidError(f"{where} is {text(feature)}, a position feature unknown to the proof")
 
 

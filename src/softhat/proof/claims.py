@@ -145,7 +145,7 @@ class _Translation:
             case nodes.Mod(modulus, remainder), _:
                 return self.atoms.residue(modulus, remainder, level)
             case nodes.At(predicate), _:
-                return space.atom(("at", predicate), level)
+                return self.atoms.holds(predicate, level)
             case nodes.Not(), [f]:
                 return no(f)
             case nodes.And(), [f, g]:

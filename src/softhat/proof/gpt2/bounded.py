@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.predicates import Predicate, column, depends_on_length
 from softhat.proof.atoms import Atoms, Range, Sum
 from softhat.proof.boolean import Space
 
@@ -40,6 +41,11 @@ class BoundedAtoms(Atoms):
             holds = self.index == min(remainder, self.most + 1)
             return self.table(holds, level)
         return self.table(self.index % modulus == remainder, level)
+
+    def holds(self, predicate: Predicate, level: int) -> int:
+        if depends_on_length(predicate):
+            return super().holds(predicate, level)
+        return self.table(column(predicate, self.index, self.most), level)
 
     def position_at_least(self, coefficient: int, threshold: int, level: int) -> int:
         holds = [coefficient * i >= threshold for i in range(1, self.most + 1)]

@@ -45,7 +45,7 @@ def feed_forward(
     block: int,
 ) -> tuple[list[Cell], list[Gate]]:
     """The pairs after a block's feed-forward, and its gates."""
-    where = f"block {block + 1}: the feed-forward"
+    where = f"block {block}: the feed-forward"
     incoming = forms(read_pairs(c_fc, where), c_fc_bias)
     outgoing = written_pairs(mlp_proj, where)
     by_pair: dict[int, dict[tuple[tuple[int, float], ...], list[int]]] = {}

@@ -93,7 +93,7 @@ def recognise(
         for q, k in zip(h.query, h.key, strict=True)
         if (q.weights or q.constant) and (k.weights or k.constant)
     ]
-    where = f"block {h.block + 1}, head {h.head + 1}"
+    where = f"block {h.block}, head {h.head}"
     if not rows:
         return _average(h, values, cells, number, atoms, targets, where)
     read = [cells[p] for q, _ in rows for p in q.weights]

@@ -150,7 +150,7 @@ def _attend(
 ) -> int:
     """Add what a head writes; 1 if it is a head at all."""
     d, size = c.d_model, c.d_head
-    where = f"block {at + 1}, head {h + 1}"
+    where = f"block {at}, head {h}"
     parts = []
     for part in range(3):
         columns = slice(part * d + h * size, part * d + (h + 1) * size)
