@@ -86,6 +86,7 @@ def verify_gpt2(
     rate = words / elapsed if elapsed else 0.0
     return Verification(
         ok=found is None,
+        program_proved=False,
         complete=True,
         words=words,
         exhaustive_length=reached,
