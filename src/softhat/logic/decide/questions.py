@@ -21,6 +21,7 @@ from softhat.logic.decide.letters import Letters, letters_for
 from softhat.logic.decide.machine import Unknown, looks_ahead, mirror
 from softhat.logic.decide.search import Goal, shortest
 from softhat.logic.decide.short import Where, first_word
+from softhat.logic.decide.sweep import swept
 from softhat.logic.semantics.truth import resolve_at
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax import nodes
@@ -30,6 +31,7 @@ from softhat.logic.syntax.walk import distinct
 from softhat.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
+_EASY = 12  # bits of a machine that is searched as it is
 _FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
 
 
@@ -149,6 +151,8 @@ def _exactly(
     tried, word = _short(core, where, letters, 0, _FEW, up_to)
     if word is not None or tried == up_to:
         return word
+    if _bits(core) > _EASY:
+        core = to_core(simplify(swept(core, letters)))
     try:
         return shortest(goal_of(core, where), letters, effort.steps, up_to)
     except TooHardError:
@@ -193,8 +197,16 @@ def _counts(core: Formula) -> bool:
     return any(isinstance(node, nodes.Comparison) for node, _ in distinct(core)[0])
 
 
+_AHEAD = (nodes.Tomorrow, nodes.Until)
+_BITS = (*_AHEAD, nodes.Yesterday, nodes.Since)
+
+
 def _promises(core: Formula) -> int:
-    return sum(isinstance(node, nodes.Tomorrow | nodes.Until) for node, _ in distinct(core)[0])
+    return sum(isinstance(node, _AHEAD) for node, _ in distinct(core)[0])
+
+
+def _bits(core: Formula) -> int:
+    return sum(isinstance(node, _BITS) for node, _ in distinct(core)[0])
 
 
 def _by_counting(
