@@ -10,7 +10,7 @@ import pytest
 
 import softhat
 from softhat.errors import SofthatError
-from softhat.folders import load
+from softhat.folders import load, load_compiled
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_round_trip(folder: Path) -> None:
-    model = load(folder)
+    model = load_compiled(folder)
     for name, formula in model.formulas.items():
         for word in ("a", "abca", "ccab", "abbaabbc"):
             assert (model.truth(word, output=name) == formula.truth(word)).all()
@@ -48,7 +48,7 @@ def test_bytes_are_reproducible(folder: Path) -> None:
 def test_odd_symbols(tmp_path: Path, symbols: list[str], text: str) -> None:
     model = softhat.compile(softhat.parse(text), alphabet=symbols)
     model.save(tmp_path / "m")
-    again = load(tmp_path / "m")
+    again = load_compiled(tmp_path / "m")
     assert again.formulas == model.formulas
     assert (again.truth(symbols * 2) == model.formulas["output"].truth(symbols * 2)).all()
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from softhat.formats import format_of
 from softhat.logic.binding import predicates_file, predicates_of
@@ -21,6 +20,7 @@ from softhat.positions import longest
 from softhat.predicates import Predicate, check_length
 from softhat.predicates import longest as table_length
 from softhat.runtime.answers import Answers, End
+from softhat.transformer.stored import config_of
 from softhat.transformer.weights import Transformer
 
 if TYPE_CHECKING:
@@ -93,6 +93,10 @@ class Model(Answers):
             return None
         return resolve_at(formula, at)
 
+    def config(self) -> dict[str, Any]:
+        """What its folder's `config.json` says."""
+        return config_of(self.transformer, "compiled")
+
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
         """Its formulas, `name: formula` a line, and what their numerical predicates are."""
         meant = {name: f for name, f in self.formulas.items() if output in (None, name)}
@@ -122,9 +126,3 @@ class Model(Answers):
         """Everything that happens on one word: scores, attention, the residual stream."""
         said = "; ".join(str(formula) for formula in self.formulas.values())
         return replace(super().run(word, dtype), title=said)
-
-    def save(self, folder: str | Path) -> None:
-        """Write a model folder: config.json, model.safetensors, formula.txt, certificate.json."""
-        from softhat.folders import save
-
-        save(self, Path(folder))

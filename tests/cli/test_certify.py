@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 import softhat
-from softhat.folders import save
 from softhat.model import Model
 from softhat.proof.certificate import Certificate
 from tests.cli.run import softhat as run
@@ -41,7 +40,7 @@ def test_a_folder_and_a_sabotaged_one(tmp_path: Path) -> None:
     assert Certificate.from_json(saved) == model.certificate
 
     weights = replace(model.transformer, readout_bias=np.array([0.5]))
-    save(Model(weights, model.formulas), tmp_path / "bad")
+    Model(weights, model.formulas).save(tmp_path / "bad")
     done = run("certify", str(tmp_path / "bad"))
     assert done.code == 1 and "void: the read-out" in done.out
     assert json.loads(run("certify", str(tmp_path / "bad"), "--json").out)["void"]

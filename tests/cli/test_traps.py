@@ -13,6 +13,7 @@ import pytest
 import softhat as package
 from softhat.ahat import Builder
 from softhat.errors import SofthatError
+from softhat.folders import load_compiled
 from tests.cli.run import softhat
 
 AHAT = Path(__file__).resolve().parent.parent.parent / "examples" / "ahat" / "last-token.json"
@@ -152,7 +153,7 @@ def test_the_working_directory_as_output(place: Path) -> None:
     assert softhat("compile", "a S b", "--alphabet", "ab", "-o", ".").code == 0
     assert softhat("compile", "b S a", "--alphabet", "ab", "-o", ".").code == 0
     assert softhat("run", ".", "ab").code == 0
-    assert package.load(".").formulas["output"] == package.parse("b S a")
+    assert load_compiled(".").formulas["output"] == package.parse("b S a")
 
 
 def test_heads_are_counted_alike(place: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 import softhat
 from softhat.files import write_folder
-from softhat.folders import contents
 from tests.cli.run import softhat as call
 from tests.proof.mutations import Mutation
 
@@ -47,7 +46,7 @@ def test_a_sabotaged_folder_is_exit_code_1(tmp_path: Path) -> None:
     model = softhat.compile("a S Y b", alphabet="ab")
     broken = Mutation(1, "value", (0, 0, _bit(model)), 0.0).apply(model)
     folder = tmp_path / "model"
-    write_folder(folder, contents(broken))
+    write_folder(folder, broken.contents())
     done = call("verify", str(folder), *SMALL)
     assert done.code == 1, done.err
     assert "WRONG" in done.out

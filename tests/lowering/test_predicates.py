@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softhat import SofthatError, load, verify
+from softhat import SofthatError, verify
 from softhat.compiler import compile
+from softhat.folders import load_compiled
 from softhat.logic.binding import bind
 from softhat.logic.fragments import describe
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
@@ -73,7 +74,7 @@ def test_folders(tmp_path: Path) -> None:
     }
     model = compile(formulas, alphabet="ab", predicates=GIVEN, predicate_length=70)
     model.save(tmp_path / "model")
-    again = load(tmp_path / "model")
+    again = load_compiled(tmp_path / "model")
     assert again.formulas == model.formulas
     assert again.certificate.max_length == model.certificate.max_length
     for output in formulas:
@@ -85,7 +86,7 @@ def test_folders(tmp_path: Path) -> None:
     config = (tmp_path / "model" / "config.json").read_text().replace('"0110(01)"', '"0110(0"')
     (tmp_path / "model" / "config.json").write_text(config)
     with pytest.raises(SofthatError, match=r"damaged.*'p' must be bits"):
-        load(tmp_path / "model")
+        load_compiled(tmp_path / "model")
 
 
 def test_tables_end() -> None:

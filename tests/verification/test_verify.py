@@ -57,7 +57,7 @@ def test_compiled_models_agree(case: Case) -> None:
 
 def test_exhaustive_stops_at_the_last_length_within_max_words() -> None:
     model = softhat.compile("a S b", alphabet="abc")
-    run = {"random": 0, "adversarial": 0}
+    run: dict[str, Any] = {"random": 0, "adversarial": 0}
     assert softhat.verify(model, exhaustive=9, max_words=3 + 9 + 27, **run).exhaustive_length == 3
     assert softhat.verify(model, exhaustive=9, max_words=3 + 9 + 26, **run).exhaustive_length == 2
     result = softhat.verify(model, exhaustive=9, max_words=2, random=3, adversarial=0)
@@ -126,7 +126,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 def test_not_a_model() -> None:
     with pytest.raises(SofthatError, match="expected a model"):
-        softhat.verify("O a")
+        softhat.verify("O a")  # type: ignore[call-overload]
 
 
 # Splitting

@@ -101,8 +101,9 @@ def test_a_fault_that_only_long_words_show_is_found_and_shrunk() -> None:
     assert (found.layer, found.head) == (0, 0)
     says = sabotaged.run_batch(sabotaged.encode(found.word)[None])[0, :, 0] > 0
     assert (says != model.formulas["output"].truth(found.word)).any()
-    for k in range(len(found.word)):  # nothing can be left out
-        shorter = found.word[:k] + found.word[k + 1 :]
+    word = list(found.word)
+    for k in range(len(word)):  # nothing can be left out
+        shorter = word[:k] + word[k + 1 :]
         says = sabotaged.run_batch(sabotaged.encode(shorter)[None])[0, :, 0] > 0
         assert (says == model.formulas["output"].truth(shorter)).all()
 

@@ -11,7 +11,6 @@ import numpy as np
 from softhat.bench.tables import Cell, Settings, Table, best
 from softhat.compiler import compile
 from softhat.files import write_folder
-from softhat.folders import contents
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.print import to_text
@@ -69,7 +68,7 @@ def compile_times(settings: Settings) -> Table:
 
 def _saving(model: Model) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        return 1e3 * best(lambda: write_folder(Path(folder) / "model", contents(model)))
+        return 1e3 * best(lambda: write_folder(Path(folder) / "model", model.contents()))
 
 
 def model_sizes(settings: Settings) -> Table:

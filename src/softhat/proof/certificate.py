@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from softhat.errors import SofthatError
-
-FORMAT = "softhat-certificate/1"
+from softhat.proof.document import document, kind_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dump`, the same for the same model; an infinite gap is null."""
-        data = {"format": FORMAT, **asdict(self)}
+        data = document("compiled", **asdict(self))
         for part in (*data["heads"], *data["outputs"]):
             for key in ("min_gap", "slack"):
                 if key in part:
@@ -78,10 +77,8 @@ class Certificate:
         """Read back what `to_json` gave, as data or as JSON text."""
         try:
             found = dict(json.loads(data) if isinstance(data, str) else data)
-            if found.get("format") != FORMAT:
-                raise SofthatError(
-                    f"expected a certificate of format {FORMAT}, got {found.get('format')!r}"
-                )
+            if kind_of(found) != "compiled":
+                raise SofthatError(f"expected the certificate of a compiled model: {found['kind']}")
             return Certificate(
                 attention=found["attention"],
                 max_length=dict(found["max_length"]),

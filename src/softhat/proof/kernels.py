@@ -25,10 +25,10 @@ from typing import Any, Literal, Protocol
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.arithmetic import FORMATS, Format
 from softhat.proof.check import certify
+from softhat.proof.document import document
 from softhat.transformer.weights import Transformer
 
 Kernel = Literal["torch", "onnx"]
-FORMAT = "softhat-kernel-certificate/1"
 
 ASSUMPTIONS = {
     "torch": (
@@ -71,19 +71,21 @@ def kernel_certificate(
     """
     formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
     proof = certify(model.transformer, model.formulas, formats)
-    return {
-        "format": FORMAT,
-        "kernel": kernel,
-        "formulas": {name: str(formula) for name, formula in model.formulas.items()},
-        "attention": model.transformer.attention,
-        "max_length": {
-            name: length if longest is None else min(length, longest)
-            for name, length in proof.max_length.items()
-        },
-        "binding": proof.binding,
-        "assumptions": list(ASSUMPTIONS[kernel]),
-        "void": list(proof.void),
+    reached = {
+        name: length if longest is None else min(length, longest)
+        for name, length in proof.max_length.items()
     }
+    return document(
+        "export",
+        reached,
+        ASSUMPTIONS[kernel],
+        proof.void,
+        target=kernel,
+        kernel=kernel,
+        formulas={name: str(formula) for name, formula in model.formulas.items()},
+        attention=model.transformer.attention,
+        binding=proof.binding,
+    )
 
 
 def _coarser(form: Format) -> Format:

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.files import json_bytes, write_folder
 from softhat.formats import format_of
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.positions import longest
+from softhat.transformer.stored import tensors_of
 from softhat.transformer.weights import Size, Transformer
 
 # The runtimes are imported where they are used: compiling and saving need none of them.
@@ -81,8 +83,8 @@ class Answers(ABC):
         """Where acceptance is read off; None if that is open and `at` does not say."""
 
     @abstractmethod
-    def save(self, folder: str | Path) -> None:
-        """Write a model folder."""
+    def config(self) -> dict[str, Any]:
+        """What its folder's `config.json` says."""
 
     @abstractmethod
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
@@ -102,6 +104,25 @@ class Answers(ABC):
 
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
         return n <= self.certified_length(dtype, runtime)
+
+    # Folders
+
+    def contents(self) -> dict[str, bytes]:
+        """The files of its folder that loading needs, by name."""
+        from safetensors.numpy import save as to_bytes
+
+        weights = {k: np.ascontiguousarray(t) for k, t in tensors_of(self.transformer).items()}
+        return {
+            "config.json": json_bytes(self.config()),
+            "model.safetensors": to_bytes(weights),
+            **self.meaning(),
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write a model folder: config.json, model.safetensors, certificate.json, and what it
+        must compute: formula.txt or ahat.json."""
+        certificate = {"certificate.json": json_bytes(self.certificate.to_json())}
+        write_folder(Path(folder), {**self.contents(), **certificate})
 
     # Facts
 

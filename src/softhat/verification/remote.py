@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softhat.folders import contents, load
+from softhat.folders import load_compiled
 from softhat.model import Model
 from softhat.verification.items import Item, Job, Settings
 
@@ -21,7 +21,7 @@ def pack_model(model: Model) -> bytes:
     """The files of the model's folder, but for the certificate, as one string of bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in contents(model).items():
+        for name, data in model.contents().items():
             # A fixed date: equal models give equal bytes, which identify them.
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
@@ -41,4 +41,4 @@ def _job(packed: bytes, settings: tuple[tuple[str, Any], ...]) -> Job:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             for name in archive.namelist():
                 (place / Path(name).name).write_bytes(archive.read(name))
-        return Job(load(place), Settings(**dict(settings)))
+        return Job(load_compiled(place), Settings(**dict(settings)))

@@ -16,8 +16,11 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
+from softhat.ahat.simulation.simulation import Simulation
+from softhat.ahat.simulation.verify import Verification as SimulationVerification
+from softhat.ahat.simulation.verify import verify_simulation
 from softhat.errors import SofthatError
 from softhat.formats import format_of
 from softhat.model import Model
@@ -34,8 +37,48 @@ from softhat.work import Results, Task, run, source_digest
 RUNTIMES = ("dense", "linear", "auto")
 
 
+@overload
 def verify(
-    model: Any,
+    model: Model,
+    exhaustive: int = ...,
+    random: int = ...,
+    adversarial: int = ...,
+    max_length: int = ...,
+    max_words: int = ...,
+    dtype: str = ...,
+    runtime: str = ...,
+    executor: Executor | None = ...,
+    *,
+    seed: int = ...,
+    beyond: bool = ...,
+    resume: str | Path | None = ...,
+    progress: Callable[[int, int, int], None] | None = ...,
+    renew: Callable[[], Executor] | None = ...,
+) -> Verification: ...
+
+
+@overload
+def verify(
+    model: Simulation,
+    exhaustive: int = ...,
+    random: int = ...,
+    adversarial: int = ...,
+    max_length: int = ...,
+    max_words: int = ...,
+    dtype: str = ...,
+    runtime: str = ...,
+    executor: Executor | None = ...,
+    *,
+    seed: int = ...,
+    beyond: bool = ...,
+    resume: str | Path | None = ...,
+    progress: Callable[[int, int, int], None] | None = ...,
+    renew: Callable[[], Executor] | None = ...,
+) -> SimulationVerification: ...
+
+
+def verify(
+    model: Model | Simulation,
     exhaustive: int = 10,
     random: int = 1000,
     adversarial: int = 100,
@@ -50,7 +93,7 @@ def verify(
     resume: str | Path | None = None,
     progress: Callable[[int, int, int], None] | None = None,
     renew: Callable[[], Executor] | None = None,
-) -> Any:
+) -> Verification | SimulationVerification:
     """Compare a model with its formulas on all words to length `exhaustive` (as far as they are
     at most `max_words`), on `random` random and `adversarial` hostile words to `max_length`.
 
@@ -60,8 +103,18 @@ def verify(
     `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
     result so far. A simulation of an average-hard attention transformer is compared with it.
     """
+    if isinstance(model, Simulation):  # compared with hard attention, evaluated exactly
+        return verify_simulation(
+            model,
+            exhaustive=exhaustive,
+            random=random,
+            seed=seed,
+            max_length=max_length,
+            max_words=max_words,
+            dtype=format_of(dtype).name,
+        )
     if not isinstance(model, Model):
-        return _verify_simulation(model, exhaustive, random, max_length, max_words, dtype, seed)
+        raise SofthatError(f"expected a model that softhat compiled or simulated, not {model!r}")
     settings = Settings(
         exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
     )
@@ -273,31 +326,3 @@ def _certified_leaks(model: Model) -> dict[tuple[int, int], float]:
     if certificate.void:
         return {}
     return {(head.layer, head.head): head.leak for head in certificate.heads}
-
-
-def _verify_simulation(
-    simulation: Any,
-    exhaustive: int,
-    random: int,
-    max_length: int,
-    max_words: int,
-    dtype: str,
-    seed: int,
-) -> Any:
-    """Simulations have their own reference, exact average-hard attention, and their own check."""
-    from softhat.ahat.simulation.simulation import Simulation
-    from softhat.ahat.simulation.verify import verify_simulation
-
-    if not isinstance(simulation, Simulation):
-        raise SofthatError(
-            f"expected a model that softhat compiled or simulated, not {simulation!r}"
-        )
-    return verify_simulation(
-        simulation,
-        exhaustive=exhaustive,
-        random=random,
-        seed=seed,
-        max_length=max_length,
-        max_words=max_words,
-        dtype=format_of(dtype).name,
-    )

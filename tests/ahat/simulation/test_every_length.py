@@ -20,6 +20,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.every_length import EveryLength, every_length
 from softhat.ahat.simulation.recheck import recheck
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.laws import Tabled
 from tests.ahat.definition import evaluate
@@ -157,6 +158,7 @@ def test_proved_for_every_length(name: str, tmp_path: Path) -> None:
     assert all(abs(x - float(y)) <= EPSILON for x, y in zip(s.values(word), exact, strict=True))
     s.save(tmp_path / "m")
     again = softhat.load(tmp_path / "m")
+    assert isinstance(again, Simulation)
     assert again.laws == s.laws
     assert again.certificate == s.certificate
     assert list(again.values(word)) == list(s.values(word))
@@ -243,7 +245,7 @@ def test_a_forged_folder_is_not_believed(tmp_path: Path) -> None:
     (tmp_path / "m" / "certificate.json").write_text(json.dumps(certificate))
     assert softhat.load(tmp_path / "m").certificate == s.certificate
     config = json.loads((tmp_path / "m" / "config.json").read_text())
-    config["laws"][0]["law"] = "1"
+    config["layers"][0]["heads"][0]["law"] = "1"
     (tmp_path / "m" / "config.json").write_text(json.dumps(config))
     with pytest.raises(softhat.SofthatError, match="temperature laws"):
         softhat.load(tmp_path / "m")

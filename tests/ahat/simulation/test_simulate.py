@@ -9,14 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.simulation.folder import load
 from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import round_up
 from softhat.ahat.simulation.verify import verify_simulation
+from softhat.folders import load
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_a_folder_comes_back(induction: Simulation, tmp_path: Path) -> None:
         assert (tmp_path / "m" / name).read_bytes() == (tmp_path / "n" / name).read_bytes()
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     assert (config["format"], config["kind"], config["version"]) == (
-        "softhat-model", "simulation", 1,
+        "softhat-model", "simulation", 2,
     )  # fmt: skip
 
 
@@ -96,9 +97,10 @@ def test_damaged_folders(induction: Simulation, tmp_path: Path) -> None:
         return change
 
     for change, message in [
-        (edit("config.json", '"version": 1', '"version": 7'), "version 7"),
-        (edit("config.json", '"beta": ', '"beta": 1'), "does not match"),
-        (edit("config.json", '"layer": 1', '"layer": 5'), "other heads"),
+        (edit("config.json", '"version": 2', '"version": 7'), "version 7"),
+        (edit("config.json", '"mask": "none"', '"mask": "<="'), "does not match ahat.json"),
+        (edit("config.json", '"law": "', '"law": "-'), "positive rational"),
+        (edit("config.json", '"length": 10', '"length": 11'), "differ in length"),
         (edit("ahat.json", '"mask": "none"', '"mask": "some"'), r"layers\[0\].*mask"),
         (edit("certificate.json", '"epsilon"', '"eps"'), "damaged"),
         (lambda f: (f / "model.safetensors").write_bytes(b"junk"), "damaged"),
@@ -150,9 +152,9 @@ def test_every_binding_beta_is_needed(name: str, longest: int, tmp_path: Path) -
 def test_the_re_check_reads_the_weights(tmp_path: Path) -> None:
     s = softhat.simulate(GALLERY["first-token"](), max_length=4)
     s.save(tmp_path / "m")
-    config = json.loads((tmp_path / "m" / "config.json").read_text())
-    config["betas"][0]["beta"] *= 2
-    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    tensors = load_file(tmp_path / "m" / "model.safetensors")
+    tensors["layers.0.query"] *= 2
+    save_file(tensors, tmp_path / "m" / "model.safetensors")
     result = recheck(tmp_path / "m")
     assert not result.ok
     assert any("is not β·W" in text for text in result.failures)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import softhat
+from softhat.folders import load_compiled
 from softhat.frontends.regular.dfa import minimal, read_dfa
 from softhat.frontends.regular.regex import read_regex
 from softhat.frontends.regular.translate import language_of
@@ -146,5 +147,5 @@ def test_the_formula_is_a_dag_that_saves_and_loads(tmp_path: Any) -> None:
     assert known.size > 1_000_000
     assert known.distinct_subformulas < 200
     softhat.compile(formula, alphabet="()").save(tmp_path / "model")
-    assert softhat.load(tmp_path / "model").formulas["output"] == formula
+    assert load_compiled(tmp_path / "model").formulas["output"] == formula
     assert (tmp_path / "model" / "formula.txt").stat().st_size < 10_000

@@ -11,9 +11,11 @@ from softhat.ahat.analysis.structure import structure
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
 from softhat.ahat.simulation.temperature import Choice
+from softhat.errors import SofthatError
 from softhat.formats import FORMATS
 from softhat.laws import Law
 from softhat.laws import from_json as law_from_json
+from softhat.proof.document import document, kind_of
 
 ASSUMPTIONS = (
     "masked keys are excluded, not given a finite score",
@@ -65,16 +67,17 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON document; infinities become null."""
-        return {
-            "format": "softhat-certificate/1",
-            "kind": "simulation",
-            "epsilon": self.epsilon,
-            "error": _finite(self.error),
-            "guarantee": self.guarantee,
-            "length": self.length,
-            "max_length": dict(self.max_length),
-            "heads": [_head_json(h) for h in self.heads],
-            "lengths": {
+        return document(
+            "simulation",
+            self.max_length,
+            ASSUMPTIONS,
+            attention="temperature",
+            epsilon=self.epsilon,
+            error=_finite(self.error),
+            guarantee=self.guarantee,
+            length=self.length,
+            heads=[_head_json(h) for h in self.heads],
+            lengths={
                 str(n): {
                     "method": c.method,
                     "error": {k: _finite(e) for k, e in c.error.items()},
@@ -82,8 +85,7 @@ class Certificate:
                 }
                 for n, c in self.lengths.items()
             },
-            "assumptions": list(ASSUMPTIONS),
-        }
+        )
 
     def _repr_html_(self) -> str:
         from softhat.markup import table
@@ -219,6 +221,8 @@ def _finite(x: float) -> float | None:
 
 def from_json(data: Mapping[str, Any]) -> Certificate:
     """A certificate as it was saved."""
+    if kind_of(data) != "simulation":
+        raise SofthatError(f"expected the certificate of a simulation, not {data.get('kind')!r}")
     return Certificate(
         epsilon=data["epsilon"],
         error=math.inf if data["error"] is None else data["error"],

@@ -15,7 +15,8 @@ from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.formats import FORMATS
-from softhat.proof.kernels import ASSUMPTIONS, FORMAT, Kernel
+from softhat.proof.document import document
+from softhat.proof.kernels import ASSUMPTIONS, Kernel
 
 DIGITS = 2
 """An operation is off by up to 4 roundings, exp by 32: arithmetic with two digits less."""
@@ -33,17 +34,16 @@ def simulation_kernel_certificate(simulation: Simulation, kernel: Kernel) -> dic
     else:
         reached = _reached(simulation)
     half = {} if kernel == "onnx" else {"float16": 0, "bfloat16": 0}
-    return {
-        "format": FORMAT,
-        "kind": "export",
-        "kernel": kernel,
-        "attention": simulation.attention,
-        "epsilon": certificate.epsilon,
-        "guarantee": certificate.guarantee,
-        "max_length": {**half, **reached},
-        "assumptions": list(ASSUMPTIONS[kernel]),
-        "void": [],
-    }
+    return document(
+        "export",
+        {**half, **reached},
+        ASSUMPTIONS[kernel],
+        target=kernel,
+        kernel=kernel,
+        attention=simulation.attention,
+        epsilon=certificate.epsilon,
+        guarantee=certificate.guarantee,
+    )
 
 
 def _reached_by_laws(simulation: Simulation) -> dict[str, int]:

@@ -26,6 +26,7 @@ from softhat.files.reading import MOST_TENSOR_BYTES, read_bytes, read_json
 Wide = npt.NDArray[np.longdouble]
 Codes = tuple[int, ...]
 FAR = 48  # the longest words tried of a simulation for every length
+PARTS = ("query", "key", "value", "output")
 _SLACK = 1e-14  # rounding of the extended-precision run itself, relative to the values
 
 
@@ -53,7 +54,7 @@ def recheck(
     model = _Model(files)
     symbols = len(files.ahat["alphabet"])
     top = files.certificate["length"]
-    top = FAR if top is None or "laws" in files.config else int(top)
+    top = FAR if top is None else int(top)
     reached = 0
     while reached < top and sum(symbols**n for n in range(1, reached + 2)) <= max_words:
         reached += 1
@@ -86,40 +87,72 @@ class _Files:
         except ValueError as error:
             raise SofthatError(f"cannot re-check {str(folder)!r}: {error}") from None
         try:
-            self.laws = {(b["layer"], b["head"]): b["law"] for b in self.config.get("laws", [])}
-            self.betas = {
-                (b["layer"], b["head"]): Fraction(b["beta"]) for b in self.config.get("betas", [])
-            } or dict.fromkeys(self.laws, Fraction(1))
-        except (KeyError, TypeError, ValueError) as error:
+            self._read()
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise SofthatError(f"cannot re-check {str(folder)!r}: {error!r}") from None
+
+    def _read(self) -> None:
+        """The heads' matrices and β by their place, whichever version the folder has.
+
+        Version 1 has a tensor for each matrix, and a constant β multiplied into the queries;
+        version 2 has the heads of a layer in one tensor, padded with zeros, and laws of β.
+        """
+        self.head: dict[tuple[int, int, str], npt.NDArray[Any]] = {}
+        self.laws: dict[tuple[int, int], Any] = {}
+        self.folded: dict[tuple[int, int], Fraction] = {}
+        old = self.config["version"] == 1
+        betas = {(b["layer"], b["head"]): b["beta"] for b in self.config.get("betas", [])}
+        for l, layer in enumerate(self.ahat["layers"]):
+            for h in range(len(layer["heads"])):
+                for part in PARTS:
+                    whole = f"layers.{l}.{part}"
+                    alone = f"layers.{l}.heads.{h}.{part}"
+                    self.head[l, h, part] = self.tensors[alone] if old else self.tensors[whole][h]
+                self.folded[l, h] = Fraction(betas[l, h]) if old else Fraction(1)
+                self.laws[l, h] = "1" if old else self.config["layers"][l]["heads"][h]["law"]
+        weights, bias = ("output.weights", "output.bias") if old else ("readout", "readout_bias")
+        self.output = self.tensors[weights].reshape(-1), float(self.tensors[bias].reshape(-1)[0])
+
+    def forward(self, l: int) -> list[npt.NDArray[Any]]:
+        """The feed-forward matrices and biases of a layer."""
+        if self.config["version"] == 1:
+            names = [f"feed_forward.{part}" for part in ("in", "in_bias", "out", "out_bias")]
+        else:
+            names = ["into", "into_bias", "out", "out_bias"]
+        return [self.tensors[f"layers.{l}.{name}"].astype(np.longdouble) for name in names]
 
     def scale(self, name: tuple[int, int], n: int) -> np.longdouble:
         """What scores are multiplied by: β(n), unless a constant β is in the tensors."""
-        law = self.laws.get(name)
-        return np.longdouble(1.0 if law is None else float(_law(law, n)))
+        return np.longdouble(float(_law(self.laws[name], n)))
 
     def weight_faults(self) -> list[str]:
-        """Each query tensor is β times the source's, all others are the source's."""
+        """Each tensor is the source's, each query β times the source's where β is folded in."""
         faults = []
         for l, layer in enumerate(self.ahat["layers"]):
             for h, head in enumerate(layer["heads"]):
-                beta = self.betas.get((l, h))
-                if beta is None:
-                    faults.append(f"config.json has no β for layer {l}, head {h}")
-                    continue
+                constant = self.laws[l, h] if isinstance(self.laws[l, h], str) else "1"
+                beta = Fraction(constant) * self.folded[l, h]
                 top = beta.numerator // (beta.numerator & -beta.numerator)
                 if top.bit_length() > 6 or beta.denominator & (beta.denominator - 1):
                     faults.append(f"β of layer {l}, head {h} has more than 6 significant bits")
-                for part in ("query", "key", "value", "output"):
-                    factor = beta if part == "query" else Fraction(1)
-                    stored = self.tensors[f"layers.{l}.heads.{h}.{part}"]
-                    # One rounding of the weight; multiplying by β adds at most one more.
-                    for row, wanted in zip(stored.tolist(), head[part], strict=True):
-                        for x, w in zip(row, wanted, strict=True):
-                            exact = Fraction(w) * factor
-                            if abs(Fraction(x) - exact) > abs(exact) / 2**51:
-                                faults.append(f"tensor {part} of layer {l}, head {h} is not β·W")
+                for part in PARTS:
+                    factor = self.folded[l, h] if part == "query" else Fraction(1)
+                    if not _is_multiple(self.head[l, h, part], head[part], factor):
+                        faults.append(f"tensor {part} of layer {l}, head {h} is not β·W")
         return faults
+
+
+def _is_multiple(stored: npt.NDArray[Any], wanted: list[list[Any]], factor: Fraction) -> bool:
+    """Is it factor times the matrix, up to a rounding of each entry and one of the product, and
+    0 where the matrix has no entry?"""
+    rest = stored.copy()
+    for r, row in enumerate(wanted):
+        for c, w in enumerate(row):
+            exact = Fraction(w) * factor
+            if abs(Fraction(float(stored[r, c])) - exact) > abs(exact) / 2**51:
+                return False
+            rest[r, c] = 0
+    return not rest.any()
 
 
 class _Model:
@@ -201,7 +234,6 @@ class _Model:
 
     def run(self, words: list[Codes], hard: bool) -> tuple[Wide, dict[tuple[int, int], Wide]]:
         """Values and attention in extended precision; `hard` averages near-maximal keys."""
-        t = self.files.tensors
         x: Wide = np.array(
             [[[np.longdouble(c.numerator) / np.longdouble(c.denominator) for c in row]
               for row in self.embed(word)] for word in words]
@@ -211,11 +243,8 @@ class _Model:
         for l, (heads, ff) in enumerate(self.layers):
             added = x.copy()
             for h, (mask, *_) in enumerate(heads):
-                wq, wk, wv, wo = (
-                    t[f"layers.{l}.heads.{h}.{p}"].astype(np.longdouble)
-                    for p in ("query", "key", "value", "output")
-                )
-                scale = self.files.scale((l, h), size - int(self.bos))
+                wq, wk, wv, wo = (self.files.head[l, h, p].astype(np.longdouble) for p in PARTS)
+                scale = self.files.scale((l, h), len(words[0]))
                 scores = np.einsum("wik,wjk->wij", x @ wq.T, x @ wk.T) * scale
                 sees = np.array([[_sees(mask, i, j) for j in range(size)] for i in range(size)])
                 scores = np.where(sees, scores, -np.inf)
@@ -231,10 +260,10 @@ class _Model:
                 added = added + (attention[l, h] @ (x @ wv.T)) @ wo.T
             x = added
             if ff is not None:
-                p = f"layers.{l}.feed_forward"
-                hidden = np.maximum(x @ t[f"{p}.in"].T + t[f"{p}.in_bias"], 0)
-                x = x + hidden @ t[f"{p}.out"].T + t[f"{p}.out_bias"]
-        values = x @ t["output.weights"] + t["output.bias"][0]
+                into, into_bias, out, out_bias = self.files.forward(l)
+                x = x + np.maximum(x @ into.T + into_bias, 0) @ out.T + out_bias
+        weights_out, bias = self.files.output
+        values = x @ weights_out + bias
         return values[:, int(self.bos) :][:, : len(words[0])], attention
 
 

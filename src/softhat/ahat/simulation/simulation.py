@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from softhat.formats import format_of
 from softhat.laws import ONE, Constant, Law
 from softhat.logic.semantics.words import Word
 from softhat.runtime.answers import Answers, End
+from softhat.transformer.stored import config_of
 
 HeadId = tuple[int, int]
 
@@ -103,6 +103,15 @@ class Simulation(Answers):
             return super().encode(word)
         return self.source.codes([word])[0]  # type: ignore[list-item]
 
+    def config(self) -> dict[str, Any]:
+        """What its folder's `config.json` says."""
+        return {
+            **config_of(self.transformer, "simulation"),
+            "length": self.length,
+            "epsilon": self.certificate.epsilon,
+            "dtype": self.dtype,
+        }
+
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
         """The hard-attention transformer that it simulates."""
         return {"ahat.json": dumps(self.source).encode()}
@@ -120,12 +129,6 @@ class Simulation(Answers):
         if computed or self._claimed or self.length is None:
             return super()._is_certified(n, dtype, runtime)
         return format_of(dtype).name == "float64" and n <= self.length and runtime == "dense"
-
-    def save(self, folder: str | Path) -> None:
-        """Write a model folder: config.json, model.safetensors, ahat.json, certificate.json."""
-        from softhat.ahat.simulation.folder import save
-
-        save(self, Path(folder))
 
 
 __all__ = ["VALUE", "HeadId", "Simulation"]

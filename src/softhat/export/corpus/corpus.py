@@ -36,7 +36,7 @@ from softhat.files import (
     read_text,
     write_file,
 )
-from softhat.folders import load
+from softhat.folders import load_compiled
 from softhat.logic.decide.questions import differ_somewhere
 from softhat.logic.random import FAMILIES
 from softhat.logic.syntax.parse import parse
@@ -130,8 +130,7 @@ def load_model(folder: str | Path, number: int) -> Model:
         (place / "formula.txt").write_bytes(f"{output}: {line['formula']}\n".encode())
         named = {name.partition("/")[2]: tensor for name, tensor in tensors.items()}
         (place / "model.safetensors").write_bytes(to_bytes(named))
-        model: Model = load(place)
-        return model
+        return load_compiled(place)
 
 
 def _check(settings: Settings) -> None:

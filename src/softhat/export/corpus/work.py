@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from softhat.compiler import compile as compile_formula
 from softhat.export.native_labels import native_labels
-from softhat.folders import contents
 from softhat.logic.fragments import describe
 from softhat.logic.random import random_formula
 from softhat.logic.semantics.batch import WordBatch, all_words, evaluate, from_codes, unpack
@@ -77,7 +76,7 @@ def make_shard(settings: Settings, first: int, texts: list[str]) -> tuple[bytes,
     for number, text in enumerate(texts, start=first):
         formula = parse(text, alphabet=settings.alphabet)
         model = compile_formula(formula, settings.alphabet, settings.attention)
-        files = contents(model)
+        files = model.contents()
         weights = from_bytes(files["model.safetensors"])
         tensors |= {f"{number}/{name}": _narrow(array) for name, array in weights.items()}
         facts = describe(formula)

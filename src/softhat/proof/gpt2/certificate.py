@@ -13,11 +13,10 @@ from typing import Any
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
+from softhat.proof.document import document
 from softhat.proof.gpt2.bounds import BLOCK, STORAGES, Bounds, NotProvedError, Storage
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.reading import Derivation, derive
-
-FORMAT = "softhat-gpt2-certificate/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +45,17 @@ class GPT2Certificate:
         return {name: verdict.max_length for name, verdict in self.verdicts.items()}
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "context": self.context,
-            "kernel": self.kernel,
-            "activation": self.activation,
-            **({} if self.margin is None else {"margin": self.margin}),
-            "max_length": self.max_length,
-            "formats": {
+        margin: dict[str, Any] = {} if self.margin is None else {"margin": self.margin}
+        return document(
+            "export",
+            self.max_length,
+            assumptions(self.kernel),
+            target="gpt2",
+            context=self.context,
+            kernel=self.kernel,
+            activation=self.activation,
+            **margin,
+            formats={
                 name: {
                     "certified": verdict.max_length == self.context - 1,
                     "max_length": verdict.max_length,
@@ -62,8 +64,7 @@ class GPT2Certificate:
                 }
                 for name, verdict in self.verdicts.items()
             },
-            "assumptions": assumptions(self.kernel),
-        }
+        )
 
 
 def certify(
