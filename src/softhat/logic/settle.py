@@ -25,14 +25,17 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Constant, Formula, Node, Not
 from softhat.logic.syntax.walk import distinct, fold, rebuild
 
-EFFORT = Effort(steps=150_000, words=1 << 15)
-"""For one candidate: a third of a second at most."""
+EFFORT = Effort(steps=60_000, words=1 << 15)
+"""For one candidate: a fifth of a second at most."""
 MOST_NODES = 300
 """Larger formulas are left alone: their candidates are too many to prove."""
 MOST_CANDIDATES = 24
+MOST_OPEN = 2
+"""After so many candidates that were neither proved nor refuted within the effort, no more are
+tried: those of one formula are alike."""
 SAMPLES = 128
 """Words of each length that are tried: whole machine words of them."""
-LENGTHS = (8, 1, 2, 4, 16)
+LENGTHS = (8, 1, 2, 4, 16, 64)
 """What is neither always true nor always false on the first needs no others."""
 
 _DECIDED = (
@@ -70,15 +73,17 @@ def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> F
     always = {node for node, (_, all_) in seen.items() if all_}
     if not never and not always:
         return formula
-    left = MOST_CANDIDATES
+    left, open_ = MOST_CANDIDATES, MOST_OPEN
     made: list[Node] = []
     for node, places in rows:
         now = rebuild(node, [made[place] for place in places])
-        if left and isinstance(node, _DECIDED) and isinstance(now, Formula):
+        if left and open_ and isinstance(node, _DECIDED) and isinstance(now, Formula):
             for impossible, instead in _goals(node, now, never, always):
                 left -= 1
-                if _never(impossible, symbols, propositional):
+                proved = _never(impossible, symbols, propositional)
+                if proved:
                     now = instead
+                open_ -= proved is None
         made.append(now)
     result = made[root]
     assert isinstance(result, Formula)
@@ -157,8 +162,9 @@ def _at_edge(relation: nodes.Relation, counted: Weighted, constant: int) -> Form
     return spelt
 
 
-def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool:
-    """Proved: no word of any length has a position where it holds."""
+def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool | None:
+    """Is it proved that no word of any length has a position where it holds? None if that is
+    open."""
     formula = _with_edges(formula)
     alphabet, propositions = (None, symbols) if propositional else (symbols, None)
     try:
@@ -166,7 +172,7 @@ def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> boo
             find_word(formula, "anywhere", [formula], alphabet, propositions, None, EFFORT) is None
         )
     except SofthatError:
-        return False
+        return None
 
 
 def _sampled(

@@ -165,12 +165,12 @@ def _chain(node: And | Or) -> Formula:
         for other in right:
             if entails(one, negated(other)) if kind is And else entails(negated(one), other):
                 return FALSE if kind is And else TRUE
-    parts = list(dict.fromkeys([*left, *right]))
-    kept: list[Formula] = []
-    for at, part in enumerate(parts):
-        others = [*kept, *parts[at + 1 :]]
-        if not any(entails(x, part) if kind is And else entails(part, x) for x in others):
-            kept.append(part)
+
+    def follows(part: Formula, others: list[Formula]) -> bool:
+        return any(entails(x, part) if kind is And else entails(part, x) for x in others)
+
+    kept = [part for part in left if not follows(part, right)]
+    kept += [part for part in right if not follows(part, kept)]
     if len(kept) == len(left) + len(right):
         return node
     result = kept[0]
