@@ -116,7 +116,7 @@ def to_gpt2(
             ),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
             **predicates_file(*shown.values()),
-            "README.md": _readme(shown, tokens, context, head).encode(),
+            "README.md": _readme(shown, tokens, context, head, kernel).encode(),
         },
     )
 
@@ -298,7 +298,11 @@ def _generation(tokens: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _readme(
-    formulas: Mapping[str, nodes.Formula], tokens: tuple[str, ...], context: int, head: HeadName
+    formulas: Mapping[str, nodes.Formula],
+    tokens: tuple[str, ...],
+    context: int,
+    head: HeadName,
+    kernel: Kernel,
 ) -> str:
     lines = "\n".join(f"    {name}: {formula}" for name, formula in formulas.items())
     if head == "lm":
@@ -310,6 +314,12 @@ def _readme(
             "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
         )
         says = "After each symbol, every output says whether that token may come next."
+        if kernel == "eager":
+            says += (
+                " `generate` pads batches on the left, which is not certified for eager attention "
+                "in float16 (rows without keys are not numbers there): use float32 or bfloat16, "
+                'or `attn_implementation="sdpa"`.'
+            )
     else:
         use = (
             "from transformers import pipeline\n\n"

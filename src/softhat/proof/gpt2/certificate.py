@@ -59,6 +59,7 @@ class GPT2Certificate:
                 name: {
                     "certified": verdict.max_length == self.context - 1,
                     "max_length": verdict.max_length,
+                    "padding": list(padding(self.kernel, name)) if verdict.max_length else [],
                     "reason": verdict.reason,
                     "bounds": verdict.bounds,
                 }
@@ -114,6 +115,17 @@ def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | N
     return Verdict(longest, reason, bounds.bounds)
 
 
+def padding(kernel: str, dtype: str) -> tuple[str, ...]:
+    """The sides on which words of a batch may be padded.
+
+    Padding on the left has rows that see no key: eager attention adds the least number of the
+    format to each score there, and in float16 that and a score below -16 is -inf. A row of -inf
+    is not a number after the softmax, and the next block's heads read it. (In bfloat16 and
+    float32 the least number absorbs every score; fused attention adds in float32.)
+    """
+    return ("right",) if (kernel, dtype) == ("eager", "float16") else ("left", "right")
+
+
 def assumptions(kernel: str) -> list[str]:
     """What the proof takes for granted."""
     fused = (
@@ -135,7 +147,8 @@ def assumptions(kernel: str) -> list[str]:
         "tanh is accurate to one unit in the last place (gelu_new)",
         "LayerNorm's mean and variance have a relative error of at most min(d + 64, 256)·2^-24",
         "1/√d_head is a power of two (d_head is 16 or 64), so dividing scores by it is exact",
-        "<bos> is the first token, at position 0; padding stands on the right, or is masked with "
-        "position_ids that start at <bos>",
+        "<bos> is the first token, at position 0; padding stands on the right, or "
+        + ("(but not in float16) " if kernel == "eager" else "")
+        + "on the left, masked, with position_ids that start at <bos>",
         "evaluation mode (dropout is 0 in the configuration)",
     ]
