@@ -34,6 +34,16 @@ class Format:
     sum_smallest: float
     """The least positive number where sums are taken: no product and no sum is spaced finer."""
 
+    held_digits: int
+    """Of scores: dense attention rounds them to storage, other kernels keep them as summed."""
+    held_largest: float
+    weight_smallest: float
+    """The least positive weight exp(score - maximum)."""
+    exp_units: int = 8
+    """Roundings of exp, and of what else is done to a weight before it is stored."""
+    divisions: int = 1
+    """Roundings of a mean after its sum: one division, or a reciprocal and a product."""
+
     @property
     def u(self) -> float:
         """The largest relative error of rounding to storage; 0 where sums are stored as such."""
@@ -44,9 +54,18 @@ class Format:
         return 2.0**-self.sum_digits
 
     @property
+    def u_score(self) -> float:
+        """The largest relative error of holding a score; 0 where it is kept as summed."""
+        return 0.0 if self.held_digits >= self.sum_digits else 2.0**-self.held_digits
+
+    @property
     def visible(self) -> float:
-        """Weights e^-x with x beyond this are stored as 0."""
-        return log(2) - log(self.smallest)
+        """Weights e^-x with x beyond this are 0."""
+        return log(2) - log(self.weight_smallest)
+
+    def holds_score(self, size: float, grid: float) -> bool:
+        """Whether all scores that are multiples of `grid` up to `size` are held exactly."""
+        return size <= 2.0**self.held_digits * grid and size <= self.held_largest
 
     def holds(self, size: float, grid: float) -> bool:
         """Whether all multiples of `grid` up to `size` are representable."""
@@ -103,6 +122,9 @@ FORMATS = {
         f.normal,
         _SUMS[f.sum_digits].largest,
         _SUMS[f.sum_digits].smallest,
+        f.digits,
+        f.largest,
+        f.smallest,
     )
     for f in formats.FORMATS.values()
 }

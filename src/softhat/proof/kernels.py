@@ -2,18 +2,18 @@
 
 `Model.certificate` is about softhat's own dense runtime. The exported modules take the same
 steps (sums in float32 or wider, rounding after each projection, head output, hidden unit and
-residual; the hidden units of a clip share one sum), so the same proof applies, with an arithmetic
-that is off by more inside the attention of a row:
+residual; the hidden units of a clip share one sum), so the same proof applies, with the arithmetic
+of their attention:
 
-- scores of any number of products are summed in float32 (float64 for float64);
+- scores and weights are kept as they are summed, in float32 (float64 for float64): they are not
+  rounded to half precision, and do not overflow it; more weights than half precision can store
+  are summed;
+- scores of any number of products are summed there too, exactly as long as their parts are
+  multiples of a power of two that it holds;
 - fused kernels multiply by 1/Σw, two roundings where the dense runtime has one;
 - exp may be off by 20 units in the last place instead of 4, and a fused kernel rescales what it
-  has summed when it meets a larger maximum, another 4.
-
-Arithmetic with p digits in which an operation is off by up to 4 roundings, and exp by 8 roundings
-of p-2 digits = 32 units, is arithmetic with p-2 digits to the proof. Scores and weights are not
-rounded to half precision here, but more weights than half precision can store are summed: one
-digit more is taken off there.
+  has summed when it meets a larger maximum: another 20, and two products. A unit is two
+  roundings: 2(20 + 20) + 4, and the 8 of the dense runtime's exp and difference.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
+from softhat.formats import WIDE_DIGITS
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.arithmetic import FORMATS, Format
 from softhat.proof.check import certify
 from softhat.proof.document import document
 from softhat.transformer.weights import Transformer
+
+EXP_UNITS = 96
+"""Roundings of a weight: see above."""
 
 Kernel = Literal["torch", "onnx"]
 
@@ -69,7 +73,7 @@ def kernel_certificate(
 
     `longest` is the length of the longest words that the export takes, if there is one.
     """
-    formats = {name: _coarser(FORMATS[name]) for name in DTYPES[kernel]}
+    formats = {name: _kept(FORMATS[name]) for name in DTYPES[kernel]}
     proof = certify(model.transformer, model.formulas, formats)
     reached = {
         name: length if longest is None else min(length, longest)
@@ -88,8 +92,16 @@ def kernel_certificate(
     )
 
 
-def _coarser(form: Format) -> Format:
-    """The format as the proof may see it."""
-    half = form.digits < form.sum_digits
-    digits = form.sum_digits - (3 if half else 2)
-    return replace(form, digits=min(form.digits, digits), sum_digits=digits, wide_digits=digits)
+def _kept(form: Format) -> Format:
+    """The arithmetic of a kernel that keeps scores and weights as they are summed."""
+    wide = FORMATS["float64" if form.sum_digits == WIDE_DIGITS else "float32"]
+    return replace(
+        form,
+        wide_digits=form.sum_digits,
+        held_digits=form.sum_digits,
+        held_largest=wide.largest,
+        weight_smallest=wide.smallest,
+        normal=wide.normal,
+        exp_units=EXP_UNITS,
+        divisions=2,
+    )

@@ -248,9 +248,9 @@ def rounded(total: Total, sharpness: float, size: float, form: Format) -> float:
     """The error of a stored score of at most `size`: multiplied by β, rounded to storage."""
     error = total.error
     if not power_of_two(sharpness):
-        return (error + size * (3 * form.u_sum + 2 * form.u)) * CARE
-    if form.u and (error or not form.holds(size, total.grid)):
-        error += form.u * (size + error)
+        return (error + size * (3 * form.u_sum + 2 * form.u_score)) * CARE
+    if form.u_score and (error or not form.holds_score(size, total.grid)):
+        error += form.u_score * (size + error)
     return error * CARE
 
 

@@ -66,7 +66,7 @@ class Latest(Kind):
         kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
         sharpness = self.scores.sharpness
         total = total_of(kept, sharpness, form)
-        if total.size > form.largest:
+        if total.size > form.held_largest:
             return Failure("scores overflow")
         error = rounded(total, sharpness, total.size, form)
         # A ruled-out key's score is off by a share of its own size, (A + 2B)·i at most, and of

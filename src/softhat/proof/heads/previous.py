@@ -75,16 +75,17 @@ class Previous(Kind):
         # i-1 and keys of its parity gain by the alternation what keys of i's own parity lose.
         near = total_of(self._with_parity(rows, own=False), sharpness, form)
         away = total_of(self._with_parity(rows, own=True), sharpness, form)
-        if max(near.size, away.size) > form.largest:
+        if max(near.size, away.size) > form.held_largest:
             return Failure("scores overflow")
         winner = abs(self.alternation - self.offset - self.slope)
         far = 0.0
         errors = []
         for total in (near, away):
             # Scores beyond what storage holds exactly are losers by nearly that much.
-            exact = 2.0**form.digits * total.grid
+            exact = 2.0**form.held_digits * total.grid
             size = total.size
-            if form.u and size > exact > winner and not total.error and power_of_two(sharpness):
+            beyond = form.u_score and size > exact > winner
+            if beyond and not total.error and power_of_two(sharpness):
                 far = (n + 2) * exp(-min(700.0, exact - winner))
                 size = exact
             errors.append(rounded(total, sharpness, size, form))

@@ -159,18 +159,21 @@ class Sign(Kind):
             parts, means + len(rows)
         )
         rising = sum(
-            n * max(0.0, mean.high) * (form.roundoff(mean.query) + 2 * form.u_sum)
+            n
+            * max(0.0, mean.high)
+            * (form.roundoff(mean.query) + (1 + form.divisions) * form.u_sum)
             for mean in self.means
         )
         # What rounds to the largest number is stored as such.
-        room = form.largest * (1 + 2.0 ** -(form.digits + 1)) - scores.sharpness * summed - absolute
+        room = form.held_largest * (1 + 2.0 ** -(form.held_digits + 1))
+        room -= scores.sharpness * summed + absolute
         if max(most + rising * CARE, at_sink if self.seen_by_sink else 0.0) >= room:
             return Failure("scores overflow")
         yes = self.up if least <= 0 else max(self.up, least)
         no = self.down if most >= 0 else max(self.down, -most)
         if self.one_sided:
             no = min(no, -self.constant)
-        slope = self.slope * (1 - 3 * form.u_sum - form.u)
+        slope = self.slope * (1 - 3 * form.u_sum - form.u_score)
 
         def left(logit: float) -> tuple[float, float]:
             """What errors leave of a logit of at least this size: at j = i, and at other j."""
@@ -182,7 +185,7 @@ class Sign(Kind):
                 here, there = _score_errors(
                     self, n, form, rows, means, (min(rest), max(rest)), size, coarser
                 )
-                kept = size * (1 - 3 * form.u_sum - form.u) - absolute
+                kept = size * (1 - 3 * form.u_sum - form.u_score) - absolute
                 found.append((kept - here * CARE, kept - there * CARE))
             return min(here for here, _ in found), min(there for _, there in found)
 
@@ -326,7 +329,8 @@ def _score_errors(
     sharpness = kind.scores.sharpness
     above, below = sum(row.high for row in rows), -sum(row.low for row in rows)
     operands = sum(row.error for row in rows)
-    relative = (form.u_sum + form.u) * (1 + form.u_sum + form.u)
+    rounding = form.divisions * form.u_sum + form.u
+    relative = rounding * (1 + rounding)
     added = max(0.0, min(near, (near - rest[0] + logit) / 2)) / sharpness
     taken = max(0.0, min(near, (near + rest[1] + logit) / 2)) / sharpness
     terms = means + len(rows)
