@@ -5,9 +5,10 @@ query rows against all keys) until an answer is wrong. A certificate is sound if
 within it, and useful if the failure is not far beyond: a ratio of at least 1/2 for Latest and
 Previous, 1/4 for comparisons.
 
-    python benchmarks/certificates.py [--json FILE] [--quick]
+    python benchmarks/certificates.py [--json FILE] [--quick] [--torch]
 
-`--quick` leaves float32 out, whose words have millions of symbols.
+`--quick` leaves float32 out, whose words have millions of symbols. `--torch` adds the exported
+module in half precision: certified before it had a proof of its own, certified now, first failure.
 """
 
 from __future__ import annotations
@@ -164,10 +165,66 @@ def measure(case: Case, attention: Any, dtype: str) -> Row:
     )
 
 
+TORCH_BEFORE = {
+    ("63*#(a) > 64*#(b)", "float16"): 63,
+    ("100*#(a) >= n", "float16"): 40,
+    ("#(a) >= #>(a)", "float16"): 876,
+    ("#*(a) + n >= 2*#(b) + i", "float16"): 174,
+    ("63*#(a) > 64*#(b)", "bfloat16"): 255,
+    ("#(a) >= #>(a)", "bfloat16"): 108,
+    ("#*(a) + n >= 2*#(b) + i", "bfloat16"): 20,
+}
+"""Certified lengths of the torch kernel when it inherited the dense runtime's proof."""
+
+
+def measure_torch(formula: str, dtype: str, most: int = 2_100) -> tuple[int, int | None]:
+    """The certified length, and the first failure of whole words up to `most`."""
+    import torch
+
+    from softhat.proof.kernels import kernel_certificate
+
+    model = softhat.compile(formula, alphabet="abc")
+    certified = kernel_certificate(model, "torch")["max_length"][dtype]
+    module = softhat.to_torch(model, dtype)
+    n = certified
+    while n <= most:
+        words = [np.arange(n) % 2, np.arange(n) // 2 % 2, np.where(np.arange(n) < n // 2, 0, 1)]
+        batch = np.stack([*words, 1 - words[2], np.zeros(n, np.int64)])
+        with torch.no_grad():
+            answers = module(torch.tensor(batch))[..., 0].float().numpy() > 0
+        expected = [truth(model.formulas["output"], np.array(list("abc"))[w]) for w in batch]
+        if (answers != np.stack(expected)).any():
+            return certified, n
+        n += max(1, n // 16)
+    return certified, None
+
+
+def torch_table() -> list[dict[str, Any]]:
+    rows = []
+    print(f"\n{'torch':28}{'dtype':10}{'before':>8}{'certified':>11}{'fails at':>11}")
+    for (formula, dtype), before in TORCH_BEFORE.items():
+        certified, failure = measure_torch(formula, dtype)
+        if failure == certified:
+            raise SystemExit(f"the torch certificate is violated: {formula}, {dtype}")
+        shown = f"{failure:,}" if failure else "not found"
+        print(f"{formula:28}{dtype:10}{before:>8,}{certified:>11,}{shown:>11}", flush=True)
+        rows.append(
+            {
+                "formula": formula,
+                "dtype": dtype,
+                "before": before,
+                "certified": certified,
+                "first_failure": failure,
+            }
+        )
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--torch", action="store_true")
     options = parser.parse_args()
     dtypes = ("bfloat16", "float16") if options.quick else ("bfloat16", "float16", "float32")
     rows = []
@@ -184,8 +241,11 @@ def main() -> None:
                     f"{ratio}",
                     flush=True,
                 )
+    documents = [asdict(row) for row in rows]
+    if options.torch:
+        documents += torch_table()
     if options.json:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+        options.json.write_text(json.dumps(documents, indent=1) + "\n")
     missed = [row for row in rows if row.ratio is not None and row.ratio < row.target]
     for row in missed:
         print(f"below its target {row.target}: {row.kind} {row.attention} {row.dtype}")
