@@ -31,6 +31,7 @@ from softhat.logic.syntax.walk import distinct
 from softhat.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
+_SMALL = 400  # distinct subformulas
 _EASY = 12  # bits of a machine that is searched as it is
 _FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
 
@@ -101,7 +102,7 @@ def implies(
 
 def differ_somewhere(f: Formula, g: Formula, alphabet: Sequence[str], steps: int = 100_000) -> bool:
     """Is it known, at little cost, that f and g differ on some word?"""
-    core = to_core(simplify(Xor(f, g)))
+    core = _core(Xor(f, g))
     if any(_is_open(node) for node, _ in distinct(core)[0]):
         return False
     letters = letters_for([f, g], alphabet, None)
@@ -129,12 +130,18 @@ def find_word(
     if up_to is not None and (not isinstance(up_to, int) or up_to < 1):
         raise SofthatError(f"up_to is a length of words, at least 1, not {up_to!r}")
     letters = letters_for(given, alphabet, propositions)
-    core = to_core(simplify(wanted))
+    core = _core(wanted)
     predicates_of(core)  # all are known, each name has one meaning
     counts = any(_is_open(node) for node, _ in distinct(core)[0])
     decide = _by_counting if counts else _exactly
     found = decide(core, where, letters, up_to, effort)
     return None if found is None else letters.word(found)
+
+
+def _core(formula: Formula) -> Formula:
+    """In core form, made smaller first unless it is so large that this takes too long."""
+    small = len(distinct(formula)[0]) <= _SMALL
+    return to_core(simplify(formula) if small else formula)
 
 
 def _is_open(node: nodes.Node) -> bool:
@@ -152,7 +159,7 @@ def _exactly(
     if word is not None or tried == up_to:
         return word
     if _bits(core) > _EASY:
-        core = to_core(simplify(swept(core, letters)))
+        core = _core(swept(core, letters))
     try:
         return shortest(goal_of(core, where), letters, effort.steps, up_to)
     except TooHardError:
