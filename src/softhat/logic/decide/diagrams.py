@@ -30,6 +30,7 @@ class Diagrams:
         self._high = [FALSE, TRUE]
         self._nodes: dict[int, dict[int, int]] = {}
         self._ands: dict[int, int] = {}
+        self._ors: dict[int, int] = {}
         self._xors: dict[int, int] = {}
         self._nots: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
 
@@ -74,7 +75,19 @@ class Diagrams:
         return found
 
     def disjunction(self, f: int, g: int) -> int:
-        return self.negation(self.conjunction(self.negation(f), self.negation(g)))
+        if f == g:
+            return f
+        if f > g:
+            f, g = g, f
+        if f <= TRUE:
+            return TRUE if f else g
+        key = f << _SHIFT | g
+        found = self._ors.get(key)
+        if found is None:
+            level, f0, f1, g0, g1 = self._split(f, g)
+            found = self._node(level, self.disjunction(f0, g0), self.disjunction(f1, g1))
+            self._ors[key] = found
+        return found
 
     def difference(self, f: int, g: int) -> int:
         """In f and not in g."""
@@ -103,7 +116,8 @@ class Diagrams:
         """`∃ forget. f ∧ g`, without building f ∧ g."""
         lowest = max(forget, default=-1)
         known: dict[int, int] = {}
-        level = self._level
+        level, low, high = self._level, self._low, self._high
+        conjunction, disjunction, node = self.conjunction, self.disjunction, self._node
 
         def step(f: int, g: int) -> int:
             if f > g:
@@ -112,22 +126,31 @@ class Diagrams:
                 return f
             if f == g:
                 f = TRUE
-            if level[f] > lowest and level[g] > lowest:
-                return self.conjunction(f, g)
+            at_f, at_g = level[f], level[g]
+            top = at_f if at_f < at_g else at_g
+            if top > lowest:
+                return conjunction(f, g)
             key = f << _SHIFT | g
             found = known.get(key)
-            if found is None:
-                self.spend()
-                top, f0, f1, g0, g1 = self._split(f, g)
-                found = step(f0, g0)
-                if top not in forget:
-                    found = self._node(top, found, step(f1, g1))
-                elif found != TRUE:
-                    found = self.disjunction(found, step(f1, g1))
-                known[key] = found
+            if found is not None:
+                return found
+            if at_f < at_g:
+                f0, f1, g0, g1 = low[f], high[f], g, g
+            elif at_f > at_g:
+                f0, f1, g0, g1 = f, f, low[g], high[g]
+            else:
+                f0, f1, g0, g1 = low[f], high[f], low[g], high[g]
+            found = step(f0, g0)
+            if top not in forget:
+                found = node(top, found, step(f1, g1))
+            elif found != TRUE:
+                found = disjunction(found, step(f1, g1))
+            known[key] = found
             return found
 
-        return step(f, g)
+        found = step(f, g)
+        self.spend(len(known))
+        return found
 
     def exists(self, f: int, forget: frozenset[int]) -> int:
         return self.product(TRUE, f, forget)
