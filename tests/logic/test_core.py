@@ -152,6 +152,16 @@ def test_core_has_only_core_operators(formula: Formula) -> None:
 )
 def test_rules(formula: str, simple: str) -> None:
     assert str(simplify(parse(formula))) == simple
+    if "#" not in formula and ">" not in formula.replace("->", ""):
+        # With propositions for operands this is the rule itself, for words of every length.
+        assert equivalent(formula, simple, propositions="abc") is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(formulas("abc", 9))
+def test_simplification_is_proved_for_every_length(formula: Formula) -> None:
+    if not any(isinstance(node, nodes.Comparison) for node, _ in distinct(formula)[0]):
+        assert equivalent(formula, simplify(formula), propositions="abc") is None
 
 
 def test_linear_form() -> None:
