@@ -27,15 +27,37 @@ def die_at(k: int, root: Path) -> None:
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal left
-        if event not in EVENTS:
-            return
-        if event != "fcntl.flock" and not any(_below(item, root) for item in arguments[:2]):
+        if not _counts(event, arguments, root):
             return
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
 
     sys.addaudithook(hook)
+
+
+def events(root: Path, work: Callable[[], object]) -> int:
+    """How many events there are below `root`; the work is done in a child."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def hook(event: str, arguments: tuple[Any, ...]) -> None:
+            nonlocal count
+            count += _counts(event, arguments, root)
+
+        try:
+            sys.addaudithook(hook)
+            work()
+            os.write(writer, str(count).encode())
+        except BaseException:
+            traceback.print_exc()
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as file:
+        return int(file.read())
 
 
 def killed_at(k: int, root: Path, work: Callable[[], object]) -> bool:
@@ -57,6 +79,12 @@ def killed_at(k: int, root: Path, work: Callable[[], object]) -> bool:
         return True
     assert os.WEXITSTATUS(status) == 0, "the work failed by itself"
     return False
+
+
+def _counts(event: str, arguments: tuple[Any, ...], root: Path) -> bool:
+    if event not in EVENTS:
+        return False
+    return event == "fcntl.flock" or any(_below(item, root) for item in arguments[:2])
 
 
 def _below(item: object, root: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import ModelArgument, is_folder, read_model
+from softhat.cli.models import ModelArgument, is_ahat, is_folder, read_model
 from softhat.cli.output import print_json, print_table, say
 from softhat.errors import SofthatError
 from softhat.formats import FORMATS
@@ -38,6 +38,8 @@ def command(
     """
     if is_folder(formula):
         raise SofthatError("compare takes a formula, which it compiles to every target")
+    if is_ahat(formula):
+        raise SofthatError("compare takes a formula, not an AHAT: try softhat analyze")
     rows = [_row(formula, target, alphabet, symbols, props) for target in TARGETS]
     if as_json:
         print_json(rows)

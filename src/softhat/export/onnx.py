@@ -27,7 +27,7 @@ from softhat.export.certificates import export_certificate, export_facts
 from softhat.export.native_labels import native_labels
 from softhat.export.onnx_graph import Graph
 from softhat.export.torch import architecture, transformer_of
-from softhat.files import json_bytes, read_json, write_files
+from softhat.files import json_bytes, read_json, resolved, write_files
 from softhat.laws import ONE, Constant, Law
 from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table, nearest_float
 from softhat.predicates import (
@@ -61,7 +61,7 @@ MOST = 2**31
 
 def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
-    path = Path(os.path.realpath(file))
+    path = resolved(file)
     t = transformer_of(model)
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")

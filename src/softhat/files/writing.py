@@ -52,7 +52,7 @@ def write_file(path: str | Path, data: bytes) -> None:
         if _is_stream(target):
             _write_stream(target, data)
             return
-        target = Path(os.path.realpath(target))
+        target = resolved(target)
         with locked(target.parent):
             fresh = _temporary(target.parent, "file")
             try:
@@ -63,12 +63,22 @@ def write_file(path: str | Path, data: bytes) -> None:
                 raise
 
 
+def resolved(path: str | Path) -> Path:
+    """Where a name leads. Links that a killed run left are not the user's: they are gone first."""
+    with _refusals(Path(path)):
+        parent = os.path.realpath(Path(path).parent)
+        if os.path.isdir(parent):  # noqa: PTH112 - Path.is_dir raises where the name is too long
+            with locked(parent):
+                pass
+        return Path(os.path.realpath(path))
+
+
 def check_writable(path: str | Path) -> None:
     """Refuse a file that could not be written later, before any work is done for it."""
     target = Path(path)
     with _refusals(target):
         if not _is_stream(target):
-            parent = Path(os.path.realpath(target)).parent
+            parent = resolved(target).parent
             with locked(parent):
                 fresh = _temporary(parent, "file")
                 fresh.touch()

@@ -75,6 +75,7 @@ def attention_of(folder: Path, text: str) -> tuple[list[Floats], str, int]:
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
     except ImportError:
         raise MissingExtraError("transformers", "hf") from None
     if not (folder / "config.json").is_file():
@@ -85,6 +86,7 @@ def attention_of(folder: Path, text: str) -> tuple[list[Floats], str, int]:
     try:
         # A checkpoint may bring code of its own, which would be run, or ask on standard input
         # whether it may: neither.
+        disable_progress_bar()
         closed: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(folder, **closed)
         model = AutoModelForCausalLM.from_pretrained(

@@ -1,0 +1,73 @@
+"""One hostile call of the command line, in this process, with a time limit."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import Outcome, softhat
+
+SECONDS = 10
+SLICE, WHOLE = 120, 2_000
+"""Cases of each of the five fuzzers."""
+
+
+def cases(seed: int, count: int = SLICE, whole: int = WHOLE) -> list[Any]:
+    """Seeds of a slice, and those that only run at full size."""
+    rng = random.Random(seed)
+    seeds = [rng.getrandbits(32) for _ in range(whole)]
+    step = 20
+    parts = [seeds[k : k + step] for k in range(0, whole, step)]
+    few = max(1, count // step)
+    return [
+        *(pytest.param(part, id=str(k)) for k, part in enumerate(parts[:few])),
+        *(
+            pytest.param(part, id=str(k), marks=pytest.mark.full)
+            for k, part in enumerate(parts[few:], start=few)
+        ),
+    ]
+
+
+class HangError(BaseException):
+    """It took too long. Not an Exception, which the command line would catch."""
+
+
+@contextmanager
+def limited(what: object) -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise HangError(f"longer than {SECONDS} s: {what!r}")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def call(*arguments: str, stdin: str = "") -> Outcome:
+    """`softhat ARGUMENTS`, which may be refused but not fail."""
+    with limited(arguments):
+        done = softhat(*arguments, stdin=stdin)
+    shown = f"{arguments!r}\n{done.err[-2000:]}"
+    assert done.code in (0, 1, 2), shown
+    assert "Traceback" not in done.err and "internal error" not in done.err, shown
+    assert (done.out + done.err).replace("\n", "").isprintable(), shown
+    if done.code == 2:
+        assert "error: " in done.err, shown
+    return done
+
+
+def copy(source: Path, target: Path) -> Path:
+    """A folder with the same files."""
+    target.mkdir()
+    for path in source.iterdir():
+        (target / path.name).write_bytes(path.read_bytes())
+    return target
