@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softhat.ahat.simulation.folder import load_simulation
-from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
 from softhat.files import read_json, read_tensors, read_text
 from softhat.logic.binding import bind, predicates_of
@@ -24,7 +22,9 @@ from softhat.predicates import from_json as read_predicate
 from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_of
 from softhat.transformer.weights import Transformer
 
+# Simulations are imported where one is read: most models are compiled, and start-up counts.
 if TYPE_CHECKING:
+    from softhat.ahat.simulation.simulation import Simulation
     from softhat.logic.syntax.nodes import Formula
 
 PREDICATES = "predicates.json"
@@ -38,6 +38,8 @@ def load(folder: str | Path) -> Model | Simulation:
         case "compiled":
             return _load_compiled(folder, config)
         case "simulation":
+            from softhat.ahat.simulation.folder import load_simulation
+
             return load_simulation(folder, config)
         case kind:
             raise SofthatError(f"{folder}/config.json: unknown kind of model {kind!r}")

@@ -53,3 +53,13 @@ def test_verify_and_trace(folder: Path) -> None:
     done = call("verify", str(folder), "--exhaustive", "4", "--random", "5", "--json")
     assert json.loads(done.stdout)["ok"] is True
     assert len(json.loads(call("trace", str(folder), "abab", "--json").stdout)["tokens"]) == 4
+
+
+def test_it_is_exported(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = call("export", str(folder), "--to", "torch", "-o", str(tmp_path / "t"))
+    assert done.returncode == 0 and "certified, float64" in done.stdout
+    done = call("export", str(folder), "--to", "gpt2", "-o", str(tmp_path / "g"))
+    assert done.returncode == 2 and "simulates hard attention" in done.stderr
+    done = call("verify", str(tmp_path / "t"))
+    assert done.returncode == 2 and "export of a simulation" in done.stderr

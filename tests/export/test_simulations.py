@@ -25,7 +25,7 @@ torch = pytest.importorskip("torch")
 NAMES = tuple(GALLERY)
 SHORT = 6
 """All words to this length (as far as they are few), then random ones to the certified length."""
-LONG = {"sort": 5, "histogram": 7}
+LONG = {"sort": 5, "histogram": 7, "a-b-c-in-equal-numbers": 4, "bounded-dyck-2": 4}
 FEW = 3000
 TIGHT = 1e-9
 

@@ -77,8 +77,11 @@ def command(
     if is_folder(str(out)) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
-    if not isinstance(read, Model):
-        raise SofthatError("only models that were compiled from formulas can be exported")
+    if to == "gpt2" and not isinstance(read, Model):
+        raise SofthatError(
+            f"{model} simulates hard attention; a stock GPT-2 holds compiled formulas: use --to "
+            "torch, huggingface or onnx"
+        )
     chosen = {} if output is None else {"output": output}
     match to:
         case "gpt2":

@@ -121,6 +121,11 @@ def formulas_in(
 
 
 def _formulas(folder: Path, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
+    if (folder / "ahat.json").exists():
+        raise SofthatError(
+            f"{folder} is the export of a simulation, whose proof is about its own folder: give "
+            "the folder that `softhat simulate` wrote"
+        )
     path = folder / "predicates.json"
     predicates = read_json(path, inside=folder) if path.exists() else ()
     text = read_text(folder / "formula.txt", inside=folder)

@@ -16,11 +16,8 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from softhat.ahat.simulation.simulation import Simulation
-from softhat.ahat.simulation.verify import Verification as SimulationVerification
-from softhat.ahat.simulation.verify import verify_simulation
 from softhat.errors import SofthatError
 from softhat.formats import format_of
 from softhat.model import Model
@@ -33,6 +30,10 @@ from softhat.verification.shrink import shrunk
 from softhat.verification.state import State
 from softhat.verification.words import decode
 from softhat.work import Results, Task, run, source_digest
+
+if TYPE_CHECKING:
+    from softhat.ahat.simulation.simulation import Simulation
+    from softhat.ahat.simulation.verify import Verification as SimulationVerification
 
 RUNTIMES = ("dense", "linear", "auto")
 
@@ -103,18 +104,8 @@ def verify(
     `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
     result so far. A simulation of an average-hard attention transformer is compared with it.
     """
-    if isinstance(model, Simulation):  # compared with hard attention, evaluated exactly
-        return verify_simulation(
-            model,
-            exhaustive=exhaustive,
-            random=random,
-            seed=seed,
-            max_length=max_length,
-            max_words=max_words,
-            dtype=format_of(dtype).name,
-        )
     if not isinstance(model, Model):
-        raise SofthatError(f"expected a model that softhat compiled or simulated, not {model!r}")
+        return _of_simulation(model, exhaustive, random, max_length, max_words, dtype, seed)
     settings = Settings(
         exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
     )
@@ -326,3 +317,31 @@ def _certified_leaks(model: Model) -> dict[tuple[int, int], float]:
     if certificate.void:
         return {}
     return {(head.layer, head.head): head.leak for head in certificate.heads}
+
+
+def _of_simulation(
+    simulation: Simulation,
+    exhaustive: int,
+    random: int,
+    max_length: int,
+    max_words: int,
+    dtype: str,
+    seed: int,
+) -> SimulationVerification:
+    """Compared with hard attention, evaluated exactly; imported here, for start-up."""
+    from softhat.ahat.simulation.simulation import Simulation
+    from softhat.ahat.simulation.verify import verify_simulation
+
+    if not isinstance(simulation, Simulation):
+        raise SofthatError(
+            f"expected a model that softhat compiled or simulated, not {simulation!r}"
+        )
+    return verify_simulation(
+        simulation,
+        exhaustive=exhaustive,
+        random=random,
+        seed=seed,
+        max_length=max_length,
+        max_words=max_words,
+        dtype=format_of(dtype).name,
+    )
