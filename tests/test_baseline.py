@@ -8,9 +8,21 @@ from typing import Any
 
 import pytest
 
-from tests.baseline import FORMULAS, GALLERY, formula_row, gallery_row
+import softhat
+from tests.baseline import (
+    EPSILON,
+    EXAMPLES,
+    FORMULAS,
+    GALLERY,
+    LENGTH,
+    formula_row,
+    gallery_row,
+)
 
 BEFORE = json.loads((Path(__file__).parent / "data" / "baseline.json").read_text("utf-8"))
+UNPROVED = ("sort",)
+"""Claimed to length 6 in float32 before the rounding of scores was counted; the bound that counts
+it is too wide for this model."""
 SIZES = ("layers", "heads", "parameters")
 
 
@@ -28,6 +40,13 @@ def test_formulas(case: Any, attention: str) -> None:
 @pytest.mark.parametrize("name", GALLERY)
 def test_gallery(name: str) -> None:
     now, before = gallery_row(name), BEFORE["gallery"][name]
+    # What was claimed of float32 left no room for its rounding: now that is asked for.
+    source = softhat.ahat.load(EXAMPLES / f"{name}.json")
+    made = softhat.simulate(source, max_length=LENGTH, epsilon=EPSILON, dtype="float32")
+    if name not in UNPROVED:
+        now["max_length"]["float32"] = made.certificate.max_length["float32"]
+    else:
+        del before["max_length"]["float32"]
     not_worse(now, before)
     assert now["error"] <= 1e-3
     assert all(b <= 1.0001 * old for b, old in zip(now["beta"], before["beta"], strict=True))
