@@ -11,6 +11,7 @@ import pytest
 from softhat import FormulaError, SofthatError, equivalent, parse, predicate, satisfiable
 from softhat.logic.binding import bind
 from softhat.logic.core import simplify, to_core
+from softhat.logic.decide.judge import judge
 from softhat.logic.fragments import describe
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
 from softhat.logic.syntax.nodes import At, Formula, Symbol
@@ -136,3 +137,10 @@ def test_others_need_a_length() -> None:
     assert satisfiable("at(prime) & mod(6, 1)", up_to=10) == "a" * 7
     with pytest.raises(SofthatError, match="'t' is a table of 3 positions"):
         satisfiable("at(t) & Y Y Y true", predicates={"t": [1, 0, 1]}, up_to=9)
+
+
+def test_short_tables_do_not_stop_a_judgement() -> None:
+    never = bind(parse("at(t) & a"), {"t": "000"})
+    found = judge(never, never, alphabet="ab")
+    assert (found.satisfiable, found.valid, found.counterexample) == (None, False, "a")
+    assert "predicate without a period" in found.reason

@@ -9,7 +9,7 @@ from softhat.errors import SofthatError
 from softhat.files import json_bytes
 from softhat.logic.syntax.nodes import At, Formula, Node
 from softhat.logic.syntax.walk import distinct, fold, rebuild
-from softhat.predicates import Predicate, Unbound, define, tabulated, to_json, unknown
+from softhat.predicates import Predicate, Unbound, define, longest, tabulated, to_json, unknown
 
 
 def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
@@ -62,6 +62,13 @@ def predicates_of(*formulas: Formula) -> dict[str, Predicate]:
                         "its own name"
                     )
     return dict(sorted(found.items()))
+
+
+def longest_word(*formulas: Formula) -> int | None:
+    """The length at which the shortest table of a predicate ends; None if there is no table."""
+    found = [node.predicate for node, _ in distinct(*formulas)[0] if isinstance(node, At)]
+    ends = [end for end in map(longest, found) if end is not None]
+    return min(ends, default=None)
 
 
 def predicates_file(*formulas: Formula) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from itertools import product
 import numpy as np
 
 from softhat.errors import SofthatError
+from softhat.logic.binding import longest_word
 from softhat.logic.core import to_core
 from softhat.logic.decide.questions import Effort, find_word
 from softhat.logic.linear import Weighted, difference
@@ -181,7 +182,8 @@ def _sampled(
     """Whether each holds somewhere, and everywhere, on the sample."""
     found = dict.fromkeys(formulas, (False, True))
     names = tuple(symbols)
-    for length in LENGTHS:
+    end = longest_word(*formulas)
+    for length in (n for n in LENGTHS if end is None or n <= end):
         open_ = [formula for formula, (some, every) in found.items() if every or not some]
         if not open_:
             break

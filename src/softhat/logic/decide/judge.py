@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from softhat.errors import SofthatError
+from softhat.logic.binding import longest_word
 from softhat.logic.decide.letters import letters_for
 from softhat.logic.decide.questions import Effort, find_word
 from softhat.logic.decide.short import Where, first_word
@@ -83,8 +84,9 @@ def _short_word(
 ) -> Word | None:
     """One that is found answers the question, whatever the proof says."""
     letters = letters_for([formula], alphabet, propositions)
+    end = longest_word(wanted)
     length = 1
-    while length**3 * letters.count**length <= _FEW:
+    while length**3 * letters.count**length <= _FEW and (end is None or length <= end):
         word = first_word(wanted, letters, where, length)
         if word is not None:
             return letters.word(word)
