@@ -128,16 +128,15 @@ def test_bad_requests() -> None:
         softhat.simulate(GALLERY["dyck-uniform"](), max_length=65)
 
 
-def test_averages_of_averages_are_refused_with_the_number() -> None:
+def test_averages_of_averages_get_an_astronomical_temperature() -> None:
+    """Their gaps shrink by about a bit a token: true in the reals, and out of reach for floats."""
     from softhat.ahat import Builder
 
     b = Builder("ab")
     p = b.head("<=", value={"p": b.token("a")})["p"]
     q = b.head("<=", value={"q": p})["q"]
     b.output(b.head("<=", value={"r": b.token("a")}, score=[(1, q)])["r"])
-    with pytest.raises(NoTemperatureError) as caught:
-        softhat.simulate(b.build(), max_length=40)
-    message = str(caught.value)
-    assert "layer 2 head 0 scores averages of averages" in message.replace("Layer", "layer")
-    assert "the least gap is" in message
-    assert "can be had" in message
+    s = softhat.simulate(b.build(), max_length=40)
+    assert s.betas[2, 0] > 1e15
+    assert s.certificate.error <= 1e-3
+    assert s.certificate.max_length["float64"] < 40

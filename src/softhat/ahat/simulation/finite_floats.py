@@ -36,7 +36,8 @@ class FiniteFloats:
         )
 
     def _temperatures(self, n: int, reals: Bound, form: Format) -> Temperatures:
-        ties = self.lengths.ties(n)
+        copies = self.laws.portrait.copies
+        ties = {} if reals.method == "laws" else self.lengths.ties(n)
         near: dict[HeadId, int] = {}
         leak: dict[HeadId, float] = {}
         for name, law in self.laws.gap.items():
@@ -45,5 +46,7 @@ class FiniteFloats:
             if law is not None and rows is not None:  # the m-th nearest key lies at m gaps
                 steps = (form.lost + 2) / (self.betas[name] * float(law.at(n)))
                 near[name] = rows * math.ceil(steps) + 1
-        single = {name: not found.several for name, found in ties.items()}
+        single = {
+            name: one or (name in ties and not ties[name].several) for name, one in copies.items()
+        }
         return Temperatures(self.betas, leak, single, near)

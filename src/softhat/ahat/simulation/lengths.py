@@ -12,15 +12,18 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.analysis.gaps import gaps_of, least_gaps, may_tie
+from softhat.ahat.analysis.margins import margin_law
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import Tally, row_tally
+from softhat.ahat.bounds.along_laws import AlongLaws
 from softhat.ahat.bounds.functionals import Plan, plan
 from softhat.ahat.bounds.rounding import REALS, Arithmetic, embedding_noise
 from softhat.ahat.bounds.sets import set_errors
@@ -32,7 +35,7 @@ from softhat.ahat.words import all_words
 
 HeadId = tuple[int, int]
 Betas = Mapping[HeadId, float]
-Method = Literal["structure", "words", "sets", "none"]
+Method = Literal["structure", "words", "sets", "laws"]
 FEW_WORDS = 600  # always run rather than bounded
 SOME_WORDS = 5_000  # run if the greatest length asked for has no more
 MANY_WORDS = 20_000  # run if the sets are too large, or their bounds too loose
@@ -58,6 +61,7 @@ class Bound:
     decisions: bool  # every decision value > 0 is the AHAT's
     leaks: Mapping[HeadId, float]
     head_errors: Mapping[HeadId, float]  # what each head adds, along what is read later
+    method: Method = "structure"
 
 
 def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] | None:
@@ -93,12 +97,7 @@ class Lengths:
             return "words"
         if self.sets(n).complete:
             return "sets"
-        return "words" if words <= MANY_WORDS else "none"
-
-    def reason(self, n: int) -> str:
-        """Why length n has no method."""
-        words = len(self.model.alphabet) ** n
-        return f"{self.sets(n).reason}; and {words} words of length {n} are too many to run"
+        return "words" if words <= MANY_WORDS else "laws"
 
     def sets(self, n: int) -> Reach:
         """The reachable sets of length n."""
@@ -118,11 +117,26 @@ class Lengths:
                 plan_ = self._plan(n, kind)
                 found = set_errors(plan_, self.sets(n), betas, kind)
                 return Bound(
-                    found.error, found.margin, not found.wrong_side, found.leaks, found.head_errors
-                )
-            case "none":
-                nothing = dict.fromkeys(self.model.heads, np.inf)
-                return Bound(np.inf, -np.inf, False, dict.fromkeys(self.model.heads, 1.0), nothing)
+                    found.error, found.margin, not found.wrong_side, found.leaks,
+                    found.head_errors, "sets",
+                )  # fmt: skip
+            case "laws":
+                return self.by_laws(n, betas)
+
+    def by_laws(self, n: int, betas: Betas) -> Bound:
+        """The bound from the gap laws alone: quick at any length, and looser."""
+        found = self._along.errors(n, betas)
+        margin = self.margin_by_law(n) - found.error
+        return Bound(found.error, margin, margin > 0, found.leaks, found.added, "laws")
+
+    def margin_by_law(self, n: int) -> float:
+        """|value| is at least this over all words of length n; 0 where nothing is known."""
+        law = margin_law(self._along.laws.portrait)
+        return 0.0 if law is None else float(law.at(n))
+
+    @cached_property
+    def _along(self) -> AlongLaws:
+        return AlongLaws(self.model)
 
     def glance(self, n: int, betas: Betas) -> float:
         """The error in the reals for a search over β: never above `bound(n, betas).error`.
@@ -140,6 +154,12 @@ class Lengths:
         """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
         if self.method(n) == "words":
             return dict(self._tally(n).betas[n])
+        if self.method(n) == "laws":
+            keys = math.log((n + self.model.sinks) / COLD_LEAK)
+            laws = self._along.laws.gap.items()
+            return {
+                name: 0.0 if law is None else keys * math.exp(-law.log_at(n)) for name, law in laws
+            }
         return dict(gaps_of(self.sets(n), COLD_LEAK).critical_beta)
 
     def exact_margin(self, n: int) -> tuple[float, str]:
@@ -167,6 +187,9 @@ class Lengths:
         """The least gap of each head over all words of length n; inf where it is always uniform."""
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, math.inf)
+        if self.method(n) == "laws":
+            laws = self._along.laws.gap.items()
+            return {name: math.inf if law is None else law.at(n) for name, law in laws}
         if self.method(n) == "sets":
             return dict(least_gaps(self.sets(n)))
         return dict(self._tally(n).gaps[n])
@@ -175,6 +198,9 @@ class Lengths:
         """For each head what its rows of several maximal keys may be like."""
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, Ties(False, False, False))
+        if self.method(n) == "laws":
+            copies = self._along.laws.portrait.copies.items()
+            return {name: Ties(not one, not one, not one) for name, one in copies}
         if self.method(n) == "sets":
             return {
                 (l, h): Ties(
@@ -243,7 +269,7 @@ class Lengths:
             known = [self._binding[n].codes] if n in self._binding else []
             codes = np.unique(np.concatenate([*known, worst]), axis=0)
             self._binding[n] = run(self.model, codes)
-        return Bound(error, margin, right, leaks, by_head)
+        return Bound(error, margin, right, leaks, by_head, "words")
 
     def _by_structure(self, n: int, kind: Arithmetic, decide: bool) -> Bound:
         leaks = dict.fromkeys(self.model.heads, 0.0)

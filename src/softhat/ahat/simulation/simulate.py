@@ -11,16 +11,14 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from softhat.ahat.analysis.structure import nested_averages
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import certify
 from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, every_length
-from softhat.ahat.simulation.lengths import FEW_WORDS, MANY_WORDS, Lengths
+from softhat.ahat.simulation.lengths import MANY_WORDS, Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import Choice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
-from softhat.ahat.words import feasible_length
 from softhat.errors import SofthatError
 from softhat.formats import FORMATS
 from softhat.laws import ONE
@@ -61,16 +59,10 @@ def simulate(
     if snap:
         model = snapped(model, max_length)
     lengths = Lengths(model, max_length)
-    reached = _reachable(lengths, max_length)
-    if reached < max_length:
-        raise NoTemperatureError(
-            f"no certificate to length {max_length}: at length {reached + 1}, "
-            f"{lengths.reason(reached + 1)}{_hint(lengths, reached)}"
-        )
     try:
         choice = _choice(lengths, max_length, epsilon, progress, dtype)
     except NoTemperatureError:
-        if lengths.method(max_length) != "sets" or not _runnable(model, max_length):
+        if lengths.method(max_length) == "words" or not _runnable(model, max_length):
             raise
         lengths = Lengths(model, max_length, MANY_WORDS)  # slower, but tight
         choice = _choice(lengths, max_length, epsilon, progress, dtype)
@@ -104,41 +96,13 @@ def _finished(model: AHAT, lengths: Lengths, choice: Choice, epsilon: float | No
     )
 
 
-def _reachable(lengths: Lengths, max_length: int) -> int:
-    """The greatest length to which every length can be bounded."""
-    if lengths.uniform or lengths.method(max_length) == "sets":
-        return max_length  # shorter words reach no more vectors
-    n = feasible_length(len(lengths.model.alphabet), max_length, MANY_WORDS)
-    while n < max_length and lengths.method(n + 1) != "none":
-        n += 1
-    return n
-
-
-def _hint(lengths: Lengths, reached: int) -> str:
-    """What can be had, the least gap there, and the heads whose gaps are hopeless."""
-    text = ""
-    for l, h in nested_averages(lengths.model):
-        text += (
-            f". Layer {l}, head {h} scores averages of averages: their gaps shrink exponentially, "
-            "about a bit a token, and no temperature helps long words"
-        )
-    if reached < 1:
-        return text
-    shown = feasible_length(len(lengths.model.alphabet), reached, FEW_WORDS)
-    gaps = lengths.gaps(shown)
-    name = min(gaps, key=lambda key: gaps[key])
-    needed = math.log(1000) / float(gaps[name])
-    return (
-        f"{text}. At length {shown} the least gap is {gaps[name]} "
-        f"(layer {name[0]}, head {name[1]}), which takes β near {needed:.3g} for a leak of 1e-3; "
-        f"max_length={reached} can be had"
-    )
-
-
 def _decision_margin(lengths: Lengths, max_length: int) -> float:
     """The least |exact value|: an error below it changes no decision."""
     if lengths.uniform:
         return 1.0  # no error at all
+    known = lengths.margin_by_law(max_length)
+    if known:
+        return known * (1 - 1e-9)
     margin, word = min(lengths.exact_margin(n) for n in range(1, max_length + 1))
     if margin == 0:
         raise NoTemperatureError(

@@ -71,9 +71,11 @@ def choose(
         bounds = {}
         failed = []
         for n in range(max_length, 0, -1):
-            bounds[n] = lengths.bound(n, betas)
             if progress is not None:
                 progress(f"certifying length {n}")
+            bounds[n] = lengths.by_laws(n, betas)  # suffices for most lengths, at no cost
+            if bounds[n].error > epsilon or n in active:
+                bounds[n] = lengths.bound(n, betas)
             if bounds[n].error > epsilon:
                 failed.append(n)
                 if n in active:
@@ -137,22 +139,31 @@ def _cool(
 
     guess = max(0.05, math.log(1 / min(target, 0.5)) / math.log(1 / COLD_LEAK))
     low, high = guess / 64, guess
-    if error(trial(low)) <= target:
+    above = error(trial(low))
+    if above <= target:
         return trial(low)  # the head hardly matters
     found = error(trial(high))
     least = found
     while found > target:
-        low, high = high, high * 1.5
+        low, high, above = high, high * 1.5, found
         if high > COLDEST:
             raise NoTemperatureError(_hopeless(mine, target, least, active, trial(low)))
         found = error(trial(high))
         least = min(least, found)
-    while high - low > high / 48:
-        middle = (low + high) / 2
-        if error(trial(middle)) <= target:
-            high = middle
+    for step in range(12):
+        if high - low <= high / 48:
+            break
+        # Errors fall about exponentially: interpolate their logarithms, and bisect now and then.
+        share = 0.5
+        if step % 3 < 2 and found > 0 and math.isfinite(above):
+            fall = math.log(above / found)
+            share = math.log(above / target) / fall if fall > 0 else 0.5
+        middle = low + (high - low) * min(0.97, max(0.03, share + 0.01))
+        now = error(trial(middle))
+        if now <= target:
+            high, found = middle, now
         else:
-            low = middle
+            low, above = middle, now
     return trial(high)
 
 
@@ -164,11 +175,15 @@ def _polish(
 ) -> dict[HeadId, float]:
     """Warm single heads, last layer first, as long as the whole stays within ε."""
     for name in sorted(leaky, reverse=True):
-        for step in (16, 8, 4, 2, 1):
-            cooler = betas[name]
-            warmer = grid(grid_index(cooler) - step)
+        step, left = 1, 31  # a head that hardly matters could be warmed for ever
+        while step and left > 0:
+            left -= step
+            warmer = grid(grid_index(betas[name]) - step)
             if error({**betas, name: warmer}) <= epsilon:
                 betas = {**betas, name: warmer}
+                step = min(2 * step, 16)
+            else:
+                step = step // 4  # the next step may still do
     return betas
 
 
