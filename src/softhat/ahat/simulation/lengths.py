@@ -123,6 +123,15 @@ class Lengths:
             case "laws":
                 return self.by_laws(n, betas)
 
+    def enough(self, n: int, betas: Betas, target: float, decide: bool, last: bool) -> Bound:
+        """The bound by laws where that is at most the target (and, with `decide`, settles the
+        decisions); else, and for the last length asked for, the closest bound there is."""
+        if not (self.uniform or last):
+            found = self.by_laws(n, betas)
+            if found.error <= target and (found.decisions or not decide):
+                return found
+        return self.bound(n, betas, decide=decide)
+
     def by_laws(self, n: int, betas: Betas) -> Bound:
         """The bound from the gap laws alone: quick at any length, and looser."""
         found = self._along.errors(n, betas)

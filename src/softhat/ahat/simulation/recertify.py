@@ -31,11 +31,11 @@ def recertified(model: AHAT, betas: Mapping[HeadId, float], claim: Certificate) 
 
 def _proved(lengths: Lengths, betas: Mapping[HeadId, float], claim: Certificate) -> Certificate:
     bounds: dict[int, Bound] = {}
-    for n in range(1, len(claim.lengths) + 1):
-        if lengths.method(n) == "none":
-            break
+    decide, top = claim.epsilon is None, len(claim.lengths)
+    target = float("inf") if claim.epsilon is None else claim.epsilon * (1 - 1e-6)
+    for n in range(1, top + 1):
         try:
-            bound = lengths.bound(n, betas, decide=claim.epsilon is None)
+            bound = lengths.enough(n, betas, target, decide, n == top)
         except (SofthatError, ArithmeticError):  # β so large that nothing can be said
             break
         if not good(bound, claim.epsilon):

@@ -78,7 +78,7 @@ def _choice(
 ) -> Choice:
     target = _decision_margin(lengths, max_length) if epsilon is None else epsilon
     share = 1 - 1e-6 if dtype is None else float(SHARES[dtype])
-    return choose(lengths, max_length, target * share, progress)
+    return choose(lengths, max_length, target * share, progress, epsilon is None)
 
 
 def _at_every_length(made: EveryLength) -> Simulation:

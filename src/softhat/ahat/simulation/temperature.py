@@ -58,6 +58,7 @@ def choose(
     max_length: int,
     epsilon: float,
     progress: Callable[[str], None] | None = None,
+    decide: bool = False,
 ) -> Choice:
     """β of every head such that the error in the reals is at most ε at every length."""
     model = lengths.model
@@ -73,9 +74,7 @@ def choose(
         for n in range(max_length, 0, -1):
             if progress is not None:
                 progress(f"certifying length {n}")
-            bounds[n] = lengths.by_laws(n, betas)  # suffices for most lengths, at no cost
-            if bounds[n].error > epsilon or n in active:
-                bounds[n] = lengths.bound(n, betas)
+            bounds[n] = lengths.enough(n, betas, epsilon, decide, n == max_length)
             if bounds[n].error > epsilon:
                 failed.append(n)
                 if n in active:
