@@ -126,7 +126,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 def test_not_a_model() -> None:
     with pytest.raises(SofthatError, match="expected a model"):
-        softhat.verify("O a")  # type: ignore[call-overload]
+        softhat.verify(7)  # type: ignore[call-overload]
 
 
 # Splitting

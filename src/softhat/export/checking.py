@@ -9,15 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from softhat.errors import SofthatError
 from softhat.export.reading import Export, is_export, read_export
 from softhat.folders import load
 from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.model import Model
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
 from softhat.proof.kernels import kernel_certificate
+from softhat.verification.report import Verification
 from softhat.verification.verify import verify as verify_model
+
+if TYPE_CHECKING:
+    from softhat.ahat.simulation.simulation import Simulation
+    from softhat.ahat.simulation.verify import Verification as SimulationVerification
 
 
 @dataclass(frozen=True)
@@ -104,8 +110,24 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
     return found
 
 
+@overload
+def verify(model: Model, *args: Any, **options: Any) -> Verification: ...
+
+
+@overload
+def verify(model: Simulation, *args: Any, **options: Any) -> SimulationVerification: ...
+
+
+@overload
+def verify(
+    model: str | Path, *args: Any, **options: Any
+) -> Verification | SimulationVerification: ...
+
+
 @wraps(verify_model)
-def verify(model: Any, *args: Any, **options: Any) -> Any:
+def verify(
+    model: Model | Simulation | str | Path, *args: Any, **options: Any
+) -> Verification | SimulationVerification:
     """`softhat.verification.verify`, and of folders: a model's, or an export's."""
     if not isinstance(model, str | Path):
         return verify_model(model, *args, **options)
