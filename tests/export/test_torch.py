@@ -283,7 +283,7 @@ def test_errors() -> None:
         module_of("a")(torch.tensor([0, 1]))
     with pytest.raises(ValueError, match="expected an attention_mask of shape"):
         module_of("a")(torch.tensor([[0, 1]]), attention_mask=torch.ones(1, 3))
-    with pytest.raises(SofthatError, match="expected a compiled model"):
+    with pytest.raises(SofthatError, match="expected a model"):
         softhat.to_torch("a S b")
 
 
