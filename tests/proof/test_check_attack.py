@@ -210,7 +210,7 @@ def test_constants_on_the_threshold(share: float) -> None:
 
 
 @pytest.mark.parametrize("attention", ["unbounded", "temperature"])
-@pytest.mark.parametrize("formula", ["-2*#>(Y b) - 3*#>(!a) > -2", "#(a) - 3*i - 3*n >= 2"])
+@pytest.mark.parametrize("formula", ["-2*#>(Y b) - 3*#>(!a) > -2", "3*n - 3*i - #(a) >= 2"])
 def test_the_other_sink_does_not_overflow(formula: str, attention: str) -> None:
     """Its query sees all keys. Were its score infinite, its row would not be a number, and no
     row of a later head that reads it either."""

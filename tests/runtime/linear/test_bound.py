@@ -12,7 +12,7 @@ from softhat.runtime.linear.columns import IntegerRow, View
 from softhat.runtime.linear.kernels import bit_of
 
 COMPARISONS = [
-    "#(a) >= #(b)", "#(a) >= #(b) + 12", "3*#(a) - 2*#(b) >= 1", "#(a) > #>(b) + #*(a)",
+    "#(a) >= #(b)", "#(a) >= #(b) + 12", "3*#(a) - 2*#(b) >= 1", "2*#(a) > #>(b) + #*(a)",
     "#>(a) >= #>(b) + 5", "#*(a) >= i", "#(a) >= #>(a)", "2*#*(a) >= n + 3", "#(a) + #>(b) >= 7",
     "5*#(a) - 4*#>(b) + #*(c) >= n",
 ]  # fmt: skip
@@ -54,7 +54,7 @@ def test_no_shorter_than_the_dense_runtime(text: str, attention: str) -> None:
         assert linear_max_length(model.transformer, dtype) >= proved
 
 
-MIXED = ["#(a) + #>(a) > #*(a)", "#(a) - #>(b) = 3", "#(a) > #>(b) + #*(a)", "3*#>(a) < i + 4"]
+MIXED = ["#(a) + #>(a) > #*(a)", "#(a) - #>(b) = 3", "2*#(a) > #>(b) + #*(a)", "3*#>(a) < i + 4"]
 
 
 @pytest.mark.parametrize("text", MIXED)
@@ -76,7 +76,7 @@ def test_right_at_the_limit_of_float32(text: str) -> None:
 
 def test_the_bound_is_not_vacuous() -> None:
     """Where positions enter a comparison beside an average, a format ends somewhere."""
-    model = softhat.compile("#(a) > #>(b) + #*(a)", alphabet="ab")
+    model = softhat.compile("2*#(a) > #>(b) + #*(a)", alphabet="ab")
     limits = [linear_max_length(model.transformer, dtype) for dtype in FORMATS]
     halves, single, double = limits[:2], limits[2], limits[3]
     assert all(20 < limit < 3000 for limit in halves)
