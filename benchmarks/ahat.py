@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 import os
 import random
+import subprocess
 import sys
+import tempfile
 import time
+from fractions import Fraction
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -18,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 
 import softhat
+from softhat.ahat import Builder, Expr
 from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.bounds.rounding import REALS
@@ -127,15 +131,89 @@ def temperatures() -> list[tuple[str, float, float]]:
     return result
 
 
-def seconds(longest: int) -> list[tuple[str, float, float]]:
-    """Time to simulate and certify."""
-    result = []
-    for name in ("last-token", "induction-latest", "histogram"):
+BEFORE = "7a875f0"  # the last commit without laws
+CASES = {"last-token": (256, 10.0), "induction-latest": (32, 5.0)}  # to which length; goal
+TIMED = """
+import sys, time, softhat
+from softhat.ahat.gallery import GALLERY
+model, longest = GALLERY[sys.argv[1]](), int(sys.argv[2])
+start = time.process_time()
+softhat.simulate(model, max_length=longest).certificate
+print(time.process_time() - start)
+"""
+
+
+def timed(source: Path, name: str, longest: int) -> float:
+    """Seconds to simulate and certify, with the package of a source tree."""
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    command = [sys.executable, "-c", TIMED, name, str(longest)]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(found.stdout)
+
+
+def speed() -> list[tuple[str, float, float]]:
+    """Finite lengths against the commit before, in one run; every length; large models."""
+    root = Path(__file__).resolve().parent.parent
+    result: list[tuple[str, float, float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "before"
+        git = ["git", "-C", str(root), "worktree"]
+        subprocess.run(
+            [*git, "add", "--detach", str(tree), BEFORE], check=True, capture_output=True
+        )
+        try:
+            for name, (longest, goal) in CASES.items():
+                before, now = (timed(t / "src", name, longest) for t in (tree, root))
+                what = f"{name} to {longest}: {before:.1f} s before, {now:.1f} s now; now / before"
+                result.append((what, now / before, 1 / goal))
+        finally:
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True, capture_output=True)
+    slowest = 0.0
+    for make in GALLERY.values():
+        model = make()
         start = time.process_time()
-        softhat.simulate(GALLERY[name](), max_length=longest)
-        middle = time.process_time()
-        result.append((f"seconds to simulate {name} to {longest}", middle - start, math.inf))
+        softhat.simulate(model, epsilon=1e-3)
+        slowest = max(slowest, time.process_time() - start)
+    result.append(("slowest model of the gallery at every length, seconds", slowest, 1.0))
+    laws = [law for make in GALLERY.values() for law in softhat.simulate(make()).laws.values()]
+    start = time.process_time()
+    for law in laws:
+        if law is not None:
+            law.log_at(10**6)
+    per_law = (time.process_time() - start) / len(laws)
+    result.append(("seconds to evaluate a law at n = 10^6", per_law, 0.05))
+    for what, model, longest, goal in (
+        ("16 heads in one layer, to 12", many_heads(16), 12, 60.0),
+        ("an alphabet of 30, to 64", wide_alphabet(30), 64, 60.0),
+        ("majority to 10,000", GALLERY["majority"](), 10_000, 10.0),
+    ):
+        start = time.process_time()
+        reached = softhat.simulate(model, max_length=longest).certificate.max_length["float64"]
+        assert reached == longest
+        result.append((f"seconds for {what}", time.process_time() - start, goal))
     return result
+
+
+def many_heads(count: int) -> AHAT:
+    """Each head looks up one position; all are added up."""
+    b = Builder("ab")
+    i, square = b.position("i"), b.position("i^2")
+    total = Expr()
+    for k in range(1, count + 1):
+        found = b.head("none", value={f"w{k}": b.token("a")}, score=[(2 * k, i), (-1, square)])
+        total = total + found[f"w{k}"]
+    b.output(total * Fraction(1, count) - Fraction(1, 3))
+    return b.build()
+
+
+def wide_alphabet(size: int) -> AHAT:
+    """Does the first symbol occur again? By matching tokens, the latest match wins."""
+    letters = [f"s{k}" for k in range(size)]
+    b = Builder(letters)
+    score = [(b.token(s), b.token(s)) for s in letters]
+    share = b.head("none", value={"first": b.position("first")}, score=score)["first"]
+    b.output(share - Fraction(1, 3))
+    return b.build()
 
 
 def main() -> int:
@@ -144,7 +222,7 @@ def main() -> int:
         lambda: tightness(100 if quick else 400),
         lambda: gaps(60 if quick else 300),
         temperatures,
-        lambda: seconds(24 if quick else 64),
+        *(() if quick else (speed,)),
     )
     missed = 0
     for part in parts:
