@@ -63,13 +63,13 @@ def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
     if as_json:
         print_json(certificate.to_json())
     elif explain:
-        print(certificate.explain())
+        say(certificate.explain())
     else:
-        print(f"{certificate.kind} export, weights {certificate.digest[:19]}…")
+        say(f"{certificate.kind} export, weights {certificate.digest[:19]}…")
         for reason in certificate.void:
-            print(f"void: {reason}")
+            say(f"void: {reason}")
         for reason in certificate.disagrees:
-            print(f"certificate.json: {reason}")
+            say(f"certificate.json: {reason}")
         print_facts((dtype, f"{length:,}") for dtype, length in certificate.max_length.items())
     raise typer.Exit(0 if certificate.ok else 1)
 
