@@ -32,7 +32,7 @@ def test_every_operator_appears() -> None:
         for kind in vars(nodes).values()
         if isinstance(kind, type) and issubclass(kind, nodes.Node) and not kind.__subclasses__()
     }
-    assert seen == kinds
+    assert seen == kinds - {nodes.At}  # what numerical predicates mean is not drawn
 
 
 @pytest.mark.parametrize("family", FAMILIES)
