@@ -49,7 +49,17 @@ def recheck(
     lengths: tuple[int, ...] | None = None,
 ) -> Check:
     """Re-check a simulation's folder. `lengths`: which longer lengths to attack."""
-    files = _Files(Path(folder))
+    try:
+        return _recheck(_Files(Path(folder)), max_words, starts, seed, lengths)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, SofthatError):
+            raise
+        raise SofthatError(f"cannot re-check {str(folder)!r}: damaged, {error!r}") from None
+
+
+def _recheck(
+    files: _Files, max_words: int, starts: int, seed: int, lengths: tuple[int, ...] | None
+) -> Check:
     failures = files.weight_faults()
     model = _Model(files)
     symbols = len(files.ahat["alphabet"])
