@@ -220,7 +220,7 @@ def _tried(result: Verification, asked: int, asked_length: int) -> list[tuple[st
     if result.complete and result.counterexample is None and result.exhaustive_length < asked:
         whole += f" (not {asked}: --max-words)"
     hostile = f"{counts['adversarial']:,} adversarial"
-    if counts["search"]:
+    if counts.get("search"):
         hostile += f", {counts['search']:,} in searches"
     lengths = f"to length {result.max_length:,}"
     if result.max_length < asked_length:
