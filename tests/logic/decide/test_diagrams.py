@@ -66,3 +66,17 @@ def test_work_is_bounded() -> None:
     with pytest.raises(TooHardError):
         for k in range(1000):
             d.variable(k)
+
+
+def test_what_is_needed_survives_a_collection() -> None:
+    rng = np.random.default_rng(4)
+    d = Diagrams(1_000_000)
+    tables = [[bool(bit) for bit in rng.integers(0, 2, len(ROWS))] for _ in range(20)]
+    made = [of_table(d, table) for table in tables]
+    before = len(d)
+    moved = d.collect(made[:5])
+    assert len(d) < before
+    for table, old in zip(tables[:5], made[:5], strict=True):
+        assert table_of(d, moved[old]) == table
+        assert of_table(d, table) == moved[old]  # still canonical
+    assert table_of(d, of_table(d, tables[7])) == tables[7]

@@ -3,8 +3,9 @@
 A diagram is a number: 0 is the empty set, 1 everything, any other a node that branches on one
 variable. Nodes are shared and never built twice, so two diagrams are the same set iff they are
 the same number (Bryant, 1986). Variables are their levels, numbered from the root down. Work is
-counted, one step for each pair of nodes met for the first time, so that a question too hard for
-this representation ends in `TooHardError` after a bounded and reproducible time.
+counted, one step for each pair of nodes met for the first time, and so are nodes, so that a
+question too hard for this representation ends in `TooHardError` after a bounded and reproducible
+time, in bounded memory. What nobody needs any more is dropped by `collect`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 FALSE, TRUE = 0, 1
 _SHIFT = 31  # a pair of diagrams makes one key
 _BOTTOM = 1 << 30  # the level of the two constants, below every variable
+_MOST_NODES = 1 << 20  # alive and dead: about 250 MB
+_MOST_RESULTS = 1 << 19  # remembered for each operation: about 70 MB
 
 
 class TooHardError(Exception):
@@ -46,6 +49,8 @@ class Diagrams:
         if found is None:
             low, high = self.negation(self._low[f]), self.negation(self._high[f])
             found = self._node(self._level[f], low, high)
+            if len(self._nots) > _MOST_RESULTS:
+                self._nots = {FALSE: TRUE, TRUE: FALSE}
             self._nots[f] = found
             self._nots[found] = f
         return found
@@ -71,7 +76,7 @@ class Diagrams:
                 low = self.conjunction(self._low[f], self._low[g])
                 high = self.conjunction(self._high[f], self._high[g])
             found = self._node(at_f if at_f < at_g else at_g, low, high)
-            self._ands[key] = found
+            self._remember(self._ands, key, found)
         return found
 
     def disjunction(self, f: int, g: int) -> int:
@@ -86,7 +91,7 @@ class Diagrams:
         if found is None:
             level, f0, f1, g0, g1 = self._split(f, g)
             found = self._node(level, self.disjunction(f0, g0), self.disjunction(f1, g1))
-            self._ors[key] = found
+            self._remember(self._ors, key, found)
         return found
 
     def difference(self, f: int, g: int) -> int:
@@ -106,7 +111,7 @@ class Diagrams:
         if found is None:
             level, f0, f1, g0, g1 = self._split(f, g)
             found = self._node(level, self.exclusive(f0, g0), self.exclusive(f1, g1))
-            self._xors[key] = found
+            self._remember(self._xors, key, found)
         return found
 
     def equal(self, f: int, g: int) -> int:
@@ -140,6 +145,7 @@ class Diagrams:
                 f0, f1, g0, g1 = f, f, low[g], high[g]
             else:
                 f0, f1, g0, g1 = low[f], high[f], low[g], high[g]
+            self.spend()
             found = step(f0, g0)
             if top not in forget:
                 found = node(top, found, step(f1, g1))
@@ -148,9 +154,7 @@ class Diagrams:
             known[key] = found
             return found
 
-        found = step(f, g)
-        self.spend(len(known))
-        return found
+        return step(f, g)
 
     def exists(self, f: int, forget: frozenset[int]) -> int:
         return self.product(TRUE, f, forget)
@@ -211,6 +215,34 @@ class Diagrams:
             result = self.conjunction(result, part)
         return result
 
+    def collect(self, roots: Iterable[int]) -> dict[int, int]:
+        """Drop every node that no root needs; the new numbers of those that stay."""
+        alive, todo = {FALSE, TRUE}, list(roots)
+        while todo:
+            node = todo.pop()
+            if node not in alive:
+                alive.add(node)
+                todo += (self._low[node], self._high[node])
+        # A node is younger than what it leads to, so in order of age both ends are known.
+        moved = {old: new for new, old in enumerate(sorted(alive))}
+        kept = sorted(alive)
+        self._level = [self._level[old] for old in kept]
+        self._low = [moved[self._low[old]] for old in kept]
+        self._high = [moved[self._high[old]] for old in kept]
+        self._nodes = {}
+        for node in range(2, len(kept)):
+            siblings = self._nodes.setdefault(self._level[node], {})
+            siblings[self._low[node] << _SHIFT | self._high[node]] = node
+        self._ands, self._ors, self._xors = {}, {}, {}
+        self._nots = {FALSE: TRUE, TRUE: FALSE}
+        return moved
+
+    def _remember(self, results: dict[int, int], key: int, found: int) -> None:
+        if len(results) > _MOST_RESULTS:
+            results.clear()
+        results[key] = found
+        self.spend()
+
     def _split(self, f: int, g: int) -> tuple[int, int, int, int, int]:
         """The higher of the two top levels, and both diagrams without and with its variable."""
         at_f, at_g = self._level[f], self._level[g]
@@ -230,6 +262,8 @@ class Diagrams:
         found = siblings.get(key)
         if found is None:
             self.spend()
+            if len(self._level) >= _MOST_NODES:
+                raise TooHardError
             found = siblings[key] = len(self._level)
             self._level.append(level)
             self._low.append(low)

@@ -26,6 +26,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.predicates import column
 
 _POSITION = 100  # what a position costs apart from its diagrams, in their steps
+_CROWDED = 200_000  # nodes after which those that are not needed any more are dropped
 _LEVELS = 600  # variables; the operations on diagrams recurse once for each
 
 
@@ -54,6 +55,7 @@ def shortest(goal: Goal, letters: Letters, budget: int, up_to: int | None) -> li
     steps = _Steps(machine, goal, letters, budget)
     layers = [steps.start]
     seen: dict[int, int] = {}
+    crowded = _CROWDED
     for i in count(1) if up_to is None else range(1, up_to + 1):
         steps.diagrams.spend(_POSITION)
         if steps.after(layers[-1], i, last=True) != FALSE:
@@ -65,6 +67,11 @@ def shortest(goal: Goal, letters: Letters, budget: int, up_to: int | None) -> li
             break
         seen[place] = steps.diagrams.disjunction(known, fresh)
         layers.append(fresh)
+        if len(steps.diagrams) > crowded:
+            moved = steps.collect([*layers, *seen.values()])
+            layers = [moved[layer] for layer in layers]
+            seen = {at: moved[states] for at, states in seen.items()}
+            crowded = max(_CROWDED, 2 * len(steps.diagrams))
     return None
 
 
@@ -101,6 +108,17 @@ class _Steps:
         self._assign_levels()
         d = self.diagrams
         self.start = d.all_of(d.negation(d.variable(self._bit[k])) for k in machine.memories)
+
+    def collect(self, needed: list[int]) -> dict[int, int]:
+        """Drop all diagrams but these and those of the steps; where they are now."""
+        own = [self.start, *(part for parts in self._known.values() for part in parts)]
+        moved = self.diagrams.collect([*needed, *own])
+        self.start = moved[self.start]
+        for key, parts in self._known.items():
+            self._known[key] = [moved[part] for part in parts]
+        for name, order in self._schedules.items():
+            self._schedules[name] = [(moved[part], done) for part, done in order]
+        return moved
 
     def _assign_levels(self) -> None:
         """Variables in the order in which a reader of the formula meets them.
