@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from softhat import SofthatError, compile, to_gpt2, to_huggingface, to_onnx, to_
 from softhat.logic.binding import bind
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.nodes import Formula
 from softhat.model import Model
 from tests.logic.oracle import GIVEN
+from tests.lowering.test_predicates import CHOSEN
 
 torch = pytest.importorskip("torch")
 
@@ -120,6 +123,46 @@ def test_huggingface(text: str, tmp_path: Path) -> None:
         encoded = tokenizer(" ".join(word), return_tensors="pt")
         answers = built(**encoded).logits[0].argmax(-1)[1 : len(word) + 1].bool().numpy()
         assert (answers == formula.truth(word)).all(), word
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("formula", CHOSEN, ids=str)
+def test_all_in_every_export(formula: Formula, tmp_path: Path) -> None:
+    """All words to length 8 and random ones to 1,000, in PyTorch, ONNX and GPT-2."""
+    runtime = pytest.importorskip("onnxruntime")
+    transformers = pytest.importorskip("transformers")
+    transformers.utils.logging.disable_progress_bar()
+    rng = np.random.default_rng(len(str(formula)))
+    batches = [np.array(list(product(range(2), repeat=n))) for n in range(1, 9)]
+    batches += [rng.integers(0, 2, (2, n)) for n in (100, 1000)]
+    want = [
+        np.array(formula.truth_many(["".join("ab"[s] for s in row) for row in batch]))
+        for batch in batches
+    ]
+    for attention in ("unbounded", "temperature"):
+        module = to_torch(compile(formula, "ab", attention, predicate_length=1000))
+        for batch, held in zip(batches, want, strict=True):
+            got = module(torch.tensor(batch))[:, :, 0].detach().numpy() > 0
+            assert np.array_equal(got, held), (attention, batch.shape)
+    to_onnx(compile(formula, "ab", predicate_length=1000), tmp_path / "m.onnx")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    session = runtime.InferenceSession(tmp_path / "m.onnx", options)
+    for batch, held in zip(batches, want, strict=True):
+        (margins,) = session.run(None, {"tokens": batch})
+        assert np.array_equal(margins[:, :, 0] > 0, held), batch.shape
+    if not describe(formula).is_decoder:
+        return
+    to_gpt2(compile(formula, "ab", predicate_length=1001), tmp_path / "g", context=1001)
+    built = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "g").eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "g")
+    symbols = torch.tensor(tokenizer.convert_tokens_to_ids(["a", "b"]))
+    start = torch.tensor(tokenizer("a").input_ids[:-1], dtype=torch.int64)
+    for batch, held in zip(batches, want, strict=True):
+        ids = torch.cat([start.repeat(len(batch), 1), symbols[torch.tensor(batch)]], dim=1)
+        with torch.no_grad():
+            answers = built(input_ids=ids).logits[:, len(start) :].argmax(-1).bool().numpy()
+        assert np.array_equal(answers, held), batch.shape
 
 
 def test_torch_refuses_long_words() -> None:
