@@ -1,4 +1,9 @@
-"""The whole way: formula → attention program → layers → weights."""
+"""The whole way: formula → attention program → layers → weights.
+
+Theorem 11. Every formula has a softmax transformer that computes it at every position of every
+word, with weights that depend neither on the word nor on n. Machine-checked: `unbounded` and
+`temperature` of proofs/Compiled.v, and for every schedule of a program proofs/Correct.v.
+"""
 
 from __future__ import annotations
 

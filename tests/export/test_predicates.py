@@ -12,8 +12,8 @@ import pytest
 from softhat import SofthatError, compile, to_gpt2, to_huggingface, to_onnx, to_torch
 from softhat.logic.binding import bind
 from softhat.logic.fragments import describe
-from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from tests.logic.oracle import GIVEN
 from tests.lowering.test_predicates import CHOSEN

@@ -1,9 +1,9 @@
 """Gates and read-outs: what the feed-forward layers store, and how outputs are decided.
 
-A *clip* is 8(ReLU(s - 1/4) - ReLU(s - 3/8)): 0 up to 1/4, 1 from 3/8 on. For s within 1/8 below
-and 1/4 above an integer >= 1 both units lie in one binade, so that rounding moves them alike and
-their difference is exactly 1/8: stored bits are exactly 0 or 1 in every format. In the reals that
-is machine-checked: `conjunction_gate` and `read_out` of proofs/Gates.v.
+Theorem 10. A *clip* is 8(ReLU(s - 1/4) - ReLU(s - 3/8)): 0 up to 1/4, 1 from 3/8 on. For s within
+1/8 below and 1/4 above an integer >= 1 both units lie in one binade, so that rounding moves them
+alike and their difference is exactly 1/8: stored bits are exactly 0 or 1 in every format. In the
+reals that is machine-checked: `conjunction_gate` and `read_out` of proofs/Gates.v.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gap laws: a proved lower bound of every head's gap, at every length, from the weights alone.
 
-Theorem. In an AHAT without position tables, a row of a head that is not uniform has a gap of at
+Theorem 13. In an AHAT without position tables, a row of a head that is not uniform has a gap of at
 least γ(n) = 1/(C·n^k·lcm(1..n)^e), where C, k and e come from one walk over the weights
 (`portrait`, `grids`). e > 0 exactly if averages of averages feed the scores: then the law is true
 and exponential, and no float follows it far. That such laws hold is machine-checked (`layer_on` and

@@ -1,7 +1,7 @@
 """Temperature laws: β(n) of every head, in closed form, such that softmax is within ε at every n.
 
-Theorem. Let γ(n) be a head's gap law, let its scores differ from the exact ones by at most η (the
-difference of two of them), and let T be the number of keys. Then the attention of softmax(β·s)
+Theorem 12. Let γ(n) be a head's gap law, let its scores differ from the exact ones by at most η
+(the difference of two of them), and let T be the number of keys. Then the attention of softmax(β·s)
 and hard attention differ, in total variation, by at most
 
     (T-1)·e^(-β(γ-η)) + tanh(βη/4),
@@ -12,11 +12,12 @@ is at most that times the range of its values, plus the error of the values. Mac
 `row_error`, `row_error_benign` and `misplaced_law` of proofs/Ties.v; how layers pass errors on,
 `layer_within` of proofs/Errors.v; the weights a_c below are not machine-checked.
 
-The output must err by at most ε. Going from the last layer to the first, one weight a_c(n) for
-each coordinate says how small its error e_c must be: Σ a_c(n)·e_c ≤ 1. Layers pass weights on
-through their linear maps, a head takes its share δ of what is left, and heads whose scores carry
-error add the weight β/θ on what they read. Ranges and weights are monomials of n (`magnitudes`);
-so β is a monomial of n times a logarithm, and each layer above another adds to the logarithm only.
+Theorem 14. The output must err by at most ε. Going from the last layer to the first, one weight
+a_c(n) for each coordinate says how small its error e_c must be: Σ a_c(n)·e_c ≤ 1. Layers pass
+weights on through their linear maps, a head takes its share δ of what is left, and heads whose
+scores carry error add the weight β/θ on what they read. Ranges and weights are monomials of n
+(`magnitudes`); so β is a monomial of n times a logarithm, and each layer above another adds to the
+logarithm only.
 """
 
 from __future__ import annotations

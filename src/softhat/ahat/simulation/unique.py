@@ -1,10 +1,10 @@
 """Unique-hard attention as average-hard attention: a position term decides among ties.
 
-A head that takes the leftmost or rightmost of its maximal keys has scores whose differences are 0
-or at least γ(n) (`analysis.gap_laws`). Adding ±κ·j with κ·n ≤ γ(n)/2 never turns a difference
-around and makes the key wanted the only maximum, with a gap of at least κ. κ(n)·j is a position
-feature, i/n^k, times a constant, so this holds at every length where γ is polynomial; to a given
-length a constant κ does, whatever γ. Machine-checked: `tie_broken` of proofs/Unique.v.
+Theorem 15. A head that takes the leftmost or rightmost of its maximal keys has scores whose
+differences are 0 or at least γ(n) (`analysis.gap_laws`). Adding ±κ·j with κ·n ≤ γ(n)/2 never turns
+a difference around and makes the key wanted the only maximum, with a gap of at least κ. κ(n)·j is a
+position feature, i/n^k, times a constant, so this holds at every length where γ is polynomial; to a
+given length a constant κ does, whatever γ. Machine-checked: `tie_broken` of proofs/Unique.v.
 """
 
 from __future__ import annotations

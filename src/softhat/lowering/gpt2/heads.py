@@ -60,7 +60,7 @@ def bit_of(layout: Layout, literal: Literal) -> Form:
 
 
 def conjunction(layout: Layout, term: Term, layer: int) -> Form:
-    """Theorem. Σ literals - (k - 1) is 1 if all hold, and <= 0 if not and at `<bos>`.
+    """Theorem 16. Σ literals - (k - 1) is 1 if all hold, and <= 0 if not and at `<bos>`.
 
     A literal is a stored bit, 0 at `<bos>`; its negation `ordinary - bit`; a raw output o as
     o + ordinary - 1, or negated as ordinary - o, which are <= 0 at `<bos>`."""
@@ -93,10 +93,10 @@ def scores(layout: Layout, head: Head) -> tuple[list[Form], list[Form]]:
 
 
 def latest(layout: Layout, bad: Literal) -> tuple[list[Form], list[Form]]:
-    """Theorem. Softmax of C(j - 2^(B-1)) - 1.25·2^B·C·bad_j over j <= i, B the bits of a position,
-    puts all but e^-C/(1 - e^-C) + n·e^(-C·2^B/4) on the last j <= i without bad: `<bos>` is never
-    bad, the others without bad lose C a step, and those with bad lie C·2^B/4 below all without.
-    Scores without bad are whole multiples of C up to 2^(B-1), exact in small formats."""
+    """Theorem 17. Softmax of C(j - 2^(B-1)) - 1.25·2^B·C·bad_j over j <= i, B the bits of a
+    position, puts all but e^-C/(1 - e^-C) + n·e^(-C·2^B/4) on the last j <= i without bad: `<bos>`
+    is never bad, the others without bad lose C a step, and those with bad lie C·2^B/4 below all
+    without. Scores without bad are whole multiples of C up to 2^(B-1), exact in small formats."""
     penalty = 1.25 * 2.0**layout.bits * SHARPNESS
     pairs: list[tuple[float, Form]] = [
         (SHARPNESS * 2.0 ** (b - 1), Form({bit(b): 1.0})) for b in range(layout.bits)
@@ -112,7 +112,7 @@ def latest(layout: Layout, bad: Literal) -> tuple[list[Form], list[Form]]:
 
 
 def previous(layout: Layout) -> tuple[list[Form], list[Form]]:
-    """Theorem. Softmax of (C/2)·Σ_b bit_b(i-1)·bit_b(j), with ±1 bits, puts all but
+    """Theorem 18. Softmax of (C/2)·Σ_b bit_b(i-1)·bit_b(j), with ±1 bits, puts all but
     (1 + e^-C)^B - 1 on j = i-1 (`<bos>` for i = 1): each digit that differs costs C, and at most
     binom(B, h) positions differ in h digits. Scores stay small: exact in every format."""
     query_scale = sqrt(layout.d_head) * SHARPNESS / 2
@@ -123,9 +123,9 @@ def previous(layout: Layout) -> tuple[list[Form], list[Form]]:
 
 
 def sign(layout: Layout, signal: int) -> tuple[list[Form], list[Form]]:
-    """Theorem. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions all
-    but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean
-    x_i = (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
+    """Theorem 20. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions
+    all but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean x_i =
+    (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
     least = 2.0 * layout.counts[signal].scale * (1 << layout.bits)
     total = DECISION * least * sqrt(layout.d_head)
     key_scale = _key_scale(total / layout.mean_amplitude)

@@ -11,7 +11,7 @@ from softhat.program.registers import Register
 
 
 def at_scores(head: At, wide: bool, wiring: Wiring) -> Scores:
-    """Theorem. On codes of B digits ±1, softmax of (C/2)·⟨q_i, k_j⟩ and of (C/2)(B - 1) on the
+    """Theorem 9. On codes of B digits ±1, softmax of (C/2)·⟨q_i, k_j⟩ and of (C/2)(B - 1) on the
     sinks puts all but n·e^-C + 2e^(-C/2) on the positions with i's code, and if there is none all
     but n·e^(-C/2) on the sinks, where the value is 0: every digit that differs costs C, and the
     sinks stand C/2 below a match and C/2 above one digit. So C = 2 ln(64 N) leaks at most 1/64.

@@ -9,7 +9,7 @@ from softhat.program.literals import Literal
 
 
 def latest_scores(head: Latest, sharpness: float, wiring: Wiring) -> Scores:
-    """Theorem. Softmax of C(-2i·bad_j + j - i) over j <= i puts at least 1 - e^-C on the last j
+    """Theorem 1. Softmax of C(-2i·bad_j + j - i) over j <= i puts at least 1 - e^-C on the last j
     without bad, for every n (mirrored: r for i, over j >= i). The next candidate is one position
     away, so gaps are >= C, 2C, …: the leak is at most Σ e^-kC/(1 + Σ e^-kC) = e^-C. If every
     position is bad the winner is `<bos>` or i itself, where the value is 0. With temperature

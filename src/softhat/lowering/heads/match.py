@@ -12,7 +12,7 @@ from softhat.program.literals import Literal
 
 
 def match_scores(selector: Selector, wide: bool, wiring: Wiring) -> Scores:
-    """Theorem. Softmax of β·T[i, j], T = 1 where j matches i and 0 elsewhere, and of β/2 on the
+    """Theorem 7. Softmax of β·T[i, j], T = 1 where j matches i and 0 elsewhere, and of β/2 on the
     sinks puts all but (n-w)e^-β + 2e^(-β/2) equally on the w >= 1 matching positions, and if there
     is none all but n·e^(-β/2) on the sinks, where the value is 0. So β = 2⌈ln(64 N)⌉ leaks at most
     1/64 for every n <= N. Machine-checked: `match_found` and `match_none` of proofs/Match.v."""

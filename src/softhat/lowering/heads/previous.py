@@ -9,7 +9,7 @@ from softhat.program.heads import Previous
 
 
 def previous_scores(head: Previous, sharpness: float, wiring: Wiring) -> Scores:
-    """Theorem. Softmax of C(j - i - 2(1 + (-1)^(i+j))) over j <= i puts all but
+    """Theorem 3. Softmax of C(j - i - 2(1 + (-1)^(i+j))) over j <= i puts all but
     (e^-2C + e^-3C)/(1 - e^-2C) on j = i-1, for every n: positions of i's own parity lose 4C,
     those of the other parity 2C a step, and i-1 (`<bos>` for i = 1) is the first of them.
     Mirrored: r for i, over j >= i, with `<eos>` the sink. Machine-checked: `previous_leak` of

@@ -9,7 +9,7 @@ from softhat.program.heads import Shift
 
 
 def shift_scores(head: Shift, sharpness: float, wiring: Wiring) -> Scores:
-    """Theorem. For distance c and a modulus m > c, softmax of C(j - i - (c+3)·[j ≢ i-c mod m])
+    """Theorem 4. For distance c and a modulus m > c, softmax of C(j - i - (c+3)·[j ≢ i-c mod m])
     over j <= i, `<bos>` matching every residue, puts all but
     e^-C + e^-3C/(1 - e^-C) + e^-mC/(1 - e^-mC) on j = i-c (on `<bos>` if that is no position),
     for every n. No other j > i-c has its residue; those lose at least C(3 + i - j) against it,

@@ -8,7 +8,7 @@ from softhat.program.heads import Direction, Sign
 
 
 def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> Scores:
-    """Theorem. With y = Σcounts + position·i + length·n - (threshold - 1/2), a half-integer,
+    """Theorem 6. With y = Σcounts + position·i + length·n - (threshold - 1/2), a half-integer,
     softmax of C'(x_i(j+1) + t_i(n+2) + z_i(r_j+1) + position·i + length·n - threshold + 1/2)
     + D(j-i) on ordinary j <= i, and of 0 on `<bos>`, gives the ordinary positions all but
     e^(-C'/2) of the weight if y > 0 and at most e^(-C'/2)/(1 - e^-C') if y < 0, for every n.

@@ -9,7 +9,7 @@ from softhat.program.heads import StrictLatest
 
 
 def strict_latest_scores(head: StrictLatest, sharpness: float, wiring: Wiring) -> Scores:
-    """Theorem. Softmax of C(-2i·bad_j + j - i) over j < i puts at least 1 - e^-C on the last
+    """Theorem 2. Softmax of C(-2i·bad_j + j - i) over j < i puts at least 1 - e^-C on the last
     j < i without bad, for every n (mirrored: r for i, over j > i): the scores are Latest's, and
     a key less can only raise the winner's share. `<bos>` is never bad, so if every j >= 1 is, it
     wins by more than C, and its value is 0; at i = 1 it is the only key. `<bos>` itself sees no

@@ -9,7 +9,7 @@ from softhat.program.heads import Selector
 
 
 def width_scores(selector: Selector, wiring: Wiring) -> Scores:
-    """Theorem. Softmax of β·T[i, j] and of β on the s sinks that the mask shows gives the sinks
+    """Theorem 8. Softmax of β·T[i, j] and of β on the s sinks that the mask shows gives the sinks
     s/(s + w + ε), 0 <= ε <= n·e^-β, where w positions match: with β = ln(64 N), ε <= 1/64 for
     every n <= N. The value is 1 at the sinks. w >= k and w < k are told apart by a fixed step
     between s/(s+k) and s/(s+k-1+1/64), at every n. Machine-checked: `width_reads`, `width_law` and

@@ -123,7 +123,7 @@ def _latest(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Scores T(j) - Π·bad_j, T rising by at least C a step, over j <= i put all but
+    """Theorem 17. Scores T(j) - Π·bad_j, T rising by at least C a step, over j <= i put all but
     e^-C/(1 - e^-C) + n·e^-(Π - T(n) + T(0)) on the last j <= i without bad: `<bos>` is never
     bad, the others without bad lose C a step, those with bad lie below all without."""
     root = Fraction(sqrt(h.d_head))
@@ -217,7 +217,7 @@ def _previous(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Scores Σ_b w_b·s_b(i-1)·s_b(j) with signs s_b = ±1 that tell all positions apart
+    """Theorem 18. Scores Σ_b w_b·s_b(i-1)·s_b(j) with signs s_b = ±1 that tell all positions apart
     put all but Π(1 + e^-2w_b) - 1 on j = i-1 (`<bos>` for i = 1): each digit that differs costs
     2·w_b, and different positions differ in different sets of digits."""
     weights: list[float] = []
@@ -273,7 +273,7 @@ def _average(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Without scores the head returns the mean of its values over j <= i, rounded once."""
+    """Theorem 19. Without scores a head gives the mean of its values over j <= i, rounded once."""
     made: list[Cell] = []
     counts: list[Count] = []
     for form, weight in zip(values, targets, strict=True):
@@ -306,7 +306,7 @@ def _sign(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
+    """Theorem 20. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
     e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
     (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1)."""
     if len(rows) != 1:

@@ -1,6 +1,6 @@
 """Average: uniform attention, the mean of Σ a·bit over the positions that a mask lets through.
 
-**Theorem** (`average` of proofs/Average.v). With no scores every weight is exp(0) = 1, so the
+**Theorem 5** (`average` of proofs/Average.v). With no scores every weight is exp(0) = 1, so the
 head returns Σ v_j / (number of positions, sinks included): nothing leaks, at any n.
 
 **In floats** the values are multiples of a power of two, so their sum is exact while it stays

@@ -2,7 +2,7 @@
 
     score = B(j - i) - A·i·bad_j,  A >= 2B   (with temperature scaling A·P·bad_j)
 
-**Theorem** (`latest_leak`, `latest_unbounded`, `latest_temperature` of proofs/Latest.v; what it
+**Theorem 1** (`latest_leak`, `latest_unbounded`, `latest_temperature` of proofs/Latest.v; what it
 computes: `since_latest`). All but e^-B of the attention is on the last j without bad, for every
 n: the next candidates are 1, 2, … positions away, so gaps are B, 2B, …, and those of keys that
 are ruled out are at least as large.

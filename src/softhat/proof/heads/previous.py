@@ -2,7 +2,7 @@
 
     score = B(j - i) - A0 - A1·(-1)^(i+j),  2·A1 > B
 
-**Theorem** (`previous_shape` of proofs/Previous.v). All but (e^-2B + e^(B - 2·A1))/(1 - e^-2B) of
+**Theorem 3** (`previous_shape` of proofs/Previous.v). All but (e^-2B + e^(B - 2·A1))/(1 - e^-2B) of
 the attention is on j = i-1, for every n: positions of i's own parity lose 2·A1 - B, then 2B a
 step, those of the other parity 2B a step, and i-1 (`<bos>` for i = 1) is the first of them.
 

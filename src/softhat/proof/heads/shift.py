@@ -5,7 +5,7 @@
 
 `<bos>` has no residue and is never penalised.
 
-**Theorem** (`shift_leak` of proofs/Shift.v). All but
+**Theorem 4** (`shift_leak` of proofs/Shift.v). All but
 e^-B + e^-g/(1 - e^-B) + e^-mB/(1 - e^-mB), g = A - cB, of the attention is on i-c, or on `<bos>`
 where that is no position, for every n: `<bos>` is at least one position further, keys of other
 residues lose g and B more for each step from i, those of the winner's residue lose mB, 2mB, …

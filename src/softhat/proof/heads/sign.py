@@ -5,7 +5,7 @@
 where key_j is the number of positions that the mean is over, so that at j = i the logit is
 Σ κ·count + A_i·i + A_r·r + A_0, an integer multiple of `unit` away from `up` > 0 and `down` < 0.
 
-**Theorem** (`sign_positive`, `sign_negative` of proofs/Sign.v). If the logit is positive, all but
+**Theorem 6** (`sign_positive`, `sign_negative` of proofs/Sign.v). If the logit is positive, all but
 e^-up of the attention is on ordinary positions; if it is negative at most e^-down/(1 - e^-slope),
 for every n, where scores fall by at least `slope` a step. The value is 1 on ordinary positions.
 

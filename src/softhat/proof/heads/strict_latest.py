@@ -2,8 +2,8 @@
 
     score = B(j - i) - A·i·bad_j over j < i,  A >= 2B   (with temperature scaling A·P·bad_j)
 
-**Theorem** (`strict_latest_leak` of proofs/StrictLatest.v). The scores are Latest's, and a key less
-can only raise the winner's share: all but e^-B is on the last j < i without bad, for every n.
+**Theorem 2** (`strict_latest_leak` of proofs/StrictLatest.v). The scores are Latest's, and a key
+less can only raise the winner's share: all but e^-B is on the last j < i without bad, for every n.
 `<bos>` is never bad, so it is there to be found; it sees no key itself and gets 0. So the head
 computes Y of what Latest computes, and Latest's bounds hold.
 """

@@ -51,7 +51,7 @@ class LocalState:
 
 
 class LocalKernel:
-    """Theorem. With w_d = e^(-slope·d - even·[d even]) the mean of a value over j <= i is
+    """Theorem 21. With w_d = e^(-slope·d - even·[d even]) the mean of a value over j <= i is
     Σ w_d·v_(i-d) / Σ w_d over the good keys, up to e^-38 of it: keys further than `taps` from
     the winner are that far below it, and so are bad keys from time `taps` on, because the
     penalty is at least 2·slope·i and the winner gives up at most slope·i. Where i itself is bad
@@ -261,7 +261,7 @@ class UniformKernel:
 
 
 class RampKernel:
-    """Theorem. Where the score is L - B·d on the t positions at distance d = 0 … t-1 and 0 at
+    """Theorem 22. Where the score is L - B·d on the t positions at distance d = 0 … t-1 and 0 at
     the sink, the weight of the positions is Z/(1 + Z), Z = e^L·Σ e^(-B·d): a geometric series,
     e^L(1 - e^(-Bt))/(1 - e^-B). L and B are linear in what the query holds."""
 
