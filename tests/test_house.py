@@ -29,6 +29,7 @@ ORDER = (
     "proof",
     "ahat",
     "model",
+    "value_model",
     "compiler",
     "folders",
     "verification",  # after `folders`: it tries to break what users hold, wherever workers run

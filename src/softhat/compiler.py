@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from softhat.errors import SofthatError
+from softhat.frontends.rasp.compile import compile_rasp
+from softhat.frontends.rasp.language import SOp
 from softhat.logic.binding import predicates_of, with_tables
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.nodes import Formula
@@ -21,29 +23,40 @@ from softhat.predicates import LENGTH
 from softhat.program.build import build
 from softhat.program.strict import spelled_out
 from softhat.transformer.weights import BOS, EOS, Attention
+from softhat.value_model import ValueModel
 
 OUTPUT = "output"
 """The name of the output of a model of one formula."""
 
 
 def compile(
-    formula: Formula | str | Mapping[str, Formula | str],
-    alphabet: str | Iterable[str] | None = None,
+    formula: Formula | str | Mapping[str, Formula | str] | SOp,
+    alphabet: str | Iterable[Any] | None = None,
     attention: Attention = "unbounded",
     propositions: Iterable[str] | None = None,
     predicates: Mapping[str, Any] | None = None,
     predicate_length: int = LENGTH,
-) -> Model:
+    max_length: int | None = None,
+    causal: bool = False,
+) -> Any:
     """A transformer whose truth at every position of every word is the formula's.
 
     `attention` is "unbounded" (softmax, positions grow), "temperature" (softmax, activations in
     [-1, 1], inverse temperature grows with n) or "hard". Without an alphabet it is the
     formula's symbols. A mapping gives several outputs in one model. `predicates` say what the
     names in `at(name)` mean; those that are functions hold for words of `predicate_length`.
+
+    A RASP program (`softhat.rasp`) needs its alphabet, whose tokens may be any values, and the
+    `max_length` of its sequences; with `causal` positions see only what is not after them. The
+    model's `values` are the program's.
     """
     if attention not in get_args(Attention):
         choices = ", ".join(get_args(Attention))
         raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
+    if isinstance(formula, SOp):
+        return _rasp(formula, alphabet, attention, max_length, causal)
+    if max_length is not None or causal:
+        raise SofthatError("max_length and causal are for RASP programs; a formula has no length")
     formulas = {
         name: with_tables(given.bind(predicates), predicate_length)
         for name, given in _named(formula).items()
@@ -52,6 +65,19 @@ def compile(
     symbols = _symbols(formulas, alphabet, propositions)
     program = build(formulas, symbols, propositions is not None)
     return Model(lower(program, attention), formulas, program)
+
+
+def _rasp(
+    program: SOp, alphabet: Any, attention: Attention, max_length: int | None, causal: bool
+) -> ValueModel:
+    if alphabet is None or not isinstance(alphabet, Iterable):
+        raise SofthatError("a RASP program needs its alphabet: alphabet=['a', 'b']")
+    if max_length is None:
+        raise SofthatError("a RASP program needs the length of its sequences: max_length=64")
+    compiled = compile_rasp(program, tuple(alphabet), max_length, causal)
+    for symbol in compiled.program.symbols:
+        _check_symbol(symbol, "alphabet")
+    return ValueModel(lower(compiled.program, attention), compiled, program.name)
 
 
 def with_one_mask(model: Model) -> Model:
@@ -102,13 +128,17 @@ def _symbols(
         raise SofthatError("the alphabet is empty: give at least one symbol")
     seen: set[str] = set()
     for symbol in symbols:
-        if not isinstance(symbol, str) or not symbol:
-            raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
-        if any("\ud800" <= c <= "\udfff" for c in symbol):
-            raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
-        if symbol in (BOS, EOS):
-            raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")
+        _check_symbol(symbol, what)
         if symbol in seen:
             raise SofthatError(f"duplicate in the {what}: {symbol!r}")
         seen.add(symbol)
     return symbols
+
+
+def _check_symbol(symbol: object, what: str) -> None:
+    if not isinstance(symbol, str) or not symbol:
+        raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
+    if any("\ud800" <= c <= "\udfff" for c in symbol):
+        raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
+    if symbol in (BOS, EOS):
+        raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")

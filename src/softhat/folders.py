@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from softhat.errors import SofthatError
 from softhat.files import read_json, read_tensors, read_text
+from softhat.frontends.rasp.stored import from_json as rasp_from_json
 from softhat.logic.binding import bind, predicates_of
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
@@ -21,6 +22,7 @@ from softhat.predicates import Predicate
 from softhat.predicates import from_json as read_predicate
 from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_of
 from softhat.transformer.weights import Transformer
+from softhat.value_model import ValueModel
 
 # Simulations are imported where one is read: most models are compiled, and start-up counts.
 if TYPE_CHECKING:
@@ -30,13 +32,15 @@ if TYPE_CHECKING:
 PREDICATES = "predicates.json"
 
 
-def load(folder: str | Path) -> Model | Simulation:
+def load(folder: str | Path) -> Any:
     """The model in a folder that `save` wrote."""
     folder = Path(folder)
     config = read_config(folder)
     match config.get("kind"):
         case "compiled":
             return _load_compiled(folder, config)
+        case "rasp":
+            return _load_rasp(folder, config)
         case "simulation":
             from softhat.ahat.simulation.folder import load_simulation
 
@@ -85,6 +89,24 @@ def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
     except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, SofthatError):
             raise SofthatError(f"{folder} is damaged: {error}") from None
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise SofthatError(f"{folder} is damaged: {what}") from None
+
+
+def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
+    try:
+        transformer = transformer_of(
+            config, read_tensors(folder / "model.safetensors", inside=folder)
+        )
+        data = read_json(folder / "rasp.json", inside=folder)
+        compiled = rasp_from_json(data)
+        if compiled.program.symbols != transformer.symbols:
+            raise DamagedError("rasp.json and config.json have different alphabets")
+        names = (*compiled.program.outputs, *compiled.program.numbers)
+        if tuple(name for name, _ in names) != transformer.outputs:
+            raise DamagedError("rasp.json and config.json name different outputs")
+        return ValueModel(transformer, compiled, str(data.get("name", "program")))
+    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SofthatError(f"{folder} is damaged: {what}") from None
 

@@ -20,6 +20,8 @@ from softhat.errors import SofthatError
 
 NARROW = 3
 """Scores of more products than this are summed in float64."""
+MANY = 8
+"""Sums of more hidden units than this are taken in float64."""
 WIDE_DIGITS = 53
 """Significand bits of those sums."""
 

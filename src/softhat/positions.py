@@ -303,6 +303,7 @@ def from_json(data: Any, place: str) -> Feature:
 
 
 _MOD = re.compile(r"mod\((\d+), (\d+)\)")
+_DIGIT = re.compile(r"bit (\d+) of (-?\d+)\*i \+ (-?\d+)\*n \+ (-?\d+)")
 
 
 def from_name(name: str, known: Mapping[str, predicates.Predicate] | None = None) -> Feature:
@@ -313,6 +314,9 @@ def from_name(name: str, known: Mapping[str, predicates.Predicate] | None = None
     if found is not None:
         modulus, remainder = map(int, found.groups())
         return Mod(modulus, remainder, sinks=False)
+    digit = _DIGIT.fullmatch(name)
+    if digit is not None:
+        return Digit(*map(int, digit.groups()))
     base = name.removesuffix("/P")
     if base not in NAMES:
         raise SofthatError(f"unknown position feature {name!r}")

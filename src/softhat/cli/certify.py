@@ -13,6 +13,7 @@ from softhat.export.checking import certify_export
 from softhat.export.reading import is_export, read_export
 from softhat.model import Model
 from softhat.proof.certificate import Certificate, HeadCertificate
+from softhat.value_model import ValueModel
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
@@ -45,7 +46,7 @@ def command(
         _export(model, explain, as_json)
     ready = read_model(model, alphabet, attention, symbols, props)
     refuse_ahat(ready, model)
-    if not isinstance(ready, Model):
+    if not isinstance(ready, Model | ValueModel):
         _simulation(model, ready, as_json)
     certificate = ready.certificate
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from softhat.cli.inputs import (
     read_given,
 )
 from softhat.cli.output import check_suffix, print_facts, print_json, say
+from softhat.cli.rasp import is_rasp, read_rasp
 from softhat.compiler import OUTPUT
 from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
@@ -44,17 +45,35 @@ def command(
     program: Annotated[
         bool, typer.Option("--show-program", help="Print the attention program too.")
     ] = False,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Of a RASP program's sequences.")
+    ] = None,
+    causal: Annotated[
+        bool, typer.Option("--causal", help="A RASP program sees only what is not after.")
+    ] = False,
     dot: Annotated[
         Path | None, typer.Option("--dot", help="Draw the attention program (Graphviz).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compile a formula to a transformer and print its size.
+    """Compile a formula, or the RASP program `file.py:NAME`, to a transformer; print its size.
 
     Example: softhat compile '!c S a' --alphabet abc --attention temperature -o model
     """
     check_suffix(dot, (".dot", ".gv"), "the drawing (a Graphviz text)")
     known = read_alphabet(alphabet, symbols, props)
+    if is_rasp(formula):
+        if also or props:
+            raise SofthatError(
+                "a RASP program is one output over tokens: leave --also, --props out"
+            )
+        value_model = read_rasp(formula, known, attention, max_length, causal)
+        _report(
+            value_model, {"program": value_model.name}, folder, attention, program, dot, as_json
+        )
+        return
+    if max_length is not None or causal:
+        raise SofthatError("--max-length and --causal are for RASP programs: file.py:NAME")
     given = read_given(formula, known, props)
     known = known if given.alphabet is None else list(given.alphabet)
     formulas = {name: given.formula}
@@ -70,6 +89,20 @@ def command(
         model = compile_formula(formulas, propositions=known or sorted(found), attention=attention)
     else:
         model = compile_formula(formulas, alphabet=known, attention=attention)
+    texts = {key: str(f) for key, f in formulas.items()}
+    _report(model, texts, folder, attention, program, dot, as_json)
+
+
+def _report(
+    model: Any,
+    texts: dict[str, str],
+    folder: Path | None,
+    attention: Attention,
+    program: bool,
+    dot: Path | None,
+    as_json: bool,
+) -> None:
+    """Write what is asked for and say how large the model is."""
     size = model.size
     if dot is not None or program:
         from softhat.program.draw import to_dot, to_text
@@ -96,7 +129,7 @@ def command(
         say(to_text(model.program), end="\n\n")
     print_facts(
         [
-            *((key, str(f)) for key, f in formulas.items()),
+            *texts.items(),
             ("attention", attention),
             ("layers", str(size.layers)),
             ("heads", str(size.heads)),

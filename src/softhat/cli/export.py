@@ -23,6 +23,7 @@ from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
 from softhat.files import read_json
 from softhat.model import Model
+from softhat.value_model import ValueModel
 
 Target = Literal["gpt2", "torch", "huggingface", "onnx"]
 CONTEXT, MARGIN = 1024, 20.0
@@ -78,9 +79,14 @@ def command(
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
     if to == "gpt2" and not isinstance(read, Model):
+        what = (
+            "computes the values of a RASP program"
+            if isinstance(read, ValueModel)
+            else "simulates hard attention"
+        )
         raise SofthatError(
-            f"{model} simulates hard attention; a stock GPT-2 holds compiled formulas: use --to "
-            "torch, huggingface or onnx"
+            f"{model} {what}; a stock GPT-2 holds compiled formulas: use --to torch, huggingface "
+            "or onnx"
         )
     chosen = {} if output is None else {"output": output}
     match to:

@@ -18,6 +18,7 @@ from softhat.cli.inputs import (
     read_given,
     read_words,
 )
+from softhat.cli.rasp import is_rasp, read_rasp, to_tokens
 from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
 from softhat.folders import load
@@ -25,6 +26,7 @@ from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.words import Word
 from softhat.model import Model
 from softhat.transformer.weights import Attention
+from softhat.value_model import ValueModel
 
 if TYPE_CHECKING:
     from softhat.ahat.model import AHAT
@@ -117,6 +119,8 @@ def read_model(
         return load(argument)
     if is_ahat(argument):
         return read_ahat(argument, alphabet)
+    if is_rasp(argument):
+        return read_rasp(argument, read_alphabet(alphabet, symbols), attention)
     check_name(argument, alphabet)
     known = read_alphabet(alphabet, symbols, props)
     given = read_given(argument, known, props)
@@ -140,13 +144,16 @@ def read_model_and_words(
     else characters. A formula without an alphabet gets its own symbols and the words'.
     """
     check_standard_input(argument, arguments)
-    if is_folder(argument):
-        model = read_model(argument, alphabet)
-        if isinstance(model, Model):
+    if is_folder(argument) or is_rasp(argument):
+        model = read_model(argument, alphabet, attention, symbols)
+        if isinstance(model, Model | ValueModel):
             known = model.transformer
             props = known.propositional
             symbols = not props and are_tokens(symbols, props, known.symbols)
-        return model, read_words(arguments, symbols, props)
+        words = read_words(arguments, symbols, props)
+        if isinstance(model, ValueModel):
+            return model, [to_tokens(model, word) for word in words]
+        return model, words
     if is_ahat(argument):
         hard = read_ahat(argument, alphabet)
         return hard, read_words(arguments, are_tokens(symbols, False, hard.alphabet), False)

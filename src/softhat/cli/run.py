@@ -33,9 +33,11 @@ from softhat.cli.models import (
     read_model_and_words,
 )
 from softhat.cli.output import print_json, print_table, say, tell
+from softhat.cli.rasp import plain, shown
 from softhat.errors import SofthatError
 from softhat.logic.semantics.words import Word
 from softhat.model import Model
+from softhat.value_model import ValueModel
 
 _MOST_POSITIONS = 60
 _BIG = 1 << 20
@@ -88,6 +90,9 @@ def command(
     ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
     if isinstance(ready, AHAT):
         _run_hard(ready, read, at, as_json)
+        return
+    if isinstance(ready, ValueModel):
+        _values(ready, read, dtype, strict, as_json)
         return
     if isinstance(ready, Model):
         check_words(read, ready.transformer.symbols, ready.transformer.propositional)
@@ -157,6 +162,28 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
         for word, row in found
     ]
     print_table(["word", "truth", "verdict", "least value"], rows)
+
+
+def _values(model: ValueModel, words: list[Any], dtype: str, strict: bool, as_json: bool) -> None:
+    """What a RASP program answers: a value at each position."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = model.values_many(words, dtype, strict=strict)
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        print(f"warning: {text}", file=sys.stderr)
+    if as_json:
+        print_json(
+            [
+                {"word": [plain(token) for token in word], "values": [plain(v) for v in values]}
+                for word, values in zip(words, found, strict=True)
+            ]
+        )
+        return
+    rows = [
+        [" ".join(map(str, word[:_MOST_POSITIONS])), " ".join(map(shown, values[:_MOST_POSITIONS]))]
+        for word, values in zip(words, found, strict=True)
+    ]
+    print_table(["word", "values"], rows)
 
 
 def _is_big(words: list[str]) -> bool:

@@ -22,6 +22,7 @@ from softhat.export.checking import verify
 from softhat.export.reading import is_export
 from softhat.model import Model
 from softhat.verification.report import Verification
+from softhat.verification.values import ValueVerification
 from softhat.work import progress, workers
 
 _LABEL = 48  # characters of a head's label in the table; --json gives all
@@ -100,7 +101,9 @@ def command(
             resume=resume,
             progress=lambda done, total, words: show("items", done, total, f"{words:,} words"),
         )
-    if not isinstance(result, Verification):
+    if isinstance(result, ValueVerification):
+        _report_values(result, as_json)
+    elif not isinstance(result, Verification):
         _report_simulation(result, as_json)
     elif as_json:
         print_json(result.to_json())
@@ -157,6 +160,23 @@ def _report(result: Verification, asked: int, asked_length: int) -> None:
             ),
             ("parts", str(found.place) if found.place else "the model is not what we compile"),
         ]
+    print_facts(facts)
+
+
+def _report_values(result: ValueVerification, as_json: bool) -> None:
+    """A RASP program's model, compared with the exact meaning of its attention program."""
+    found = result.counterexample
+    if as_json:
+        print_json(asdict(result))
+        return
+    facts = [
+        ("verdict", "ok: model and program agree" if result.ok else "WRONG: they differ"),
+        ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
+        ("error", f"{result.max_error:.3g} at the most"),
+    ]
+    if found is not None:
+        said = f"{found.found!r} instead of {found.expected!r} at position {found.position + 1}"
+        facts += [("word", " ".join(map(str, found.word[:200]))), ("differs", said)]
     print_facts(facts)
 
 

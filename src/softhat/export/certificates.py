@@ -12,6 +12,7 @@ from softhat.model import Model
 from softhat.proof.kernels import Kernel, kernel_certificate
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Transformer
+from softhat.value_model import ValueModel
 
 
 def export_certificate(
@@ -21,6 +22,8 @@ def export_certificate(
     match model:
         case Model():
             return kernel_certificate(model, kernel, longest)
+        case ValueModel():
+            return model.kernel_certificate(kernel)
         case Simulation():
             return simulation_kernel_certificate(model, kernel)
     raise SofthatError(f"nothing is known to prove about {type(model)}")

@@ -7,8 +7,10 @@ numbers of the functions it reads.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import gcd
 from typing import Literal
 
@@ -18,6 +20,8 @@ from softhat.proof.boolean import Space
 Direction = Literal["past", "future"]
 Range = Literal["past", "future", "total"]
 
+FEW_TURNS = 8
+"""A bit of a count that turns more often is an atom of its own."""
 LONGEST = 2**40
 """A comparison that no word up to this length can meet (or miss) is a constant."""
 
@@ -56,6 +60,72 @@ class Atoms:
         """Above all other atoms: `Y` and `X` depend on them."""
         self.residues: dict[int, tuple[int, int]] = {}
         """(modulus, remainder) of the functions that are one."""
+        self._keys: dict[Hashable, int] = {}
+        self._origins: dict[int, tuple[Hashable, int]] = {}
+        """For what is read at another position: where, and what."""
+        self._chains: dict[Hashable, dict[int, int]] = {}
+        """For each number the atoms "it is at least k", by k: each implies those before it."""
+
+    def digit(self, bit: int, position: int, length: int, constant: int, level: int) -> int:
+        """Binary digit `bit` of position·i + length·n + constant, 0 where that is negative."""
+        return self.space.atom(("digit", bit, position, length, constant), level)
+
+    def limit(self, longest: int) -> None:
+        """Nothing is claimed beyond this length."""
+        self.longest = longest if self.longest is None else min(longest, self.longest)
+
+    # Selections
+
+    def selection(self, mask: str, pairs: frozenset[tuple[int, int]]) -> int:
+        """The number of a selection: j with (query function at i, key function at j) in a pair."""
+        return self._number(("pairs", mask, pairs))
+
+    def code(self, mask: str, digits: tuple[tuple[int, int], ...]) -> int:
+        """The number of a selection of the keys whose digits are the query's."""
+        return self._number(("code", mask, digits))
+
+    def _number(self, key: Hashable) -> int:
+        return self._keys.setdefault(key, len(self._keys))
+
+    def read(self, selection: int, value: int, level: int) -> int:
+        """`value` at the keys of a selection, which agree on it; false where there is none."""
+        if value == self.space.false:
+            return value
+        atom = self.space.atom(("read", selection, value), level)
+        self._origins[atom] = (("read", selection), value)
+        return atom
+
+    def steps(self, terms: tuple[tuple[int, int], ...], turns: tuple[int, ...], level: int) -> int:
+        """A bit of the number Σ a·w of widths: false for the least, turning at each of `turns`."""
+        if len(turns) > FEW_TURNS:
+            return self.space.atom(("steps", terms, turns), level)
+        space, function = self.space, self.space.false
+        for turn in reversed(turns):
+            chain = self._chains.setdefault(("width", terms), {})
+            if turn not in chain:
+                chain[turn] = space.atom(("width", terms, turn), level)
+            # From here on it is what the rest says, negated: the rest counts from later turns.
+            function = space.both(chain[turn], space.negation(function))
+        return function
+
+    def exclusive(self, f: int, g: int) -> bool:
+        """Is it plain that two functions never hold at one position?
+
+        A number that is at least 3 is at least 2: what the space does not know is added.
+        """
+        space = self.space
+        if f in self._origins and g in self._origins:
+            (one, inner), (other, inner2) = self._origins[f], self._origins[g]
+            if one == other and self.exclusive(inner, inner2):  # read at the same position
+                return True
+        both = space.both(f, g)
+        for chain in self._chains.values():
+            if both == space.false:
+                return True
+            for less, more in pairwise(sorted(chain)):
+                either = space.either(space.negation(chain[more]), chain[less])
+                both = space.both(both, either)
+        return both == space.false
 
     def since(self, bad: int, value: int, direction: Direction, level: int) -> int:
         """`bad S value` (`bad U value`) for disjoint bad and value: what Latest computes."""
@@ -90,7 +160,9 @@ class Atoms:
         positive = space.polarity(value)
         key = ("previous", direction, value if positive else space.negation(value))
         atom = space.atom(key, level)
-        return space.both(there, atom if positive else space.negation(atom))
+        moved = space.both(there, atom if positive else space.negation(atom))
+        self._origins[moved] = (("previous", direction), value)
+        return moved
 
     def at_least(self, total: Sum, threshold: int, level: int) -> int:
         """`total >= threshold`, normalised: positive operands, coprime coefficients."""
@@ -121,6 +193,8 @@ class Atoms:
             position, length, threshold = -position, -length, 1 - threshold
         if counts or length:
             result = space.atom(("at least", tuple(counts), position, length, threshold), level)
+            chain = self._chains.setdefault((tuple(counts), position, length), {})
+            chain[threshold] = result
         else:
             result = self.position_at_least(position, threshold, level)
         return space.negation(result) if negated else result

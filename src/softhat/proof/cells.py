@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.positions import Holds, Mod, Named, text
+from softhat.positions import Digit, Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
 from softhat.transformer.weights import Sparse, Transformer
 
@@ -47,6 +47,37 @@ class Raw:
 
     function: int
     head: int
+    signed: bool = False
+    """Whether it may be negative."""
+    mean: tuple[int, int] | None = None
+    """(selection, bit) if it is also the mean of a bit over a selection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a Width head returns: s/(s + w + ε), where w keys of a selection match."""
+
+    selection: int
+    sinks: int
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Σ a·w of counts of selections, off by the error of `head`; may be negative."""
+
+    terms: tuple[tuple[int, int], ...]
+    """(a, selection)."""
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The mean of Σ a·bit over the keys of a selection, 0 where there is none."""
+
+    selection: int
+    terms: tuple[tuple[float, int], ...]
+    head: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +89,7 @@ class Mean:
     head: int
 
 
-Cell = Zero | Feature | Bit | Raw | Mean
+Cell = Zero | Feature | Bit | Raw | Mean | Share | Whole | Chosen
 Form = dict[int, float]
 """A row of a matrix: coordinate -> weight."""
 
@@ -104,6 +135,8 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
             raise VoidError(f"{where} is the impossible position feature {text(feature)}")
         case Mod(modulus, remainder, False):
             return Bit(atoms.residue(modulus, remainder, 1 << 19))
+        case Digit(bit, position, length, constant):
+            return Bit(atoms.digit(bit, position, length, constant, 1 << 19))
         case Holds(predicate):
             return Bit(atoms.holds(predicate, 1 << 19))
     raise VoidError(f"{where} is {text(feature)}, a position feature unknown to the proof")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from softhat.errors import SofthatError
@@ -62,10 +62,19 @@ class Certificate:
     """In real arithmetic the outputs are right for every word of every length."""
     void: tuple[str, ...]
     """Why nothing is proved; empty if the certificate holds."""
+    error: float = 0.0
+    """How far numbers among a model's values can be off, in float32 up to its certified length."""
+    errors: dict[str, float] = field(default_factory=dict)
+    """The same for each dtype."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dump`, the same for the same model; an infinite gap is null."""
         data = document("compiled", **asdict(self))
+        if self.errors:
+            finite = {name: x if math.isfinite(x) else None for name, x in self.errors.items()}
+            data |= {"error": finite["float32"], "errors": finite}
+        else:
+            del data["error"], data["errors"]
         for part in (*data["heads"], *data["outputs"]):
             for key in ("min_gap", "slack"):
                 if key in part:
@@ -88,6 +97,7 @@ class Certificate:
                 assumptions=tuple(found["assumptions"]),
                 every_length=found["every_length"],
                 void=tuple(found["void"]),
+                **_numbers(found),
             )
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise SofthatError(f"not a certificate: {error}") from None
@@ -104,6 +114,15 @@ class Certificate:
         from softhat.proof.explain import explain
 
         return explain(self)
+
+
+def _numbers(found: Mapping[str, Any]) -> dict[str, Any]:
+    errors = {name: _finite(x) for name, x in found.get("errors", {}).items()}
+    return {"error": errors["float32"], "errors": errors} if errors else {}
+
+
+def _finite(x: float | None) -> float:
+    return math.inf if x is None else x
 
 
 def _with_infinity(part: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import isnan
 
-from softhat.laws import ONE
+from softhat.laws import ONE, Constant
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
 from softhat.positions import longest
@@ -38,6 +38,7 @@ from softhat.proof.gates import feed_forward, read_out
 from softhat.proof.heads import recognise
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
+from softhat.proof.heads.selection import is_selection
 from softhat.proof.lengths import Head, Proof, Report
 from softhat.proof.scores import Failure
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
@@ -85,10 +86,8 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
     claims = Claims(atoms, formulas)
     cells = embedded(t, atoms)
     for number in range(1, len(t.layers) + 1):
-        cells = _attention(t, number, cells, atoms, proof)
-        cells, clips = feed_forward(t, number, cells, atoms)
-        for clip in clips:
-            proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")
+        cells = attention_of(t, number, cells, atoms, proof)
+        cells = feed_forward_of(t, number, cells, atoms, proof)
     for output, form, bias in zip(
         t.outputs, rows_of(t.readout), t.readout_bias.tolist(), strict=True
     ):
@@ -105,7 +104,21 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
             proof.longest, proof.end = length, why
 
 
-def _attention(
+def feed_forward_of(
+    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof
+) -> list[Cell]:
+    """The coordinates after the feed-forward of a layer (counted from 1)."""
+    kinds = [head.kind for head in proof.heads]
+    cells, clips, decoded = feed_forward(t, number, cells, atoms, kinds)
+    for clip in clips:
+        proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")
+    for kind in decoded:
+        label = f"steps of layer {number - 1}"
+        proof.heads.append(Head(number - 1, -1, label, kind, dict.fromkeys(FORMATS, kind)))
+    return cells
+
+
+def attention_of(
     t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof
 ) -> list[Cell]:
     """The coordinates after the attention of a layer (counted from 1)."""
@@ -115,10 +128,6 @@ def _attention(
     outputs = _written(layer.output)
     for h, (query, key, value) in enumerate(zip(*tensors, strict=True)):
         where = f"layer {number - 1}, head {h}"
-        scaled = t.attention == "temperature"
-        if isnan(layer.sharpness[h]) if scaled else layer.laws[h] != ONE:
-            law = layer.laws[h].text
-            raise VoidError(f"{where} has the inverse temperature {law}, not {'C·P' * scaled or 1}")
         places = _targets(value, outputs[h], where)
         weights = HeadWeights(
             t.attention,
@@ -129,6 +138,15 @@ def _attention(
             tuple(key),
             tuple(value[r] for r in places),
         )
+        scaled = t.attention == "temperature"
+        law = layer.laws[h]
+        if is_selection(weights, cells):
+            if not isinstance(law, Constant) or (law != ONE and not scaled):
+                raise VoidError(f"{where} has the inverse temperature {law.text}, not a constant")
+            weights = replace(weights, sharpness=float(law.value))
+        elif isnan(layer.sharpness[h]) if scaled else law != ONE:
+            said = "C·P" if scaled else "1"
+            raise VoidError(f"{where} has the inverse temperature {law.text}, not {said}")
         level = (1 << 50) + (len(proof.heads) << 20)
         try:
             kind, made = recognise(weights, cells, len(proof.heads), atoms, level)

@@ -20,12 +20,18 @@ def explain(c: Certificate) -> str:
 
 def _claims(c: Certificate) -> list[str]:
     extent = "of every length" if c.every_length else "of length up to 2^40"
-    return [
+    claim = "the formula"
+    if c.errors:  # a RASP program, compiled to a length
+        extent, claim = f"of length up to {max(c.max_length.values()):,}", "the program's"
+    lines = [
         f"The weights were read layer by layer, and output {output.name!r} is the same Boolean "
-        f"function of symbols, positions and heads as the formula {output.formula}: in exact "
+        f"function of symbols, positions and heads as {claim} {output.formula}: in exact "
         f"arithmetic its answers are right at every position of every word {extent}."
         for output in c.outputs
     ]
+    if c.error:
+        lines.append(f"Numbers are within {c.error:.3g} of the program's in float32.")
+    return lines
 
 
 def _heads(c: Certificate) -> list[str]:
@@ -51,7 +57,7 @@ def _kind(kind: str, does: str, heads: list[HeadCertificate], attention: str) ->
     leak = max(head.leak for head in heads)
     return (
         f"{text}; the best score exceeds the next by at least {gap:g}, so at most {leak:.3g} of "
-        "the attention goes elsewhere, for every n."
+        f"the attention goes elsewhere, for {min(head.holds_for for head in heads)}."
     )
 
 

@@ -9,6 +9,7 @@ that sum, with a unit that takes the one off at the sinks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import frexp
 
@@ -16,15 +17,21 @@ from softhat.proof.atoms import Atoms
 from softhat.proof.cells import (
     Bit,
     Cell,
+    Chosen,
     Feature,
     Form,
     Mean,
     Raw,
+    Share,
     VoidError,
+    Whole,
     Zero,
     bit_of,
     rows_of,
 )
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.width import Width
+from softhat.proof.steps import Decoded, Step, steps_of_share, steps_of_whole, turns_of, whole_of
 from softhat.transformer.weights import Layer, Transformer
 
 
@@ -62,15 +69,25 @@ class Threshold:
 
 
 def feed_forward(
-    t: Transformer, number: int, cells: list[Cell], atoms: Atoms
-) -> tuple[list[Cell], list[Clip]]:
-    """The coordinates after the feed-forward of a layer (counted from 1), and its clips."""
-    return _FeedForward(t, number, cells, atoms).run()
+    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, kinds: Sequence[Kind] = ()
+) -> tuple[list[Cell], list[Clip], list[Decoded]]:
+    """The coordinates after the feed-forward of a layer (counted from 1), its clips, and the
+    counts it decodes, which are numbered after the heads of `kinds`."""
+    return _FeedForward(t, number, cells, atoms, kinds).run()
 
 
 class _FeedForward:
-    def __init__(self, t: Transformer, number: int, cells: list[Cell], atoms: Atoms) -> None:
+    def __init__(
+        self,
+        t: Transformer,
+        number: int,
+        cells: list[Cell],
+        atoms: Atoms,
+        kinds: Sequence[Kind],
+    ) -> None:
         self.t, self.number, self.cells, self.atoms = t, number, cells, atoms
+        self.kinds = kinds
+        self.decoded: list[Decoded] = []
         self.layer: Layer = t.layers[number - 1]
         self.into = rows_of(self.layer.into)
         self.bias = self.layer.into_bias.tolist()
@@ -78,7 +95,7 @@ class _FeedForward:
         self.used: set[int] = set()
         self.ordinary = [c for c, cell in enumerate(cells) if cell == Feature("ordinary", 0)]
 
-    def run(self) -> tuple[list[Cell], list[Clip]]:
+    def run(self) -> tuple[list[Cell], list[Clip], list[Decoded]]:
         after = list(self.cells)
         out = rows_of(self.layer.out)
         out_bias = self.layer.out_bias.tolist()
@@ -93,7 +110,7 @@ class _FeedForward:
                 )
         elif any(out_bias):
             raise VoidError(f"{self._where()} has an outgoing bias but no hidden units")
-        return after, self.clips
+        return after, self.clips, self.decoded
 
     def _where(self) -> str:
         return f"layer {self.number - 1}: the feed-forward"
@@ -112,7 +129,12 @@ class _FeedForward:
         at_sinks = False
         for c in self.ordinary:
             at_sinks |= groups.pop(frozenset({(c, -1.0)}), None) == [(1.0, -1.0)]
-        if groups and isinstance(self.cells[at], Raw | Mean):
+        counts = {incoming for incoming in groups if self._count_of(incoming) is not None}
+        if counts:
+            if len(counts) < len(groups) or bias or at_sinks:
+                raise VoidError(f"{where} adds steps of counts and something else")
+            return self._steps(groups, where)
+        if groups and isinstance(self.cells[at], Raw | Mean | Share | Whole | Chosen):
             raise VoidError(f"{where} is written over a head's output: its rounding would stay")
         function, signs = self.atoms.space.false, set[int]()
         for incoming, units in groups.items():
@@ -137,17 +159,70 @@ class _FeedForward:
         where: str,
     ) -> bool:
         """Whether units take off what the coordinate held: ReLU(x), and ReLU(-x) if signed."""
-        down = groups.pop(frozenset({(at, 1.0)}), None)
-        up = groups.pop(frozenset({(at, -1.0)}), None)
+        down = _taken(groups, frozenset({(at, 1.0)}))
+        up = _taken(groups, frozenset({(at, -1.0)}))
         if down is None and up is None:
             return False
         cell = self.cells[at]
-        signed = isinstance(cell, Mean)
+        signed = isinstance(cell, Mean | Share | Whole | Chosen) or (
+            isinstance(cell, Raw) and cell.signed
+        )
         if isinstance(cell, Feature) or down != [(0.0, -1.0)]:
             raise VoidError(f"{where} is not cleared by one unit ReLU(x)")
         if up != ([(0.0, 1.0)] if signed else None):
             raise VoidError(f"{where} is not cleared by the unit ReLU(-x) exactly if it is signed")
         return True
+
+    def _count_of(self, incoming: frozenset[tuple[int, float]]) -> Share | Whole | None:
+        """The count that units read, if they read one and nothing else."""
+        if len(incoming) != 1:
+            return None
+        ((at, weight),) = incoming
+        cell = self.cells[at]
+        if isinstance(cell, Share) and weight == -1.0:
+            return cell
+        return cell if isinstance(cell, Whole) and weight == 1.0 else None
+
+    def _steps(
+        self, groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]], where: str
+    ) -> Cell:
+        """What steps of counts add up to: a bit of one of them, or a whole number."""
+        of: list[tuple[Width | Decoded, int, tuple[Step, ...]]] = []
+        cells: list[Share | Whole] = []
+        for incoming, units in groups.items():
+            cell = self._count_of(incoming)
+            assert cell is not None
+            kind = self._kind(cell.head)
+            try:
+                if isinstance(cell, Share):
+                    assert isinstance(kind, Width)
+                    of.append((kind, cell.sinks, steps_of_share(units, cell.sinks)))
+                else:
+                    assert isinstance(kind, Decoded)
+                    of.append((kind, 0, steps_of_whole(units)))
+            except VoidError as error:
+                raise VoidError(f"{where}: {error}") from None
+            cells.append(cell)
+        number = len(self.kinds) + len(self.decoded)
+        turns = turns_of(of[0][2]) if len(of) == 1 else None
+        if turns is not None:
+            cell = cells[0]
+            terms = ((1, cell.selection),) if isinstance(cell, Share) else cell.terms
+            level = (1 << 49) + (number << 20)
+            self.decoded.append(Decoded(tuple(of), is_bit=True))
+            return Raw(self.atoms.steps(terms, turns, level), number, signed=True)
+        summed: list[tuple[int, int]] = []
+        for (_, _, steps), cell in zip(of, cells, strict=True):
+            whole = whole_of(steps)
+            if whole is None or not isinstance(cell, Share):
+                raise VoidError(f"{where} adds steps that are neither a bit nor a count")
+            summed.append((whole[0], cell.selection))
+            self.atoms.limit(whole[1])
+        self.decoded.append(Decoded(tuple(of), is_bit=False))
+        return Whole(tuple(sorted(summed)), number)
+
+    def _kind(self, head: int) -> Kind:
+        return self.kinds[head] if head < len(self.kinds) else self.decoded[head - len(self.kinds)]
 
     def _clip(
         self, incoming: Form, units: list[tuple[float, float]], where: str
@@ -166,6 +241,18 @@ class _FeedForward:
         weights = (*total.weights, low, first)
         total = replace(total, weights=weights)
         return (1 if first > 0 else -1), Clip(total, width, sink), term
+
+
+def _taken(
+    groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]],
+    incoming: frozenset[tuple[int, float]],
+) -> list[tuple[float, float]] | None:
+    """The units without a bias that read this, taken out of the groups; steps have biases."""
+    units = groups.pop(incoming, [])
+    plain = [unit for unit in units if unit[0] == 0.0]
+    if len(plain) < len(units):
+        groups[incoming] = [unit for unit in units if unit[0] != 0.0]
+    return plain or None
 
 
 def conjunction(

@@ -73,8 +73,7 @@ def kernel_certificate(
 
     `longest` is the length of the longest words that the export takes, if there is one.
     """
-    formats = {name: _kept(FORMATS[name]) for name in DTYPES[kernel]}
-    proof = certify(model.transformer, model.formulas, formats)
+    proof = certify(model.transformer, model.formulas, kernel_formats(kernel))
     reached = {
         name: length if longest is None else min(length, longest)
         for name, length in proof.max_length.items()
@@ -90,6 +89,11 @@ def kernel_certificate(
         attention=model.transformer.attention,
         binding=proof.binding,
     )
+
+
+def kernel_formats(kernel: Kernel) -> dict[str, Format]:
+    """The number formats of a kernel, with its arithmetic."""
+    return {name: _kept(FORMATS[name]) for name in DTYPES[kernel]}
 
 
 def _kept(form: Format) -> Format:

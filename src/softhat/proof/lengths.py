@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isnan
 
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.print import to_short
@@ -20,8 +20,9 @@ from softhat.transformer.weights import Transformer
 
 ASSUMPTIONS = (
     "softhat's dense runtime: projections, scores, weights, head outputs, hidden units and the "
-    "residual stream are rounded to the dtype; sums are taken in float32 (float64 for float64, and "
-    "for scores of more than three products), in any order, fused or not, without TF32",
+    "residual stream are rounded to the dtype; sums are taken in float32 (float64 for float64, for "
+    "scores of more than three products and for sums of more than eight hidden units), in any "
+    "order, fused or not, without TF32",
     "IEEE 754 arithmetic, rounding to nearest, ties to even",
     "softmax subtracts the row's maximum; exp(0) = 1 and exp is otherwise within 4 units in the "
     "last place; weights are divided by their sum last",
@@ -58,7 +59,7 @@ class Report:
     def __init__(
         self,
         t: Transformer,
-        formulas: Mapping[str, Formula],
+        formulas: Mapping[str, Formula | str],
         proof: Proof,
         reasons: list[str],
         formats: Mapping[str, Format],
@@ -67,6 +68,8 @@ class Report:
         self.reasons = reasons
         self.formats = formats
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
+        self.also: list[Callable[[int, Format], str | None]] = []
+        """Further reasons why a length may fail in a format."""
 
     def run(self) -> Certificate:
         proof = self.proof
@@ -80,7 +83,7 @@ class Report:
             outputs.append(OutputCertificate(output, self._formula(output), equal, slack))
             if slack <= 0:
                 self.reasons.append(f"the read-out of {output!r} can be wrong by the leak alone")
-        heads = tuple(self._head(head) for head in proof.heads)
+        heads = tuple(self._head(head) for head in proof.heads if head.head >= 0)
         if any(head.slack <= 0 for head in heads):
             self.reasons.append("a gate can be wrong by the leak alone")
         max_length, binding = {}, {}
@@ -99,7 +102,8 @@ class Report:
         )
 
     def _formula(self, output: str) -> str:
-        return to_short(self.formulas[output], 200)
+        claim = self.formulas[output]
+        return claim if isinstance(claim, str) else to_short(claim, 200)
 
     # In the reals
 
@@ -121,7 +125,8 @@ class Report:
                 continue
             lengths[form.name], why[form.name] = self._kind_limit(kind, form)
         sharpness = self.t.layers[head.layer].sharpness[head.head]
-        scaled = self.t.attention == "temperature"
+        law = self.t.layers[head.layer].laws[head.head]
+        reach = getattr(head.kind, "reach", None)
         return HeadCertificate(
             layer=head.layer,
             head=head.head,
@@ -130,8 +135,10 @@ class Report:
             numbers=head.kind.numbers,
             min_gap=head.kind.min_gap,
             leak=head.kind.leak,
-            holds_for="every n",
-            beta=f"{sharpness:g}·P, P the next power of two >= n+2" if scaled else "1",
+            holds_for="every n" if reach is None else f"n <= {reach}",
+            beta=law.text
+            if isnan(sharpness)
+            else f"{sharpness:g}·P, P the next power of two >= n+2",
             slack=head.slack,
             max_length=lengths,
             reasons=why,
@@ -161,6 +168,8 @@ class Report:
         for head in self.proof.heads:
             kind = head.by_format[form.name]
             where = f"layer {head.layer}, head {head.head} ({head.kind.name})"
+            if head.head < 0:
+                where = head.label
             if isinstance(kind, Failure):
                 take((0, kind.reason), where)
             else:
@@ -172,6 +181,8 @@ class Report:
         for output, threshold, _ in self.proof.outputs:
             assert threshold is not None
             take(self._sum_limit(threshold.sum, None, form, best), f"the read-out of {output!r}")
+        for fails in self.also:
+            take(self._search(lambda n, fails=fails: fails(n, form), best), "a numeric output")  # type: ignore[misc]
         return best, why
 
     def _search(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.formats import Format
+from softhat.formats import MANY, Format
 from softhat.positions import floats
 from softhat.runtime.attend import Attention
 from softhat.runtime.products import Linear, product
@@ -69,7 +69,7 @@ class ReadyLayer:
         distinct, self.share = distinct_rows(layer.into)
         self.into = Linear(distinct, form)
         self.into_bias = form.load(layer.into_bias)[:, None]
-        self.out = Linear(layer.out, form)
+        self.out = Linear(layer.out, form, MANY)
         self.out_bias = form.load(layer.out_bias)[:, None]
 
 

@@ -49,15 +49,24 @@ def product(a: Array, b: Array) -> Array:
 class Linear:
     """x ↦ W x in a number format, before rounding; x is (inputs, positions)."""
 
-    def __init__(self, matrix: Sparse, form: Format) -> None:
+    def __init__(self, matrix: Sparse, form: Format, many: int | None = None) -> None:
+        """Rows with more than `many` entries are summed in float64."""
         self.shape = matrix.shape
         self.matrix = matrix
         self.values = form.load(matrix.values)
         self.full = len(self.values) >= FULL * matrix.size
+        counts = np.bincount(matrix.where[0], minlength=self.shape[0])
+        self.long = np.flatnonzero(counts > (matrix.size if many is None else many))
         self._dense: Array | None = None
         self._rows: list[tuple[int, list[tuple[int, Any]]]] | None = None
 
     def __call__(self, x: Array) -> Array:
+        y = self._applied(x)
+        if len(self.long) and x.dtype != np.float64:
+            y[self.long] = product(self.dense[self.long].astype(np.float64), x.astype(np.float64))
+        return y
+
+    def _applied(self, x: Array) -> Array:
         if self.full or (x.shape[1] < LONG and self.matrix.size <= LARGE):
             return product(self.dense, x)
         y = np.zeros((self.shape[0], x.shape[1]), x.dtype)

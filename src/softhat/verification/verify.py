@@ -104,6 +104,8 @@ def verify(
     `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
     result so far. A simulation of an average-hard attention transformer is compared with it.
     """
+    if hasattr(model, "verified"):  # a RASP program's
+        return model.verified(exhaustive, random, max_length, max_words, dtype, seed)
     if not isinstance(model, Model):
         return _of_simulation(model, exhaustive, random, max_length, max_words, dtype, seed)
     settings = Settings(

@@ -184,8 +184,9 @@ def _tried_positions(
         if by_distance.get(d, False):
             start = d if start is None else start
         elif start is not None:
-            low = None if start == 1 - n and n > 1 else start
-            high = None if d == n and n > 1 else d - 1
+            single = start == d - 1  # one distance is a shift, however far
+            low = None if start == 1 - n and not single else start
+            high = None if d == n and not single else d - 1
             found.append(Distance(low, high))
             start = None
     if not found:

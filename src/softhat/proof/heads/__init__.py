@@ -13,10 +13,11 @@ from types import ModuleType
 
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, VoidError
-from softhat.proof.heads import average, latest, previous, shift, sign, strict_latest
+from softhat.proof.cells import Cell, Feature, VoidError
+from softhat.proof.heads import average, latest, match, previous, shift, sign, strict_latest, width
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights, read
+from softhat.proof.heads.selection import Table, is_selection, read_selection
 from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 
@@ -24,7 +25,9 @@ KINDS: tuple[ModuleType, ...] = (strict_latest, average, previous, shift, latest
 """Each has `NAMES` (what its heads are called and do), `fits` and `recognise`; the first that
 fits is taken, and what does not meet its theorem's conditions voids the certificate."""
 
-NAMES: dict[str, str] = {name: does for kind in KINDS for name, does in kind.NAMES.items()}
+NAMES: dict[str, str] = {
+    name: does for kind in (*KINDS, match, width) for name, does in kind.NAMES.items()
+}
 """What a head of each name does, in words."""
 
 
@@ -32,12 +35,27 @@ def recognise(
     head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
 ) -> tuple[Kind, list[Cell]]:
     """The head's kind, and what each of its value rows makes it return."""
+    if is_selection(head, cells):
+        return _selecting(head, cells, number, atoms, level)
     reading = read(head, cells, number, atoms, level)
     for kind in KINDS:
         if kind.fits(reading):
             found: tuple[Kind, list[Cell]] = kind.recognise(reading)
             return found
     raise VoidError("its scores have none of the known forms")
+
+
+def _selecting(
+    head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
+) -> tuple[Kind, list[Cell]]:
+    """Match, Width or At."""
+    if head.mask in (">=", ">") and head.sinks < 2:
+        raise VoidError("it looks to the right, but there is no sink at the end")
+    found = read_selection(head, cells, atoms)
+    counts = [cells[at] for form in head.value for at in form if isinstance(cells[at], Feature)]
+    if isinstance(found, Table) and Feature("1", 0) in counts:
+        return width.made_of(head, cells, found, number, atoms)
+    return match.made_of(head, cells, found, number, level, atoms)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,0 +1,142 @@
+"""Match: the value at the keys that match, or their mean; 0 where none does.
+
+    score = b·T[i, j], T ∈ {0, 1}; b/2 on the sinks
+
+**Theorem** (`match_found`, `match_none` of proofs/Match.v). Where w >= 1 keys match, all but
+n·e^-b + 2·e^(-b/2) of the attention is equally on them; where none does, all but n·e^(-b/2) is on
+the sinks, whose value is 0. So a value that the matching keys agree on is returned within
+n·e^(-b/2), at most 1/64 up to n = e^(b/2)/64, where the proof ends.
+
+**In floats** scores are three numbers, 0, b/2 and b, which must be representable; then nothing is
+off but softmax itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.atoms import Atoms
+from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, VoidError, Zero, literal
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.reading import HeadWeights
+from softhat.proof.heads.selection import Codes, Table
+from softhat.proof.scores import CARE, Failure
+from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.transformer.weights import Attention, Mask
+
+NAMES = {
+    "Match": "looks at the positions whose category matches",
+    "At": "looks at the position with the same code",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Selects(Kind):
+    """Softmax over scores that are 0 for the best keys, -C for others, -C/2 for the sinks."""
+
+    NUMBERS = ("gap", "reach")
+    bounds_weights = True
+
+    kind: str
+    attention: Attention
+    mask: Mask
+    gap: float
+    size: float
+    """The largest score."""
+    weights: tuple[float, ...]
+    sharpness: float
+    spread: float = 1.0
+    """Of values that are numbers: the largest."""
+
+    @property
+    def name(self) -> str:
+        return self.kind
+
+    @property
+    def min_gap(self) -> float:
+        return self.gap / 2
+
+    @property
+    def reach(self) -> int:
+        """The length up to which at most 1/64 leaks."""
+        return int(min(2.0**53, exp(min(700.0, self.gap / 2)) / 64))
+
+    @property
+    def leak(self) -> float:
+        """At `reach`, where the proof ends."""
+        return 0.0 if self.attention == "hard" else 1 / 64 + 2 * exp(-self.gap / 2)
+
+    def losers(self, n: int) -> tuple[float, float]:
+        """The weight of what must not be read, relative to the winners': found, and not."""
+        return n * exp(-self.gap) + 2 * exp(-self.gap / 2), n * exp(-self.gap / 2)
+
+    def bound(self, n: int, form: Format) -> Bound | Failure:
+        failure = scores_fit(self.weights, self.size, self.gap / 2, self.sharpness, form)
+        if failure is not None:
+            return failure
+        if n > self.reach and self.attention != "hard":
+            return Failure("too many positions for its sharpness")
+        if self.attention == "hard":
+            return EXACT
+        found, none = self.losers(n)
+        tail = min(none, (n + 2) * form.normal)
+        return checked(softmax(found, none, n + 2.0, tail, form))
+
+
+def scores_fit(
+    weights: tuple[float, ...], size: float, grid: float, sharpness: float, form: Format
+) -> Failure | None:
+    """Whether weights are stored as they are and all scores, multiples of `grid`, are exact."""
+    if any(form.load(weight) != weight for weight in weights):
+        return Failure("its weights are not representable")
+    whole = grid == int(grid) and sharpness == int(sharpness)
+    if not whole or max(size, sharpness) > 2.0**form.digits or size > form.largest:
+        return Failure("its scores are not representable")
+    return None
+
+
+def made_of(
+    head: HeadWeights,
+    cells: list[Cell],
+    found: Table | Codes,
+    number: int,
+    level: int,
+    atoms: Atoms,
+) -> tuple[Kind, list[Cell]]:
+    """The kind of a Match or an At and what its value rows return."""
+    gap, sink = float(found.gain), float(found.sink)
+    if isinstance(found, Table):
+        kind, best, key = "Match", gap, atoms.selection(found.mask, found.pairs)
+    else:
+        kind, best = "At", gap / 2 * len(found.digits)
+        key = atoms.code(found.mask, found.digits)
+    if gap <= 0 or sink != best - gap / 2:
+        raise VoidError("the sinks do not stand halfway between a match and the rest")
+    made: list[Cell] = []
+    spread = 1.0
+    for form in head.value:
+        function = literal(cells, form, atoms)
+        if function is not None:
+            read = atoms.read(key, function, level)
+            made.append(Raw(read, number, mean=(key, function)))
+            continue
+        terms = []
+        for at, weight in form.items():
+            match cells[at]:
+                case Bit(bit):
+                    terms.append((weight, bit))
+                case Zero():
+                    terms.append((weight, atoms.space.false))
+                case Feature("ordinary", 0):
+                    terms.append((weight, atoms.space.true))
+                case _:
+                    raise VoidError("its value is neither a stored bit nor a sum of them")
+        spread = max(spread, sum(abs(w) for w, _ in terms))
+        made.append(Chosen(key, tuple(terms), number))
+    numbers = tuple(sorted({*found.weights, *(w for form in head.value for w in form.values())}))
+    size = max(best, abs(sink)) * CARE
+    return Selects(
+        kind, head.attention, head.mask, gap, size, numbers, found.sharpness, spread
+    ), made

@@ -1,0 +1,205 @@
+"""Heads whose scores know no distance: which keys match, by bits or by codes.
+
+    score = b·T[i, j] on the word's own positions, c on the sinks
+
+with T from pairs of bits, T = Σ (query bit at i)·(key bit at j), of which at most one holds, or
+from codes, T the number of equal digits. `Match`, `Width` and `At` are read from this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softhat.proof.atoms import Atoms
+from softhat.proof.cells import Bit, Cell, Feature, Form, VoidError, Zero, bit_of
+from softhat.proof.heads.reading import HeadWeights
+from softhat.transformer.weights import Mask
+
+Pair = tuple[int, int]
+"""(function of the query's position, function of the key's position)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """b·[some pair holds], and c on the sinks, in logits."""
+
+    mask: Mask
+    pairs: frozenset[Pair]
+    gain: Fraction
+    sink: Fraction
+    weights: tuple[float, ...]
+    sharpness: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """(b/2)·Σ ±1·±1 over digits, and c on the sinks, in logits."""
+
+    mask: Mask
+    digits: tuple[Pair, ...]
+    gain: Fraction
+    """b: what one digit that differs costs."""
+    sink: Fraction
+    weights: tuple[float, ...]
+    sharpness: float
+
+
+def is_selection(head: HeadWeights, cells: list[Cell]) -> bool:
+    """Do its scores read bits and the sinks only, and no position?"""
+    forms = [form for form in (*head.query, *head.key) if form]
+    features = {
+        cells[at].base  # type: ignore[union-attr]
+        for form in forms
+        for at in form
+        if isinstance(cells[at], Feature)
+    }
+    bits = all(isinstance(cells[at], Bit | Zero | Feature) for form in forms for at in form)
+    return bool(forms) and bits and features <= {"1", "ordinary"} and "1" in features
+
+
+def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> Table | Codes:
+    """The head's scores as a table or as codes."""
+    beta = Fraction(head.sharpness)
+    rows: list[tuple[Form, Form]] = []
+    sink: Fraction | None = None
+    for query, key in zip(head.query, head.key, strict=True):
+        if bool(query) != bool(key):
+            raise VoidError("a query row and its key row do not both have weights")
+        if not query:
+            continue
+        if _is_sinks(key, cells):
+            if sink is not None or not _is_one(query, cells):
+                raise VoidError("the sinks have no score of their own")
+            sink = beta * Fraction(next(iter(query.values())))
+        else:
+            rows.append((query, key))
+    if sink is None:
+        raise VoidError("the sinks have no score of their own")
+    if not rows:
+        raise VoidError("it matches nothing")
+    numbers = {w for query, key in zip(head.query, head.key, strict=True) for w in query.values()}
+    numbers |= {w for key in head.key for w in key.values()}
+    weights = tuple(sorted(numbers))
+    doubled = any(abs(w) == 2.0 for _, key in rows for w in key.values())
+    if doubled:
+        return _codes(head, rows, sink, beta, weights, cells, atoms)
+    return _table(head, rows, sink, beta, weights, cells, atoms)
+
+
+def _table(
+    head: HeadWeights,
+    rows: list[tuple[Form, Form]],
+    sink: Fraction,
+    beta: Fraction,
+    weights: tuple[float, ...],
+    cells: list[Cell],
+    atoms: Atoms,
+) -> Table:
+    pairs: list[Pair] = []
+    gain: Fraction | None = None
+    for query, key in rows:
+        unit = _unit(query)
+        if gain is not None and gain != unit:
+            raise VoidError("its matches have different scores")
+        gain = unit
+        asked = _literals({at: float(Fraction(w) / unit) for at, w in query.items()}, cells, atoms)
+        given = _literals(key, cells, atoms)
+        pairs += [(q, k) for q in asked for k in given]
+    assert gain is not None
+    space = atoms.space
+    for at, (q, k) in enumerate(pairs):
+        for q2, k2 in pairs[:at]:
+            if space.both(q, q2) != space.false and not atoms.exclusive(k, k2):
+                if atoms.exclusive(q, q2):
+                    continue
+                raise VoidError("a key can match in two ways at once")
+    return Table(head.mask, frozenset(pairs), gain * beta, sink, weights, head.sharpness, len(rows))
+
+
+def _codes(
+    head: HeadWeights,
+    rows: list[tuple[Form, Form]],
+    sink: Fraction,
+    beta: Fraction,
+    weights: tuple[float, ...],
+    cells: list[Cell],
+    atoms: Atoms,
+) -> Codes:
+    digits: list[Pair] = []
+    gain: Fraction | None = None
+    for query, key in rows:
+        unit = _digit_unit(query, cells)
+        if gain is not None and gain != unit:
+            raise VoidError("its digits have different scores")
+        gain = unit
+        scaled = {at: float(Fraction(w) / unit) for at, w in query.items()}
+        asked, given = _digit(scaled, cells, atoms), _digit(key, cells, atoms)
+        if not atoms.space.polarity(given):  # equal digits are equal when both are negated
+            asked, given = atoms.space.negation(asked), atoms.space.negation(given)
+        digits.append((asked, given))
+    assert gain is not None
+    # A digit adds ±unit: one that differs costs twice that.
+    cost = 2 * gain * beta
+    return Codes(head.mask, tuple(sorted(digits)), cost, sink, weights, head.sharpness)
+
+
+def _is_sinks(form: Form, cells: list[Cell]) -> bool:
+    """1 at the sinks, 0 elsewhere."""
+    found = {cells[at]: w for at, w in form.items()}
+    return found == {Feature("1", 0): 1.0, Feature("ordinary", 0): -1.0}
+
+
+def _is_one(form: Form, cells: list[Cell]) -> bool:
+    return [cells[at] for at in form] == [Feature("1", 0)]
+
+
+def _unit(form: Form) -> Fraction:
+    """The least weight: all are integers times it."""
+    unit = min(abs(Fraction(w)) for w in form.values())
+    if any((Fraction(w) / unit).denominator != 1 for w in form.values()):
+        raise VoidError("a query is no sum of bits")
+    return unit
+
+
+def _literals(form: Form, cells: list[Cell], atoms: Atoms) -> list[int]:
+    """A sum of stored bits and negated ones: each negation takes one from `ordinary`."""
+    found = []
+    ordinary = 0.0
+    for at, weight in form.items():
+        match cells[at]:
+            case Feature("ordinary", 0):
+                ordinary += weight
+            case (Bit() | Zero()) as cell if weight in (1.0, -1.0):
+                function = bit_of(cell, atoms)
+                found.append(function if weight > 0 else atoms.space.negation(function))
+                ordinary += min(weight, 0.0)
+            case _:
+                raise VoidError("a category is no sum of stored bits")
+    if ordinary < 0 or ordinary != int(ordinary):
+        raise VoidError("a category is no sum of stored bits")
+    return found + [atoms.space.true] * int(ordinary)
+
+
+def _digit_unit(form: Form, cells: list[Cell]) -> Fraction:
+    for at, weight in form.items():
+        if cells[at] == Feature("ordinary", 0):
+            return abs(Fraction(weight))
+    raise VoidError("a digit is no bit as ±1")
+
+
+def _digit(form: Form, cells: list[Cell], atoms: Atoms) -> int:
+    """±1 for a bit: 2·bit - 1 on the word's own positions, 0 at the sinks."""
+    ordinary = sum(w for at, w in form.items() if cells[at] == Feature("ordinary", 0))
+    bits = [(cells[at], w) for at, w in form.items() if cells[at] != Feature("ordinary", 0)]
+    if not bits and abs(ordinary) == 1.0:
+        return atoms.space.true if ordinary > 0 else atoms.space.false
+    if len(bits) != 1 or not isinstance(bits[0][0], Bit | Zero):
+        raise VoidError("a digit is no bit as ±1")
+    cell, weight = bits[0]
+    if (weight, ordinary) == (2.0, -1.0):
+        return bit_of(cell, atoms)
+    if (weight, ordinary) == (-2.0, 1.0):
+        return atoms.space.negation(bit_of(cell, atoms))
+    raise VoidError("a digit is no bit as ±1")

@@ -1,0 +1,97 @@
+"""Width: how many keys match, as the share of attention that the sinks get.
+
+    score = b·T[i, j], T ∈ {0, 1}; b on the sinks; value 1 on the sinks, 0 elsewhere
+
+**Theorem** (`width` of proofs/Width.v). With w matching keys and s sinks in sight the head returns
+s/(s + w + ε), 0 <= ε <= n·e^-b; at most 1/64 up to n = e^b/64, where the proof ends.
+
+**In floats** the sinks' and the matching keys' weights are exactly 1; what is off is the sum of
+weights, one division and storage, all relative to what is returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.atoms import Atoms
+from softhat.proof.cells import Cell, Feature, Share, VoidError
+from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.match import scores_fit
+from softhat.proof.heads.reading import HeadWeights
+from softhat.proof.heads.selection import Table
+from softhat.proof.scores import CARE, Failure
+from softhat.proof.softmax import EXACT, Bound
+from softhat.transformer.weights import Attention, Mask
+
+NAMES = {"Width": "counts the positions whose category matches"}
+
+
+@dataclass(frozen=True, slots=True)
+class Width(Kind):
+    """The sinks' share s/(s + w + ε)."""
+
+    NUMBERS = ("gap", "reach")
+    bounds_weights = True
+
+    attention: Attention
+    mask: Mask
+    gap: float
+    weights: tuple[float, ...]
+    sharpness: float
+
+    @property
+    def name(self) -> str:
+        return "Width"
+
+    @property
+    def min_gap(self) -> float:
+        return self.gap
+
+    @property
+    def reach(self) -> int:
+        """The length up to which ε <= 1/64."""
+        return int(min(2.0**53, exp(min(700.0, self.gap)) / 64))
+
+    @property
+    def blind(self) -> bool:
+        """Whether a sink sees no key: then it returns 0 there, as if everything matched."""
+        return self.mask in ("<", ">")
+
+    @property
+    def leak(self) -> float:
+        return 0.0  # what leaks is part of the share, and counted where it is decoded
+
+    def bound(self, n: int, form: Format) -> Bound | Failure:
+        """That its scores are exact and its proof reaches n; the share's error is `share`."""
+        failure = scores_fit(self.weights, self.gap, self.gap, self.sharpness, form)
+        if failure is not None:
+            return failure
+        if n > self.reach and self.attention != "hard":
+            return Failure("too many positions for its sharpness")
+        if n + 2 > 2.0**form.sum_digits:
+            return Failure("the number of positions is not exact")
+        return EXACT
+
+    def share(self, n: int, form: Format) -> tuple[float, float]:
+        """(ε, relative error) of what it returns."""
+        if self.attention == "hard":
+            return 0.0, (form.u + 2 * form.u_sum) * CARE
+        inflated = (1 + 16 * form.u_sum) * (1 + form.u) * exp(2 * self.gap * form.u_sum)
+        epsilon = n * exp(-self.gap) * inflated + n * form.normal
+        return epsilon * CARE, ((n + 4) * form.u_sum + form.u) * CARE
+
+
+def made_of(
+    head: HeadWeights, cells: list[Cell], found: Table, number: int, atoms: Atoms
+) -> tuple[Kind, list[Cell]]:
+    if found.gain <= 0 or found.sink != found.gain:
+        raise VoidError("the sinks do not score as a match does")
+    sinks = {Feature("1", 0): 1.0, Feature("ordinary", 0): -1.0}
+    if any({cells[at]: w for at, w in form.items()} != sinks for form in head.value):
+        raise VoidError("its value is not 1 at the sinks and 0 elsewhere")
+    seen = head.sinks if head.mask == "none" else 1
+    key = atoms.selection(found.mask, found.pairs)
+    made: list[Cell] = [Share(key, seen, number) for _ in head.value]
+    return Width(head.attention, head.mask, float(found.gain), found.weights, found.sharpness), made

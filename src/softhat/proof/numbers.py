@@ -1,0 +1,101 @@
+"""Numeric outputs: how far a read-out of means, counts and bits can be off.
+
+A mean over all positions of a range is an exact sum, one division and storage; a mean over what a
+selection selects is off by what leaks and by the sums of weights; decoded counts by their steps.
+Then comes the read-out itself: a product for each term, and their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from softhat.proof.arithmetic import Format
+from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole
+from softhat.proof.heads.match import Selects
+from softhat.proof.lengths import Proof
+from softhat.proof.scores import CARE, Failure
+from softhat.proof.steps import Decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a value is made of a numeric output."""
+
+    times_positions: bool
+    """It is multiplied by the number of positions of a range, at most n+2."""
+    whole: bool
+    """The value is rounded to a whole number: then an error below 1/2 is none."""
+    parts: int
+    """How many such outputs are added up to one value."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericOutput:
+    """A read-out and what its coordinates hold."""
+
+    name: str
+    form: Form
+    bias: float
+    cells: tuple[Cell, ...]
+    use: Use
+
+    def error(self, n: int, form: Format, proof: Proof) -> float:
+        """Of the value, for every word of length at most n."""
+        total = size = 0.0
+        for cell, weight in zip(self.cells, self.form.values(), strict=True):
+            stored = form.load(weight)
+            most, off = _cell(cell, n, form, proof)
+            total += abs(stored) * off + abs(stored - weight) * (most + off)
+            size += abs(stored) * (most + off)
+        bias = form.load(self.bias)
+        size += abs(bias)
+        total += abs(bias - self.bias)
+        terms = len(self.form) + 1
+        total += size * (terms * form.u_sum + form.u)
+        scale = n + 2.0 if self.use.times_positions else 1.0
+        return total * scale * self.use.parts * CARE
+
+
+def _cell(cell: Cell, n: int, form: Format, proof: Proof) -> tuple[float, float]:
+    """(largest value, error) of a coordinate."""
+    match cell:
+        case Mean(_, terms, _):
+            most = sum(abs(float(a)) for a, _ in terms)
+            return most, most * (2 * form.u_sum + form.u)
+        case Chosen() | Raw():
+            kind = proof.heads[cell.head].kind
+            assert isinstance(kind, Selects)
+            most = sum(abs(a) for a, _ in cell.terms) if isinstance(cell, Chosen) else 1.0
+            found, _ = kind.losers(n)
+            leak = 0.0 if kind.attention == "hard" else 2 * found + (n + 2) * form.normal
+            return most, most * (leak + (2 * n + 8) * form.u_sum + 2 * form.u)
+        case Whole(terms, head):
+            kind = proof.heads[head].kind
+            assert isinstance(kind, Decoded)
+            error = kind.error(n, form)
+            most = sum(abs(a) for a, _ in terms) * float(n)
+            return most, inf if isinstance(error, Failure) else error
+        case Bit():
+            return 1.0, 0.0
+    return 0.0, 0.0
+
+
+def numeric_error(numbers: Sequence[NumericOutput], n: int, form: Format, proof: Proof) -> float:
+    """The largest error of a value that is not rounded to a whole number."""
+    if n == 0:
+        return inf if numbers else 0.0
+    return max(
+        (number.error(n, form, proof) for number in numbers if not number.use.whole), default=0.0
+    )
+
+
+def numbers_fail(
+    numbers: Sequence[NumericOutput], n: int, form: Format, proof: Proof
+) -> str | None:
+    """Why a whole number may be rounded to another, or None."""
+    for number in numbers:
+        if number.use.whole and not number.error(n, form, proof) < 0.49:
+            return f"{number.name} is off by half a whole number"
+    return None

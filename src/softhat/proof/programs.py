@@ -1,0 +1,315 @@
+"""The certificate of a transformer that is claimed to compute an attention program.
+
+The program is translated to the same canonical functions that are derived from the weights, signal
+by signal, by the definition of its heads and gates; numeric outputs are compared as linear forms
+of averages, means and bits. What a program asks of its heads (that the keys which a Match or an At
+reads agree on the value) is taken from whoever made the program, and said among the assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from softhat.program.gates import And, Steps, Total, Xor
+from softhat.program.heads import (
+    At,
+    Average,
+    Latest,
+    Match,
+    MatchMean,
+    Previous,
+    Selector,
+    Shift,
+    Sign,
+    StrictLatest,
+    Width,
+)
+from softhat.program.inputs import (
+    FirstPosition,
+    LastPosition,
+    PositionBit,
+    PositionMod,
+    TokenIn,
+)
+from softhat.program.literals import Literal
+from softhat.program.signals import Number, Program, Signal
+from softhat.proof.arithmetic import CAP, FORMATS, Format
+from softhat.proof.atoms import Atoms, Sum
+from softhat.proof.boolean import MOST_NODES, Space, TooLargeError
+from softhat.proof.cells import (
+    Bit,
+    Cell,
+    Chosen,
+    Form,
+    Mean,
+    Raw,
+    VoidError,
+    Whole,
+    Zero,
+    embedded,
+    finite,
+    rows_of,
+)
+from softhat.proof.certificate import Certificate
+from softhat.proof.check import attention_of, feed_forward_of
+from softhat.proof.gates import read_out
+from softhat.proof.lengths import Proof, Report
+from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
+from softhat.transformer.weights import BOS, EOS, Transformer
+
+Linear = dict[tuple[object, ...], Fraction]
+"""What a number is made of -> its coefficient."""
+AGREE = (
+    "the positions that a Match or At head of the program reads agree on the value: shown by the "
+    "rules of the RASP compiler"
+)
+
+
+def certify_program(
+    transformer: Transformer,
+    program: Program,
+    longest: int,
+    uses: Mapping[str, Use],
+    formats: Mapping[str, Format] = FORMATS,
+) -> Certificate:
+    """The certificate of weights that are claimed to compute `program` on words up to `longest`.
+
+    `uses` says for each numeric output how values are made of it.
+    """
+    proof = Proof()
+    reasons: list[str] = []
+    numbers: list[NumericOutput] = []
+    try:
+        numbers = _derive(transformer, program, proof, uses)
+        if longest < proof.longest:
+            proof.longest, proof.end = longest, "the program is compiled to this length"
+    except VoidError as error:
+        reasons.append(str(error))
+    except TooLargeError:
+        reasons.append(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
+    except ArithmeticError as error:
+        reasons.append(f"the weights lead to numbers that float64 does not hold ({error})")
+    reasons += [
+        f"output {output!r} does not compute its part of the program"
+        for output, _, equal in proof.outputs
+        if not equal
+    ]
+    claims = {name: program.label(literal) for name, literal in program.outputs}
+    report = Report(transformer, claims, proof, reasons, formats)
+    report.also.append(lambda n, form: numbers_fail(numbers, n, form, proof))
+    certificate = report.run()
+    errors = {
+        name: numeric_error(numbers, certificate.max_length[name], form, proof)
+        for name, form in formats.items()
+    }
+    return replace(
+        certificate,
+        errors=errors,
+        error=errors.get("float32", 0.0),
+        every_length=False,
+        assumptions=(*certificate.assumptions, AGREE),
+    )
+
+
+def _derive(
+    t: Transformer, program: Program, proof: Proof, uses: Mapping[str, Use]
+) -> list[NumericOutput]:
+    if not finite(t):
+        raise VoidError("a weight is not a finite number")
+    if t.sinks not in ((BOS,), (BOS, EOS)):
+        raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
+    wanted = tuple(name for name, _ in (*program.outputs, *program.numbers))
+    if t.outputs != wanted or t.symbols != program.symbols:
+        raise VoidError("the outputs or symbols are not those of the program")
+    atoms = Atoms(Space(t.symbols, t.propositional))
+    claims = Claims(atoms, program)
+    cells = embedded(t, atoms)
+    for number in range(1, len(t.layers) + 1):
+        cells = attention_of(t, number, cells, atoms, proof)
+        cells = feed_forward_of(t, number, cells, atoms, proof)
+    read = zip(rows_of(t.readout), t.readout_bias.tolist(), strict=True)
+    rows = dict(zip(t.outputs, read, strict=True))
+    for name, literal in program.outputs:
+        form, bias = rows[name]
+        threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {name!r}")
+        proof.outputs.append((name, threshold, function == claims.literal(literal)))
+    found = []
+    for name, number_ in program.numbers:
+        form, bias = rows[name]
+        if not _same(_linear(form, bias, cells, atoms), claims.number(number_)):
+            raise VoidError(f"the numeric output {name!r} is not that of the program")
+        held = tuple(cells[at] for at in form)
+        found.append(NumericOutput(name, form, bias, held, uses[name]))
+    proof.longest = min(CAP, atoms.longest or CAP)
+    return found
+
+
+def _same(left: Linear, right: Linear) -> bool:
+    return {k: a for k, a in left.items() if a} == {k: a for k, a in right.items() if a}
+
+
+def _linear(form: Form, bias: float, cells: list[Cell], atoms: Atoms) -> Linear:
+    """A read-out as a linear form of what its coordinates hold."""
+    made: Linear = {("1",): Fraction(bias)}
+
+    def add(key: tuple[object, ...], a: Fraction) -> None:
+        made[key] = made.get(key, Fraction(0)) + a
+
+    for at, weight in form.items():
+        w = Fraction(weight)
+        match cells[at]:
+            case Mean(over, terms, _):
+                for a, function in terms:
+                    _add_part(add, ("average", over), function, w * a, atoms)
+            case Chosen(selection, chosen, _):
+                for number, function in chosen:
+                    _add_part(add, ("mean", selection), function, w * Fraction(number), atoms)
+            case Raw(mean=(selection, function)):
+                _add_part(add, ("mean", selection), function, w, atoms)
+            case Whole(counts, _):
+                for factor, selection in counts:
+                    add(("count", selection), w * factor)
+            case Bit(function):
+                add(("bit", function), w)
+            case Zero():
+                continue
+            case _:
+                raise VoidError("a numeric output reads something that is no number")
+    return made
+
+
+def _add_part(
+    add: Callable[[tuple[object, ...], Fraction], None],
+    what: tuple[object, ...],
+    function: int,
+    a: Fraction,
+    atoms: Atoms,
+) -> None:
+    """#(!f) is the size less #(f): kept with the positive one of a function and its negation."""
+    space = atoms.space
+    if function == space.false:
+        return
+    if function == space.true or space.polarity(function):
+        add((*what, function), a)
+    else:
+        add((*what, space.true), a)
+        add((*what, space.negation(function)), -a)
+
+
+class Claims:
+    """What each signal of a program is, as a canonical function or number."""
+
+    def __init__(self, atoms: Atoms, program: Program) -> None:
+        self.atoms, self.program = atoms, program
+        self.values: list[int] = []
+        for at, signal in enumerate(program.signals):
+            self.values.append(self._step(signal, (at + 1) << 20))
+
+    def literal(self, literal: Literal) -> int:
+        space = self.atoms.space
+        function = space.true if literal.signal < 0 else self.values[literal.signal]
+        return function if literal.positive else space.negation(function)
+
+    def _step(self, signal: Signal, level: int) -> int:
+        atoms, space = self.atoms, self.atoms.space
+        match signal:
+            case TokenIn(symbols):
+                if self.program.propositional:
+                    return space.symbol(symbols[0])
+                return space.symbols(sum(1 << space.rank[symbol] for symbol in symbols))
+            case FirstPosition():
+                return atoms.edge["past"]
+            case LastPosition():
+                return atoms.edge["future"]
+            case PositionMod(modulus, remainder):
+                return atoms.residue(modulus, remainder, level)
+            case PositionBit(bit, position, length, constant):
+                return atoms.digit(bit, position, length, constant, level)
+            case And(literals):
+                return space.every([self.literal(x) for x in literals])
+            case Xor(left, right):
+                return space.differ(self.values[left], self.values[right])
+            case Latest(bad, value, direction):
+                return atoms.since(self.literal(bad), self.literal(value), direction, level)
+            case StrictLatest(bad, value, direction):
+                inner = atoms.since(self.literal(bad), self.literal(value), direction, level)
+                return atoms.previous(inner, direction, level)
+            case Previous(value, direction):
+                return atoms.previous(self.literal(value), direction, level)
+            case Shift(value, distance, direction):
+                moved = self.literal(value)
+                for _ in range(distance):
+                    moved = atoms.previous(moved, direction, level)
+                return moved
+            case Sign():
+                return atoms.at_least(self._sum(signal), signal.threshold, level)
+            case Match(selector, value):
+                return atoms.read(self._selection(selector), self.literal(value), level)
+            case At(queries, keys, value, mask, _):
+                digits = []
+                for q, k in zip(queries, keys, strict=True):
+                    asked, given = self.literal(q), self.literal(k)
+                    if not space.polarity(given):
+                        asked, given = space.negation(asked), space.negation(given)
+                    digits.append((asked, given))
+                code = atoms.code(mask, tuple(sorted(digits)))
+                return atoms.read(code, self.literal(value), level)
+            case Steps(count, turns):
+                return atoms.steps(self._terms(count), turns, level)
+        return space.false  # a number: read by what follows from its own data
+
+    def _selection(self, selector: Selector) -> int:
+        pairs = frozenset(
+            (self.literal(selector.queries[q]), self.literal(selector.keys[k]))
+            for q, k in selector.table
+        )
+        return self.atoms.selection(selector.mask, pairs)
+
+    def _terms(self, count: int) -> tuple[tuple[int, int], ...]:
+        source = self.program.signals[count]
+        if isinstance(source, Width):
+            return ((1, self._selection(source.selector)),)
+        assert isinstance(source, Total)
+        found = []
+        for a, width in source.terms:
+            inner = self.program.signals[width]
+            assert isinstance(inner, Width)
+            found.append((a, self._selection(inner.selector)))
+        return tuple(sorted(found))
+
+    def _sum(self, sign: Sign) -> Sum:
+        total = Sum(position=sign.position, length=sign.length)
+        for at in sign.averages:
+            source = self.program.signals[at]
+            assert isinstance(source, Average)
+            for a, read in source.terms:
+                function = self.atoms.space.true if read < 0 else self.values[read]
+                total = total.plus(Sum({(source.range, function): a}), 1)
+        return total
+
+    def number(self, number: Number) -> Linear:
+        made: Linear = {("1",): Fraction(float(number.constant))}
+
+        def add(key: tuple[object, ...], a: Fraction) -> None:
+            made[key] = made.get(key, Fraction(0)) + a
+
+        for factor, at in number.terms:
+            source = self.program.signals[at]
+            match source:
+                case Average(terms, over):
+                    for a, read in terms:
+                        function = self.atoms.space.true if read < 0 else self.values[read]
+                        _add_part(add, ("average", over), function, factor * a, self.atoms)
+                case MatchMean(selector, terms):
+                    key = self._selection(selector)
+                    for a, read in terms:
+                        function = self.atoms.space.true if read < 0 else self.values[read]
+                        _add_part(add, ("mean", key), function, factor * a, self.atoms)
+                case Total():
+                    for a, selection in self._terms(at):
+                        add(("count", selection), factor * a)
+                case _:
+                    add(("bit", self.values[at]), factor)
+        return made
