@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from softhat.errors import SofthatError
 from softhat.files import read_json, read_tensors, read_text
-from softhat.frontends.rasp.stored import from_json as rasp_from_json
 from softhat.logic.binding import bind, predicates_of
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
@@ -22,17 +21,17 @@ from softhat.predicates import Predicate
 from softhat.predicates import from_json as read_predicate
 from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_of
 from softhat.transformer.weights import Transformer
-from softhat.value_model import ValueModel
 
-# Simulations are imported where one is read: most models are compiled, and start-up counts.
+# Other kinds are imported where one is read: most models are compiled, and start-up counts.
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
     from softhat.logic.syntax.nodes import Formula
+    from softhat.value_model import ValueModel
 
 PREDICATES = "predicates.json"
 
 
-def load(folder: str | Path) -> Any:
+def load(folder: str | Path) -> Model | Simulation | ValueModel:
     """The model in a folder that `save` wrote."""
     folder = Path(folder)
     config = read_config(folder)
@@ -94,12 +93,15 @@ def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
 
 
 def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
+    from softhat.frontends.rasp.stored import from_json
+    from softhat.value_model import ValueModel
+
     try:
         transformer = transformer_of(
             config, read_tensors(folder / "model.safetensors", inside=folder)
         )
         data = read_json(folder / "rasp.json", inside=folder)
-        compiled = rasp_from_json(data)
+        compiled = from_json(data)
         if compiled.program.symbols != transformer.symbols:
             raise DamagedError("rasp.json and config.json have different alphabets")
         names = (*compiled.program.outputs, *compiled.program.numbers)

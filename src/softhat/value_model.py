@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from softhat.proof.kernels import Kernel
     from softhat.proof.numbers import Use
     from softhat.runtime.trace import Trace
-    from softhat.verification.values import ValueVerification
 
 
 class ValueModel(Answers):
@@ -153,20 +152,6 @@ class ValueModel(Answers):
         program = self.compiled.program
         bits, exact = outputs(program, codes), numbers(program, codes)
         return decode(self.compiled.decoder, bits, exact, len(codes))  # type: ignore[arg-type]
-
-    def verified(
-        self,
-        exhaustive: int,
-        random: int,
-        max_length: int,
-        max_words: int,
-        dtype: str,
-        seed: int,
-    ) -> ValueVerification:
-        """Compared with the exact meaning of its program: what `softhat.verify` calls."""
-        from softhat.verification.values import verify_values
-
-        return verify_values(self, exhaustive, random, max_length, max_words, dtype, seed)
 
     def encode(self, word: Any) -> NDArray[Any]:
         """Places of the tokens in the alphabet; arrays are encoded already."""

@@ -116,3 +116,64 @@ def test_a_program_from_a_file(tmp_path: Path) -> None:
     assert wrong.code == 2
     assert "B is not defined before this line (line 2)" in wrong.err
     assert wrong.err.splitlines()[1:] == ["  Y(i) := A(i) > B(i)", "                 ^"]
+
+
+RASP = """
+from softhat import rasp
+
+alphabet = [1, 2, 3]
+max_length = 12
+sort = rasp.lib.make_sort(rasp.tokens, rasp.tokens, max_seq_len=12, min_key=1)
+share = rasp.lib.make_frac_prevs(rasp.tokens == 1)
+number = 3
+
+
+def make():
+    return rasp.lib.make_hist()
+"""
+
+
+def test_rasp_programs_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "programs.py"
+    path.write_text(RASP)
+    done = softhat("run", f"{path}:sort", "312", "221", "--json")
+    assert json.loads(done.out)[1] == {"word": [2, 2, 1], "values": [1, 2, 2]}
+    assert "1 0.5 0.333333" in softhat("run", f"{path}:share", "123").out
+    assert softhat("compile", f"{path}:make@8", "-o", str(tmp_path / "m")).code == 0
+    assert json.loads(softhat("run", str(tmp_path / "m"), "112", "--json").out)[0]["values"] == [
+        2,
+        2,
+        1,
+    ]
+    assert softhat("certify", f"{path}:sort").code == 0
+    checked = softhat("verify", f"{path}:share", "--exhaustive", "3", "--random", "5", "-j", "1")
+    assert (checked.code, "ok: model and program agree" in checked.out) == (0, True)
+    assert softhat("trace", f"{path}:share", "12").code == 0
+    other = softhat("compile", f"{path}:make", "--alphabet", "ab", "--max-length", "5", "--json")
+    assert json.loads(other.out)["alphabet"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("nothing", "its RASP programs: sort, share"),
+        ("number", "is no RASP program, but int"),
+        ("sort --also b=a", "leave --also"),
+    ],
+)
+def test_rasp_refusals(tmp_path: Path, what: str, said: str) -> None:
+    path = tmp_path / "programs.py"
+    path.write_text(RASP)
+    done = softhat("compile", *f"{path}:{what}".split())
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_rasp_files_that_fail(tmp_path: Path) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text("1 / 0")
+    assert "raises ZeroDivisionError" in softhat("compile", f"{path}:x").err
+    assert "no such file" in softhat("compile", f"{tmp_path}/none.py:x").err
+    path.write_text("from softhat import rasp\np = rasp.tokens\n")
+    assert "give --alphabet" in softhat("compile", f"{path}:p").err
+    assert "for RASP programs" in softhat("compile", "a", "--causal").err
