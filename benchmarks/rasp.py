@@ -59,7 +59,8 @@ def ours(name: str, length: int) -> tuple[float, int]:
     return best, model.size.parameters
 
 
-def theirs(name: str, length: int, python: str | None) -> tuple[float, int] | None:
+def theirs(name: str, length: int, python: str | None) -> tuple[float, int] | str | None:
+    """Seconds and parameters, or why there are none."""
     if python is None:
         return RECORDED.get((name, length))
     side = Path(__file__).parent / "tracr_side.py"
@@ -69,9 +70,10 @@ def theirs(name: str, length: int, python: str | None) -> tuple[float, int] | No
             capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return None
+        return f"over {PATIENCE} s"
     if done.returncode:
-        return None
+        said = done.stderr.strip().splitlines()
+        return said[-1][:60] if said else "killed"
     found = json.loads(done.stdout.strip().splitlines()[-1])
     return found["seconds"], found["parameters"]
 
@@ -84,17 +86,17 @@ def main(arguments: list[str]) -> None:
         gave_up = False
         for length in lengths:
             seconds, parameters = ours(name, length)
-            other = None if gave_up else theirs(name, length, python)
-            gave_up = python is not None and other is None
+            other = "not tried" if gave_up else theirs(name, length, python)
+            gave_up = gave_up or isinstance(other, str)
             entry = {"program": name, "length": length, "seconds": seconds,
                      "parameters": parameters}  # fmt: skip
             row = [name, f"{length:,}", f"{seconds:.4f}", f"{parameters:,}"]
-            if other is not None:
+            if isinstance(other, tuple):
                 entry |= {"tracr_seconds": other[0], "tracr_parameters": other[1]}
                 row += [f"{other[0]:.2f}", f"{other[1]:,}", f"{other[0] / seconds:,.0f}",
                         f"{other[1] / parameters:,.0f}"]  # fmt: skip
             else:
-                row += [f"over {PATIENCE} s, or too large" if python else "", "", "", ""]
+                row += [other or "", "", "", ""]
             results.append(entry)
             rows.append(tuple(row))
             print(*row, sep="\t", file=sys.stderr, flush=True)
