@@ -136,6 +136,7 @@ def test_saved_and_loaded(name: str, tmp_path: Path) -> None:
     model = softhat.compile(case.program, alphabet=case.alphabet, max_length=20)
     model.save(tmp_path / "m")
     again = softhat.load(tmp_path / "m")
+    assert isinstance(again, ValueModel)
     assert again.program == model.program
     assert again.alphabet == model.alphabet
     assert again.certificate.to_json() == model.certificate.to_json()

@@ -24,6 +24,10 @@ from softhat.verification.verify import verify as verify_model
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
     from softhat.ahat.simulation.verify import Verification as SimulationVerification
+    from softhat.value_model import ValueModel
+    from softhat.verification.values import ValueVerification
+
+    Verified = Verification | SimulationVerification | ValueVerification
 
 
 @dataclass(frozen=True)
@@ -119,15 +123,17 @@ def verify(model: Simulation, *args: Any, **options: Any) -> SimulationVerificat
 
 
 @overload
-def verify(
-    model: str | Path, *args: Any, **options: Any
-) -> Verification | SimulationVerification: ...
+def verify(model: ValueModel, *args: Any, **options: Any) -> ValueVerification: ...
+
+
+@overload
+def verify(model: str | Path, *args: Any, **options: Any) -> Verified: ...
 
 
 @wraps(verify_model)
 def verify(
-    model: Model | Simulation | str | Path, *args: Any, **options: Any
-) -> Verification | SimulationVerification:
+    model: Model | Simulation | ValueModel | str | Path, *args: Any, **options: Any
+) -> Verified:
     """`softhat.verification.verify`, and of folders: a model's, or an export's."""
     if not isinstance(model, str | Path):
         return verify_model(model, *args, **options)

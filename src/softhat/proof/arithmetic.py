@@ -59,6 +59,12 @@ class Format:
         return 0.0 if self.held_digits >= self.sum_digits else 2.0**-self.held_digits
 
     @property
+    def between(self) -> int:
+        """Roundings of a mean beside its two sums: its division, and what a fused kernel does
+        between blocks."""
+        return self.divisions + self.exp_units - 8
+
+    @property
     def visible(self) -> float:
         """Weights e^-x with x beyond this are 0."""
         return log(2) - log(self.weight_smallest)

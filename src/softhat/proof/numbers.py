@@ -63,14 +63,14 @@ def _cell(cell: Cell, n: int, form: Format, proof: Proof) -> tuple[float, float]
     match cell:
         case Mean(_, terms, _):
             most = sum(abs(float(a)) for a, _ in terms)
-            return most, most * (2 * form.u_sum + form.u)
+            return most, most * ((1 + form.divisions) * form.u_sum + form.u)
         case Chosen() | Raw():
             kind = proof.heads[cell.head].kind
             assert isinstance(kind, Selects)
             most = sum(abs(a) for a, _ in cell.terms) if isinstance(cell, Chosen) else 1.0
             found, _ = kind.losers(n)
             leak = 0.0 if kind.attention == "hard" else 2 * found + (n + 2) * form.normal
-            return most, most * (leak + (2 * n + 8) * form.u_sum + 2 * form.u)
+            return most, most * (leak + (2 * n + 7 + form.between) * form.u_sum + 2 * form.u)
         case Whole(terms, head):
             kind = proof.heads[head].kind
             assert isinstance(kind, Decoded)

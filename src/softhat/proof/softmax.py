@@ -34,8 +34,8 @@ def softmax(low: float, high: float, terms: float, tail: float, form: Format) ->
     inflated = exp(2 * form.visible * form.u_sum) * (1 + form.exp_units * form.u_sum) * CARE
     inflated *= 1 + form.u_score  # weights are stored as scores are
     low, high = low * inflated + tail, high * inflated + tail
-    # One sum of weights, one of weighted values, and what a fused kernel does between blocks.
-    sums = (2 * terms + 1 + form.divisions + form.exp_units - 8) * form.u_sum * CARE
+    # One sum of weights, one of weighted values, and what comes after them.
+    sums = (2 * terms + 1 + form.between) * form.u_sum * CARE
     low = low / (1 + low) + sums
     if form.u:  # from 1/2 to 1 storage has the spacing u; what exceeds 1 by less is stored as 1
         low = floor(low / form.u + 0.5) * form.u

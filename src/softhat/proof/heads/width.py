@@ -77,10 +77,11 @@ class Width(Kind):
     def share(self, n: int, form: Format) -> tuple[float, float]:
         """(ε, relative error) of what it returns."""
         if self.attention == "hard":
-            return 0.0, (form.u + 2 * form.u_sum) * CARE
-        inflated = (1 + 16 * form.u_sum) * (1 + form.u) * exp(2 * self.gap * form.u_sum)
+            return 0.0, (form.u + (1 + form.divisions) * form.u_sum) * CARE
+        inflated = (1 + 2 * form.exp_units * form.u_sum) * (1 + form.u)
+        inflated *= exp(2 * self.gap * form.u_sum)
         epsilon = n * exp(-self.gap) * inflated + n * form.normal
-        return epsilon * CARE, ((n + 4) * form.u_sum + form.u) * CARE
+        return epsilon * CARE, ((n + 3 + form.between) * form.u_sum + form.u) * CARE
 
 
 def made_of(
