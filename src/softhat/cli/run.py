@@ -170,7 +170,7 @@ def _values(model: ValueModel, words: list[Any], dtype: str, strict: bool, as_js
         warnings.simplefilter("always")
         found = model.values_many(words, dtype, strict=strict)
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"warning: {text}", file=sys.stderr)
+        tell(f"warning: {text}")
     if as_json:
         print_json(
             [
