@@ -43,9 +43,11 @@ def test_json_is_plain() -> None:
     assert json.loads(json.dumps(empty.to_json())) == {
         "format": "softhat-labels/1",
         "model": "gpt2",
+        "definitions": [],
         "heads": [],
         "neurons": [],
         "coordinates": [],
+        "outputs": [],
         "edges": [["embed", "output:o"]],
     }
 

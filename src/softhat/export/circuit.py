@@ -21,7 +21,7 @@ def circuit(model: Model | str | Path, seed: int = 0, words: int = 256) -> Circu
     among `words` pairs drawn from `seed`.
     """
     if isinstance(model, Model):
-        return circuit_of(model.transformer, seed, words)
+        return circuit_of(model, seed, words)
     folder = Path(model)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
@@ -31,4 +31,4 @@ def circuit(model: Model | str | Path, seed: int = 0, words: int = 256) -> Circu
     loaded = load(folder)
     if not isinstance(loaded, Model):
         raise SofthatError(f"{folder} holds no compiled model")
-    return circuit_of(loaded.transformer, seed, words)
+    return circuit_of(loaded, seed, words)

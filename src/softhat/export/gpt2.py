@@ -107,7 +107,7 @@ def to_gpt2(
             "model.safetensors": data,
             **tokenizer_files(tokens, context),
             **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
-            "labels.json": json_bytes(label(weights, tensors).to_json()),
+            "labels.json": json_bytes(label(weights, tensors, formulas).to_json()),
             "certificate.json": json_bytes(
                 {
                     **certify(read, formulas, kernel, kept).to_json(),

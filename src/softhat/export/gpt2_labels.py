@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import CoordinateLabel, HeadLabel, Labels, NeuronLabel, Node, circuit
-from softhat.lowering.gpt2.layout import Head, Key, Layout, mean_of
-from softhat.lowering.gpt2.weights import GateTerm, Trunk
+from softhat.export.labels import (
+    ROLES,
+    CoordinateLabel,
+    HeadLabel,
+    Labels,
+    Meaning,
+    NeuronLabel,
+    Node,
+    circuit,
+    outputs_said,
+    residual,
+    spoken,
+    stated,
+)
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
+from softhat.lowering.gpt2.layout import (
+    AMPLITUDE,
+    BOS_PAIR,
+    Count,
+    Head,
+    Key,
+    Layout,
+    bit,
+    mean_of,
+    previous_bit,
+)
+from softhat.lowering.gpt2.weights import GAIN, GateTerm, Trunk
 from softhat.program.heads import Latest, Previous
 from softhat.program.literals import Literal
+from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register, read
 
 
-def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:
-    """Names from the layout, edges from the weights."""
+def label(
+    weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], formulas: Mapping[str, Formula]
+) -> Labels:
+    """Names from the layout, edges from the weights, outputs as they were asked for."""
     layout = weights.layout
+    said = meanings(layout.program)
+    layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
     heads = tuple(
         HeadLabel(
             layer=number,
             head=at,
             kind=head.kind,
-            label=_head_label(layout, head),
+            label="; ".join(layout.program.labels[signal] for signal in head.signals),
             reads=_reads(layout, head),
             writes=tuple(_text(layout, head.target(signal)) for signal in head.signals),
+            computes=tuple(_computed(layout, said, number, at)),
         )
         for number, block in enumerate(layout.heads)
         for at, head in enumerate(block)
     )
     neurons = tuple(
-        NeuronLabel(number, gate.units, _gate_label(layout, gate, number + 1))
+        NeuronLabel(
+            number,
+            gate.units,
+            _gate_label(layout, gate, number + 1),
+            (_unit(said, gate, number, GAIN[weights.activation]),),
+        )
         for number, block in enumerate(weights.blocks)
         for gate in block.gates
     )
@@ -39,13 +76,41 @@ def label(weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]) -> Labels:
         model="gpt2",
         heads=heads,
         neurons=neurons,
-        coordinates=_coordinates(layout),
+        coordinates=_coordinates(layout, said),
         edges=_edges(weights, tensors),
+        outputs=outputs_said(formulas),
+        definitions=said.definitions,
     )
 
 
-def _head_label(layout: Layout, head: Head) -> str:
-    return "; ".join(layout.program.labels[signal] for signal in head.signals)
+def _computed(layout: Layout, said: Meanings, number: int, at: int) -> Iterator[Meaning]:
+    """What stands in the value coordinates of a head: bits as they are, means divided by V."""
+    head = layout.heads[number][at]
+    hook = f"blocks.{number}.attn.hook_z"
+    for r, signal in enumerate(head.signals):
+        formula = said.of[signal].formula
+        if head.kind == "Average":
+            count = layout.counts[signal]
+            direction, number_said = [(r, 2 * count.scale)], _mean(said, count)
+            yield stated(
+                ROLES.get(head.kind, "lookup"), formula, hook, direction, head=at, **number_said
+            )
+        else:
+            yield stated(ROLES.get(head.kind, "lookup"), formula, hook, [(r, 1.0)], head=at)
+
+
+def _mean(said: Meanings, count: Count) -> dict[str, Any]:
+    """Twice the mean: Σ counts - c + 1/2 is no integer."""
+    doubled = [(2 * a, source) for a, source in count.terms]
+    return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
+
+
+def _unit(said: Meanings, gate: GateTerm, number: int, gain: float) -> Meaning:
+    """The two units' difference is G/2 where all literals of the term hold, else 0."""
+    low, high = gate.units
+    direction = [(low, 2 / gain), (high, -2 / gain)]
+    formula = said.conjunction(gate.term)
+    return stated("term", formula, f"blocks.{number}.mlp.hook_post", direction)
 
 
 def _gate_label(layout: Layout, gate: GateTerm, layer: int) -> str:
@@ -92,28 +157,70 @@ def _reads(layout: Layout, head: Head) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _coordinates(layout: Layout) -> tuple[CoordinateLabel, ...]:
-    first: dict[int, str] = {}
-    holds: list[list[tuple[int, str]]] = [[] for _ in range(layout.d_model // 2)]
+def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+    holds: list[list[_Held]] = [[] for _ in range(layout.d_model // 2)]
     born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
     for number, block in enumerate(layout.heads, start=1):
         for head in block:
             for signal in head.signals:
                 born[head.target(signal)] = number
     for key, at in layout.pair.items():
-        holds[at].append((born.get(key, 0), _text(layout, key)))
-    for at in (*layout.pads, *layout.trims):
-        first[at] = "pad: keeps the norm"
-    named = set(layout.pair.values())
-    rows = []
-    for at in range(layout.d_model // 2):
-        default = "scratch, unused" if at in layout.scratch else "constant"
-        held = holds[at] if at in named else [(0, first.get(at, default))]
-        rows.append(CoordinateLabel(2 * at, tuple(held)))
-        rows.append(
-            CoordinateLabel(2 * at + 1, tuple((since, f"minus: {text}") for since, text in held))
+        since = born.get(key, 0)
+        holds[at].append(_Held(since, _text(layout, key), *_held(layout, said, key, since)))
+    for at, rows in enumerate(holds):
+        if at in layout.pads or at in layout.trims:
+            amplitude = 2.0 if at in layout.pads else layout.trim
+            rows.append(_Held(0, "pad: keeps the norm", "pad", TRUE, 1 / amplitude))
+        elif not rows and at in layout.scratch:
+            rows.append(_Held(0, "scratch, unused", "empty", FALSE, 1.0))
+        elif not rows:
+            rows.append(_Held(0, "constant", "pad", TRUE, 1.0))
+    return tuple(
+        CoordinateLabel(
+            2 * at + half,
+            tuple((row.since, row.text if sign > 0 else f"minus: {row.text}") for row in rows),
+            tuple(row.meaning(2 * at + half, sign) for row in rows),
         )
-    return tuple(rows)
+        for at, rows in enumerate(holds)
+        for half, sign in ((0, 1.0), (1, -1.0))
+    )
+
+
+class _Held(NamedTuple):
+    """What a pair holds: weight·v + offset, v its value, is the reading of its meaning."""
+
+    since: int
+    text: str
+    role: str
+    formula: Formula | None
+    weight: float
+    offset: float = 0.0
+    number: Mapping[str, Any] = {}
+
+    def meaning(self, coordinate: int, sign: float) -> Meaning:
+        head = self.role in ("raw", "mean")  # which the feed-forward of its block reads already
+        hook = f"blocks.{self.since - 1}.hook_resid_mid" if head else residual(self.since)
+        direction = [(coordinate, sign * self.weight)]
+        return stated(self.role, self.formula, hook, direction, self.offset, **self.number)
+
+
+def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+    """Role, formula, weight, offset and numbers of what a pair holds."""
+    if isinstance(key, Register):
+        formula = said.of[key.signal].formula
+        if key.raw:
+            return "raw", formula, 0.5 / AMPLITUDE, 0.5
+        return "gate" if since else "input", formula, 0.5, 0.5
+    for sign, count in layout.counts.items():
+        if key == mean_of(sign):
+            weight = 2 * count.scale / layout.mean_amplitude
+            return "mean", said.of[sign].formula, weight, 0.0, _mean(said, count)
+    for b in range(layout.bits):
+        for name, term in ((bit(b), "i"), (previous_bit(b), "i - 1")):
+            if key == name:
+                return "position", None, 0.5, 0.5, {"term": term, "over": "1", "digit": b}
+    sink = key == BOS_PAIR
+    return "sink" if sink else "constant", FALSE if sink else TRUE, 1.0
 
 
 def _edges(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.certificates import export_certificate, export_facts
-from softhat.export.native_labels import native_labels
+from softhat.export.native_labels import labels_of
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.export.torch import architecture, import_torch, state, torch_dtype, transformer_of
 from softhat.files import json_bytes, write_folder
@@ -61,7 +61,7 @@ def to_huggingface(
     here = Path(__file__).parent / "architecture"
     contents |= {source: (here / source).read_bytes() for source in SOURCES}
     contents |= model.meaning(name)
-    contents["labels.json"] = json_bytes(native_labels(t).to_json())
+    contents["labels.json"] = json_bytes(labels_of(model).to_json())
     facts = export_facts(t, contents["model.safetensors"])
     certificate = export_certificate(_only(model, name), "torch")
     contents["certificate.json"] = json_bytes({**certificate, **facts})

@@ -3,6 +3,9 @@
 The circuit of a compiled model is known, so circuit-discovery methods can be scored against it.
 The same format serves every export. Layers, heads, units and coordinates count from 0.
 
+A *meaning* is for machines: where TransformerLens shows the activation, along which direction, and
+which formula it is then the truth of. `label` and `what` say the same for people.
+
 Nodes of the circuit are named `embed` (tokens), `positions`, `L0.H2` (head 2 of block 0; as the
 end of an edge `L0.H2.q`, `.k` or `.v`, the input that reads), `L0.MLP` and `output:NAME`. An edge
 [from, to] says that `to` reads, with a weight other than 0, a coordinate into which `from` wrote
@@ -11,11 +14,111 @@ something that varies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from softhat.errors import SofthatError
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.parse import parse
+from softhat.program.meanings import Meanings
+from softhat.program.signals import Program
+
 FORMAT = "softhat-labels/1"
+ROLES = {"Average": "mean", "Sign": "comparison"}
+"""Of heads; all other kinds look something up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a part computes, as something to evaluate and to compare with an activation.
+
+    With x the activation at `hook` (of head `head`, where the hook shows several), the *reading*
+    Σ w·x[k] over (k, w) in `direction`, plus `offset`, is at each symbol of a word, up to the leak
+    of softmax: where there is a `term`, the counting term divided by `over` (a term, or P, the
+    least power of two from n + 2 on, for models with temperature scaling), of which a `digit` is
+    binary digit number `digit`; else 1 where `formula` holds and 0 elsewhere, the other way round
+    where `sign` is -1. The formula of a mean is the comparison that it decides.
+    """
+
+    role: str
+    formula: str | None
+    sign: int = 1
+    hook: str | None = None
+    direction: tuple[tuple[int, float], ...] = ()
+    offset: float = 0.0
+    head: int | None = None
+    term: str | None = None
+    over: str | None = None
+    digit: int | None = None
+    output: str | None = None
+    """The output that this is, where it is one."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What is always there, and of the rest what there is."""
+        always = {"role": self.role, "formula": self.formula, "sign": self.sign}
+        place = {
+            "hook": self.hook,
+            "direction": [list(entry) for entry in self.direction],
+            "offset": self.offset,
+        }
+        optional = ("head", "term", "over", "digit", "output")
+        rest = {name: getattr(self, name) for name in optional}
+        return {
+            **always,
+            **(place if self.hook else {}),
+            **{name: value for name, value in rest.items() if value is not None},
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Meaning:
+        direction = tuple((int(k), float(w)) for k, w in data.get("direction", ()))
+        return Meaning(**{**data, "direction": direction})
+
+
+def stated(
+    role: str,
+    formula: nodes.Formula | None,
+    hook: str,
+    direction: Iterable[tuple[int, float]],
+    offset: float = 0.0,
+    head: int | None = None,
+    **number: Any,
+) -> Meaning:
+    """A meaning; an outermost negation becomes its sign."""
+    sign = 1
+    if isinstance(formula, nodes.Not):
+        formula, sign = formula.operand, -1
+    text = None if formula is None else str(formula)
+    said = {name: str(value) for name, value in number.items() if name != "digit"}
+    digit = number.get("digit")
+    return Meaning(role, text, sign, hook, tuple(direction), offset, head, digit=digit, **said)
+
+
+def outputs_said(formulas: Mapping[str, nodes.Formula]) -> tuple[Meaning, ...]:
+    """What each output decides."""
+    return tuple(Meaning("output", str(f), output=name) for name, f in formulas.items())
+
+
+def spoken(program: Program, said: Meanings) -> tuple[str, ...]:
+    """A text for each signal, that parses: as the user wrote it where the program knows that."""
+    known = {"propositions" if program.propositional else "alphabet": program.symbols}
+    texts = []
+    for label, meaning in zip(program.labels, said.of, strict=True):
+        if meaning.formula is None:
+            texts.append(label if meaning.term is None else f"({meaning.term})/({meaning.over})")
+            continue
+        try:
+            parse(label, **known)
+            texts.append(label)
+        except SofthatError:
+            texts.append(str(meaning.formula))
+    return tuple(texts)
+
+
+def residual(layer: int) -> str:
+    """The hook that shows the residual stream after `layer` blocks."""
+    return f"blocks.{layer - 1}.hook_resid_post" if layer else "blocks.0.hook_resid_pre"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +131,7 @@ class HeadLabel:
     label: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    computes: tuple[Meaning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +141,7 @@ class NeuronLabel:
     layer: int
     units: tuple[int, ...]
     label: str
+    computes: tuple[Meaning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +150,8 @@ class CoordinateLabel:
 
     index: int
     holds: tuple[tuple[int, str], ...]
+    computes: tuple[Meaning, ...] = ()
+    """One for each of `holds`, where formulas say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +163,15 @@ class Labels:
     neurons: tuple[NeuronLabel, ...]
     coordinates: tuple[CoordinateLabel, ...]
     edges: tuple[tuple[str, str], ...]
+    outputs: tuple[Meaning, ...] = ()
+    definitions: tuple[str, ...] = ()
+    """`x1 := a S b`: what the names in formulas stand for, where formulas are long."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "model": self.model,
+            "definitions": list(self.definitions),
             "heads": [
                 {
                     "layer": head.layer,
@@ -69,22 +180,38 @@ class Labels:
                     "label": head.label,
                     "reads": list(head.reads),
                     "writes": list(head.writes),
+                    "computes": [meaning.to_json() for meaning in head.computes],
                 }
                 for head in self.heads
             ],
             "neurons": [
-                {"layer": neuron.layer, "units": list(neuron.units), "label": neuron.label}
+                {
+                    "layer": neuron.layer,
+                    "units": list(neuron.units),
+                    "label": neuron.label,
+                    "computes": [meaning.to_json() for meaning in neuron.computes],
+                }
                 for neuron in self.neurons
             ],
             "coordinates": [
                 {
                     "index": coordinate.index,
-                    "holds": [{"from": since, "what": text} for since, text in coordinate.holds],
+                    "holds": _held(coordinate),
                 }
                 for coordinate in self.coordinates
             ],
+            "outputs": [meaning.to_json() for meaning in self.outputs],
             "edges": [list(edge) for edge in self.edges],
         }
+
+
+def _held(coordinate: CoordinateLabel) -> list[dict[str, Any]]:
+    said = [meaning.to_json() for meaning in coordinate.computes]
+    said += [{} for _ in coordinate.holds[len(said) :]]
+    return [
+        {"from": since, "what": text, **meaning}
+        for (since, text), meaning in zip(coordinate.holds, said, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

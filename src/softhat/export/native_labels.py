@@ -8,6 +8,7 @@ Those of simulations keep their meaning, and everything that wrote there counts.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,16 +19,34 @@ from softhat.export.labels import (
     NeuronLabel,
     Node,
     circuit,
+    outputs_said,
 )
+from softhat.export.native_meanings import NativeMeanings, native_meanings
+from softhat.model import Model
 from softhat.positions import Named
+from softhat.program.signals import Program
+from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer
 
 CONSTANT = "1"
 """The one feature that does not vary: reading it is no edge."""
 
 
-def native_labels(t: Transformer) -> Labels:
-    """What each head, hidden unit and coordinate computes, and the edges of the circuit."""
+def labels_of(model: Answers) -> Labels:
+    """The labels of a compiled model or of a simulation."""
+    if not isinstance(model, Model) or not model.formulas:
+        return native_labels(model.transformer)
+    outputs = outputs_said(model.formulas)
+    return replace(native_labels(model.transformer, model.program), outputs=outputs)
+
+
+def native_labels(t: Transformer, program: Program | None = None) -> Labels:
+    """What each head, hidden unit and coordinate computes, and the edges of the circuit.
+
+    With the program of a compiled model also as formulas (`native_meanings`).
+    """
+    said = native_meanings(t, program)
+    t = said.named if said else t
     if t.layers and all(since == 0 for c in t.coordinates for since, _ in c.holds):
         return _lasting(t)
     heads: list[HeadLabel] = []
@@ -50,12 +69,13 @@ def native_labels(t: Transformer) -> Labels:
                     label=label,
                     reads=_texts(t, read, number),
                     writes=_texts(t, writes[h], number + 1),
+                    computes=said.heads[number][h] if said else (),
                 )
             )
         for h, coordinates in enumerate(writes):
             sources |= dict.fromkeys(coordinates, f"L{number}.H{h}")
         edges += _edges(sources, set(layer.into.where[1].tolist()), f"L{number}.MLP")
-        neurons += _neurons(t, layer, number)
+        neurons += _said(said, number) if said else _neurons(t, layer, number)
         for c, coordinate in enumerate(t.coordinates):
             if any(since == number + 1 and not _raw(text) for since, text in coordinate.holds):
                 sources[c] = f"L{number}.MLP"
@@ -66,8 +86,12 @@ def native_labels(t: Transformer) -> Labels:
         model="softhat",
         heads=tuple(heads),
         neurons=tuple(neurons),
-        coordinates=tuple(CoordinateLabel(c, x.holds) for c, x in enumerate(t.coordinates)),
+        coordinates=tuple(
+            CoordinateLabel(c, x.holds, said.coordinates[c] if said else ())
+            for c, x in enumerate(t.coordinates)
+        ),
         edges=tuple(edges),
+        definitions=said.definitions if said else (),
     )
 
 
@@ -85,10 +109,10 @@ def _lasting(t: Transformer) -> Labels:
             inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
             read = {suffix: _of_head(tensor, h) for suffix, tensor in inputs.items()}
             everything = {c for part in read.values() for c in part}
-            texts = (_texts(t, part, number) for part in (everything, writes[h]))
-            heads.append(HeadLabel(number, h, kind, label, *texts))
-            reads = tuple((suffix, frozenset(part)) for suffix, part in read.items())
-            nodes.append(Node(f"L{number}.H{h}", reads, frozenset(writes[h])))
+            reads, wrote = (_texts(t, part, number) for part in (everything, writes[h]))
+            heads.append(HeadLabel(number, h, kind, label, reads, wrote))
+            inputs_read = tuple((suffix, frozenset(part)) for suffix, part in read.items())
+            nodes.append(Node(f"L{number}.H{h}", inputs_read, frozenset(writes[h])))
         stages.append(nodes)
         if layer.into_bias.size:
             into = (("", frozenset(layer.into.where[1].tolist())),)
@@ -148,6 +172,18 @@ def _edges(sources: dict[int, str], read: Iterable[int], reader: str) -> list[tu
 
 def _texts(t: Transformer, coordinates: Iterable[int], layer: int) -> tuple[str, ...]:
     return tuple(t.coordinates[c].label(layer) for c in sorted(coordinates))
+
+
+def _said(said: NativeMeanings, number: int) -> list[NeuronLabel]:
+    """Units that compute something together."""
+    labels = []
+    for meaning in said.neurons[number]:
+        units = tuple(unit for unit, _ in meaning.direction)
+        text = str(meaning.formula if meaning.sign > 0 else f"!({meaning.formula})")
+        if meaning.role == "clear":
+            text = f"clear {meaning.term or text}"
+        labels.append(NeuronLabel(number, units, text, (meaning,)))
+    return labels
 
 
 def _neurons(t: Transformer, layer: Layer, number: int, clears: bool = True) -> list[NeuronLabel]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.certificates import export_certificate, export_facts
-from softhat.export.native_labels import native_labels
+from softhat.export.native_labels import labels_of
 from softhat.export.onnx_graph import Graph
 from softhat.export.torch import architecture, transformer_of
 from softhat.files import json_bytes, read_json, resolved, write_files
@@ -68,7 +68,7 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     certificate = export_certificate(model, "onnx", longest_word(t))
     data = _serialized(model, dtype, certificate)
     beside = {
-        f"{path.stem}.labels.json": json_bytes(native_labels(t).to_json()),
+        f"{path.stem}.labels.json": json_bytes(labels_of(model).to_json()),
         f"{path.stem}.certificate.json": json_bytes({**certificate, **export_facts(t, data)}),
     }
     _check_beside(path.parent, beside)

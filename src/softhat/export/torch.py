@@ -59,7 +59,7 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
     from safetensors.torch import save as to_bytes
 
     from softhat.export.certificates import export_certificate, export_facts
-    from softhat.export.native_labels import native_labels
+    from softhat.export.native_labels import labels_of
 
     weights = transformer_of(model)
     source = Path(__file__).parent / "architecture" / "module_softhat.py"
@@ -75,7 +75,7 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
         "model.safetensors": data,
         "module_softhat.py": source.read_bytes(),
         **model.meaning(),
-        "labels.json": json_bytes(native_labels(weights).to_json()),
+        "labels.json": json_bytes(labels_of(model).to_json()),
         "certificate.json": json_bytes(
             {**export_certificate(model, "torch"), **export_facts(weights, data)}
         ),

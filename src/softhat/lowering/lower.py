@@ -6,12 +6,14 @@ schedule by itself, and what passes it decides its outputs rightly at every posi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from softhat.lowering.gates import read_number, read_out, write_clears, write_gates
 from softhat.lowering.heads import head_rows
 from softhat.lowering.matrices import Place, layer_of, matrix
-from softhat.lowering.rows import LayerRows, Units
+from softhat.lowering.rows import Key, LayerRows, Units
 from softhat.lowering.steps import write_steps
 from softhat.lowering.wiring import Wiring
 from softhat.positions import Digit, Feature, Holds, Mod, Named, text
@@ -39,9 +41,28 @@ from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program, Signal
 from softhat.transformer.weights import BOS, EOS, Attention, Coordinate, Sparse, Transformer
 
+Contents = tuple[tuple[tuple[int, Key], ...], ...]
+"""For each coordinate the features and registers that it holds, and from which layer on."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A transformer, and where its program went: layer by layer, and in which coordinates."""
+
+    transformer: Transformer
+    plan: Schedule
+    clears: tuple[tuple[Register, ...], ...]
+    """The registers that each layer's feed-forward takes off."""
+    contents: Contents
+
 
 def lower(program: Program, attention: Attention) -> Transformer:
     """The transformer of a program for one target."""
+    return lowered(program, attention).transformer
+
+
+def lowered(program: Program, attention: Attention) -> Lowered:
+    """The same, with the plan that it follows."""
     plan = schedule(program)
     allocation = allocate(program, plan)
     stored = stored_layers(program, plan)
@@ -64,7 +85,8 @@ def lower(program: Program, attention: Attention) -> Transformer:
         place[register] = len(features) + at
     d_model = len(features) + allocation.count
     positions, position_embedding = _positions(program, features, place, d_model)
-    return Transformer(
+    contents = _contents(program, plan, features, place, d_model)
+    transformer = Transformer(
         attention=attention,
         symbols=program.symbols,
         propositional=program.propositional,
@@ -76,8 +98,9 @@ def lower(program: Program, attention: Attention) -> Transformer:
         outputs=tuple(name for name, _ in (*plan.outputs, *plan.numbers)),
         readout=matrix([output.row for output in outputs], place, d_model),
         readout_bias=np.array([output.bias for output in outputs]),
-        coordinates=_coordinates(program, plan, features, place, d_model),
+        coordinates=tuple(_coordinate(program, held) for held in contents),
     )
+    return Lowered(transformer, plan, allocation.clears, contents)
 
 
 def _needs_end(signal: Signal) -> bool:
@@ -148,23 +171,31 @@ def _embedding(program: Program, sinks: int, place: Place, d_model: int) -> Spar
     return Sparse.of((len(rank) + sinks, d_model), entries)
 
 
-def _coordinates(
+def _contents(
     program: Program, plan: Schedule, features: list[Feature], place: Place, d_model: int
-) -> tuple[Coordinate, ...]:
+) -> Contents:
     """What each coordinate holds, from which layer on."""
-    holds: list[list[tuple[int, str]]] = [[(0, text(feature))] for feature in features]
+    holds: list[list[tuple[int, Key]]] = [[(0, feature)] for feature in features]
     holds += [[] for _ in range(d_model - len(features))]
     stored = stored_layers(program, plan)
     for at in reversed(range(len(program.signals))):
         register = Register(at, False)
         if stored.get(at) == 0 and register in place:
-            holds[place[register]].append((0, program.labels[at]))
+            holds[place[register]].append((0, register))
     for number, layer in enumerate(plan.layers, start=1):
-        for group in layer.heads:
-            for at in group.signals:
-                holds[place[Register(at, True)]].append((number, f"raw {program.labels[at]}"))
-        for at in layer.steps:
-            holds[place[Register(at, True)]].append((number, f"raw {program.labels[at]}"))
-        for gate in layer.gates:
-            holds[place[Register(gate.signal, False)]].append((number, program.labels[gate.signal]))
-    return tuple(Coordinate(tuple(rows)) for rows in holds)
+        raw = [Register(at, True) for group in layer.heads for at in group.signals]
+        raw += [Register(at, True) for at in layer.steps]
+        for register in (*raw, *(Register(gate.signal, False) for gate in layer.gates)):
+            holds[place[register]].append((number, register))
+    return tuple(map(tuple, holds))
+
+
+def _coordinate(program: Program, held: tuple[tuple[int, Key], ...]) -> Coordinate:
+    return Coordinate(tuple((since, _name(program, key)) for since, key in held))
+
+
+def _name(program: Program, key: Key) -> str:
+    if not isinstance(key, Register):
+        return text(key)
+    label = program.labels[key.signal]
+    return f"raw {label}" if key.raw else label

@@ -54,7 +54,9 @@ def _in_one_head(draft: Draft, signal: Signal, label: str) -> Literal:
         return draft.add(head, label)
     # Y !f is that there is a position before, and not Y f.
     edge = _edge(draft, signal.direction)
-    return draft.add(And(tuple(sorted((~edge, ~draft.add(head, f"!({label})"))))), label)
+    operator = "Y" if signal.direction == "past" else "X"
+    inner = f"{operator} ({draft.labels[signal.value.signal]})"
+    return draft.add(And(tuple(sorted((~edge, ~draft.add(head, inner))))), label)
 
 
 def _beyond(inner: Signal | None, direction: Direction) -> StrictLatest | Shift | None:

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.graph import Circuit, Edge, Meaning, Node, hook_of
+from softhat.export.circuits.graph import Circuit, Edge, Node, hook_of
 from softhat.export.circuits.network import Array, Patch, visible
 from softhat.export.circuits.witness import Search
+from softhat.export.labels import Meaning
 from softhat.files import read_json, read_tensors
-
-ROLES = {"Average": "mean", "Sign": "comparison", "Latest": "lookup", "Previous": "lookup"}
 
 
 def _relu(x: Array) -> Array:
@@ -59,13 +58,16 @@ class GPT2Network:
             raise SofthatError(f"unknown activation {self.config['activation_function']!r}")
         self.activation = _ACTIVATIONS[self.config["activation_function"]]
 
-    def run(self, tokens: Array, patch: Patch | None = None) -> tuple[dict[str, Array], Array]:
+    def run(
+        self, tokens: Array, patch: Patch | None = None, seen: dict[str, Array] | None = None
+    ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs)."""
+        seen = {} if seen is None else seen
         w, rows = self.w, tokens.shape[1] + 1
         ids = np.concatenate(
             [np.full((len(tokens), 1), self.config["bos_token_id"]), self.ids[tokens]], axis=1
         )
-        x = w["wte.weight"][ids] + w["wpe.weight"][:rows]
+        x = seen["blocks.0.hook_resid_pre"] = w["wte.weight"][ids] + w["wpe.weight"][:rows]
         added = {"input": x}
 
         def read(name: str, slot: str) -> Array:
@@ -78,16 +80,20 @@ class GPT2Network:
             for h in range(self.heads):
                 name = f"a{number}.h{h}"
                 reads = [self._norm(read(name, slot), f"{block}ln_1") for slot in "qkv"]
-                added[name] = self._head(block, h, *reads)
+                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(block, h, *reads)
+                added[name] = z @ self._projection(block, h)
             bias = w[block + "attn.c_proj.bias"]
             x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads)) + bias
+            seen[f"blocks.{number}.hook_resid_mid"] = x
             name = f"m{number}"
             inner = self._norm(read(name, ""), f"{block}ln_2")
             hidden = self.activation(
                 inner @ w[block + "mlp.c_fc.weight"] + w[block + "mlp.c_fc.bias"]
             )
             added[name] = hidden @ w[block + "mlp.c_proj.weight"] + w[block + "mlp.c_proj.bias"]
+            seen[f"blocks.{number}.mlp.hook_post"] = hidden
             x = x + added[name]
+            seen[f"blocks.{number}.hook_resid_post"] = x
         return added, self._margins(self._norm(read("logits", ""), "ln_f"))
 
     def _margins(self, x: Array) -> Array:
@@ -104,7 +110,8 @@ class GPT2Network:
         spread = np.sqrt(variance + self.config["layer_norm_epsilon"])
         return centred / spread * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def _head(self, block: str, h: int, query: Array, key: Array, value: Array) -> Array:
+    def _mixed(self, block: str, h: int, query: Array, key: Array, value: Array) -> Array:
+        """The values of head h, averaged by its attention."""
         matrix, bias = self.w[block + "attn.c_attn.weight"], self.w[block + "attn.c_attn.bias"]
         d = matrix.shape[0]
         width = d // self.heads
@@ -116,7 +123,13 @@ class GPT2Network:
         scores[:, ~visible("<=", scores.shape[1])] = -np.inf
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
         weights /= weights.sum(axis=2, keepdims=True)
-        return (weights @ v) @ self.w[block + "attn.c_proj.weight"][h * width : (h + 1) * width]
+        mean: Array = weights @ v
+        return mean
+
+    def _projection(self, block: str, h: int) -> Array:
+        matrix = self.w[block + "attn.c_proj.weight"]
+        width = len(matrix) // self.heads
+        return matrix[h * width : (h + 1) * width]
 
 
 def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
@@ -133,7 +146,8 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
         "d_model": int(network.config["n_embd"]),
     }
     labels = read_json(folder / "labels.json")
-    return Circuit("gpt2", tuple(_nodes(network, labels)), edges, config)
+    definitions = tuple(labels.get("definitions", ()))
+    return Circuit("gpt2", tuple(_nodes(network, labels)), edges, config, definitions)
 
 
 def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
@@ -176,20 +190,32 @@ def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
 
 
 def _nodes(network: GPT2Network, labels: Mapping[str, Any]) -> Iterator[Node]:
-    yield Node("input", hook_of("input"))
     heads = {(head["layer"], head["head"]): head for head in labels["heads"]}
+    stored: list[list[Meaning]] = [[] for _ in range(network.layers + 1)]
+    for coordinate in labels["coordinates"]:
+        for held in coordinate["holds"]:
+            meaning = _meaning({k: v for k, v in held.items() if k not in ("from", "what")})
+            second = coordinate["index"] % 2 == 1  # of a pair: the negative of the first
+            if meaning.role in ("input", "gate") and not second:
+                stored[held["from"]].append(meaning)
+    yield Node("input", hook_of("input"), "", tuple(stored[0]))
     for number in range(network.layers):
         for h in range(network.heads):
             found = heads.get((number, h))
             if found is not None:
                 name = f"a{number}.h{h}"
-                kind, texts = found["kind"], found["label"].split("; ")
-                said = tuple(Meaning(ROLES[kind], text) for text in texts)
-                yield Node(name, hook_of(name), kind, said)
-        gates = [gate["label"] for gate in labels["neurons"] if gate["layer"] == number]
-        said = tuple(Meaning("gate", text.partition(": ")[0]) for text in gates)
-        yield Node(f"m{number}", hook_of(f"m{number}"), "gates", said)
-    yield Node("logits", hook_of("logits"))
+                said = tuple(map(_meaning, found["computes"]))
+                yield Node(name, hook_of(name), found["kind"], said)
+        yield Node(f"m{number}", hook_of(f"m{number}"), "gates", tuple(stored[number + 1]))
+    said = tuple(map(_meaning, labels.get("outputs", ())))
+    yield Node("logits", hook_of("logits"), "", said)
+
+
+def _meaning(data: Mapping[str, Any]) -> Meaning:
+    try:
+        return Meaning.from_json(dict(data))
+    except TypeError:
+        raise SofthatError("labels.json was written by another version: export again") from None
 
 
 def _columns(matrix: Array) -> set[int]:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from softhat.export.labels import Meaning
 from softhat.files import write_file
 
 FORMAT = "softhat-circuit/1"
@@ -22,18 +23,6 @@ ABLATIONS: dict[Carries, tuple[str, ...]] = {
 }
 """Under which ablations an edge can be found. One that carries the same at every word of a length
 (positions, `<bos>`) is invisible to words that are resampled, and to their mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a part computes: its role in the construction, and a formula that parses.
-
-    `sign` is -1 where the part holds the formula's negation.
-    """
-
-    role: str
-    formula: str
-    sign: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +75,8 @@ class Circuit:
     edges: tuple[Edge, ...]
     config: Mapping[str, Any] = field(default_factory=dict)
     """n_layers, n_heads, d_model: what a graph of all possible edges is made from."""
+    definitions: tuple[str, ...] = ()
+    """`x1 := a S b`: what the names in formulas stand for, where formulas are long."""
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as `save` writes it."""
@@ -93,7 +84,16 @@ class Circuit:
             "format": FORMAT,
             "model": self.model,
             "config": dict(self.config),
-            "nodes": [asdict(node) for node in self.nodes],
+            "definitions": list(self.definitions),
+            "nodes": [
+                {
+                    "name": node.name,
+                    "hook": node.hook,
+                    "kind": node.kind,
+                    "computes": [meaning.to_json() for meaning in node.computes],
+                }
+                for node in self.nodes
+            ],
             "edges": [
                 {"name": edge.name, **asdict(edge), "ablations": list(edge.ablations)}
                 for edge in self.edges

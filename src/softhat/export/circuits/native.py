@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softhat.export.circuits.graph import Circuit, Edge, Meaning, Node, hook_of
+from softhat.export.circuits.graph import Circuit, Edge, Node, hook_of
 from softhat.export.circuits.network import NativeNetwork
 from softhat.export.circuits.witness import Search
+from softhat.export.labels import outputs_said
+from softhat.export.native_meanings import NativeMeanings, native_meanings
+from softhat.model import Model
 from softhat.transformer.edges import edges
-from softhat.transformer.weights import Transformer
 
 
-def circuit_of(t: Transformer, seed: int = 0, words: int = 256) -> Circuit:
+def circuit_of(model: Model, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes with what they compute, and edges with what they carry and a witness each."""
+    t = model.transformer
     search = Search(NativeNetwork(t), seed, words)
     found = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
@@ -24,42 +27,19 @@ def circuit_of(t: Transformer, seed: int = 0, words: int = 256) -> Circuit:
     )
     most = max((len(layer.masks) for layer in t.layers), default=0)
     config = {"n_layers": len(t.layers), "n_heads": most, "d_model": t.d_model}
-    return Circuit("softhat", tuple(_nodes(t)), found, config)
+    said = native_meanings(t, model.program if model.formulas else None)
+    definitions = said.definitions if said else ()
+    return Circuit("softhat", tuple(_nodes(model, said)), found, config, definitions)
 
 
-def _nodes(t: Transformer) -> Iterator[Node]:
-    yield Node("input", hook_of("input"))
+def _nodes(model: Model, said: NativeMeanings | None) -> Iterator[Node]:
+    t = model.transformer
+    yield Node("input", hook_of("input"), "", said.inputs if said else ())
     for number, layer in enumerate(t.layers):
-        for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
+        for h, kind in enumerate(layer.kinds):
             name = f"a{number}.h{h}"
-            yield Node(name, hook_of(name), kind, _meanings(kind, label.partition(": ")[2]))
-        stored = [
-            Meaning("gate", *_signed(text))
-            for coordinate in t.coordinates
-            for since, text in coordinate.holds
-            if since == number + 1 and not text.startswith("raw ")
-        ]
-        yield Node(f"m{number}", hook_of(f"m{number}"), "gates", tuple(stored))
-    yield Node("logits", hook_of("logits"))
-
-
-def _meanings(kind: str, label: str) -> tuple[Meaning, ...]:
-    role = {"Average": "mean", "Sign": "comparison"}.get(kind, "lookup")
-    return tuple(Meaning(role, *_signed(text)) for text in label.split("; "))
-
-
-def _signed(text: str) -> tuple[str, int]:
-    """A formula without its outermost negation, and the sign that took it away."""
-    if text.startswith("!(") and _closes_at_end(text[1:]):
-        return text[2:-1], -1
-    return text, 1
-
-
-def _closes_at_end(text: str) -> bool:
-    """Does the parenthesis that opens the text close at its end?"""
-    depth = 0
-    for at, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if depth == 0:
-            return at == len(text) - 1
-    return False
+            yield Node(name, hook_of(name), kind, said.heads[number][h] if said else ())
+        stored = said.gates[number] if said else ()
+        yield Node(f"m{number}", hook_of(f"m{number}"), "gates", stored)
+    outputs = outputs_said(model.formulas)
+    yield Node("logits", hook_of("logits"), "", outputs)

@@ -7,6 +7,7 @@ that comes after the reader is computed anew. This is path patching on one edge,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat import positions
+from softhat.export.labels import Meaning
 from softhat.transformer.weights import Layer, Mask, Transformer, inverse_temperature, scale
 
 Array = NDArray[Any]
@@ -37,8 +39,13 @@ class Network(Protocol):
     outputs: tuple[str, ...]
     propositional: bool
 
-    def run(self, tokens: Array, patch: Patch | None = None) -> tuple[dict[str, Array], Array]:
-        """What every node adds, and the margins (words, n, outputs), for words of one length."""
+    def run(
+        self, tokens: Array, patch: Patch | None = None, seen: dict[str, Array] | None = None
+    ) -> tuple[dict[str, Array], Array]:
+        """What every node adds, and the margins (words, n, outputs), for words of one length.
+
+        `seen` gets the activations by TransformerLens' names, sinks included.
+        """
         ...
 
 
@@ -72,12 +79,15 @@ class NativeNetwork:
             x[:, -1] = self.embedding[k + int(t.has_bos)]
         return x + table @ self.position_embedding.T
 
-    def run(self, tokens: Array, patch: Patch | None = None) -> tuple[dict[str, Array], Array]:
+    def run(
+        self, tokens: Array, patch: Patch | None = None, seen: dict[str, Array] | None = None
+    ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs)."""
         t = self.transformer
         n = tokens.shape[1]
+        seen = {} if seen is None else seen
         added = {"input": self.embedded(tokens)}
-        x = added["input"]
+        x = seen["blocks.0.hook_resid_pre"] = added["input"]
 
         def read(name: str, slot: str) -> Array:
             if patch is None or patch.target != (name, slot):
@@ -88,11 +98,17 @@ class NativeNetwork:
             for h in range(len(layer.masks)):
                 name = f"a{number}.h{h}"
                 q, k, v = (read(name, slot) for slot in "qkv")
-                added[name] = layer.head(h, q, k, v, n, t.attention == "hard")
+                z = layer.mixed(h, q, k, v, n, t.attention == "hard")
+                added[name] = z @ layer.output[h].T
+                seen[f"blocks.{number}.attn.hook_z.{h}"] = z
             x = x + sum(added[f"a{number}.h{h}"] for h in range(len(layer.masks)))
+            seen[f"blocks.{number}.hook_resid_mid"] = x
             name = f"m{number}"
-            added[name] = layer.feed_forward(read(name, ""))
+            hidden = np.maximum(read(name, "") @ layer.into.T + layer.into_bias, 0.0)
+            added[name] = hidden @ layer.out.T + layer.out_bias
+            seen[f"blocks.{number}.mlp.hook_post"] = hidden
             x = x + added[name]
+            seen[f"blocks.{number}.hook_resid_post"] = x
         margins = read("logits", "") @ self.readout.T + t.readout_bias
         return added, margins[:, t.own(n)]
 
@@ -107,7 +123,8 @@ class _Layer:
         self.into, self.out = layer.into.dense(), layer.out.dense()
         self.into_bias, self.out_bias = layer.into_bias, layer.out_bias
 
-    def head(self, h: int, query: Array, key: Array, value: Array, n: int, hard: bool) -> Array:
+    def mixed(self, h: int, query: Array, key: Array, value: Array, n: int, hard: bool) -> Array:
+        """The values of head h, averaged by its attention."""
         q, k, v = query @ self.query[h].T, key @ self.key[h].T, value @ self.value[h].T
         scores = inverse_temperature(self.laws[h], n) * (q @ k.transpose(0, 2, 1))
         scores[:, ~visible(self.masks[h], scores.shape[1])] = -np.inf
@@ -116,12 +133,18 @@ class _Layer:
         shifted = np.where(some, scores - np.where(some, top, 0.0), -np.inf)
         weights = (shifted == 0).astype(float) if hard else np.exp(shifted)
         total = weights.sum(axis=2, keepdims=True)
-        return ((weights @ v) / np.where(total == 0, 1.0, total)) @ self.output[h].T
+        mean: Array = (weights @ v) / np.where(total == 0, 1.0, total)
+        return mean
 
-    def feed_forward(self, x: Array) -> Array:
-        if not len(self.into_bias):
-            return np.zeros_like(x) + self.out_bias
-        return np.maximum(x @ self.into.T + self.into_bias, 0.0) @ self.out.T + self.out_bias
+
+def reading(meaning: Meaning, seen: Mapping[str, Array]) -> Array:
+    """The number that a meaning speaks of, at every position, sinks included."""
+    assert meaning.hook is not None
+    hook = meaning.hook if meaning.head is None else f"{meaning.hook}.{meaning.head}"
+    x = seen[hook]
+    places, weights = zip(*meaning.direction, strict=True)
+    found: Array = x[..., list(places)] @ np.array(weights) + meaning.offset
+    return found
 
 
 def visible(mask: Mask, rows: int) -> NDArray[np.bool_]:

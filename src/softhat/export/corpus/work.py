@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.compiler import compile as compile_formula
-from softhat.export.native_labels import native_labels
+from softhat.export.native_labels import labels_of
 from softhat.logic.fragments import describe
 from softhat.logic.random import random_formula
 from softhat.logic.semantics.batch import WordBatch, all_words, evaluate, from_codes, unpack
@@ -90,7 +90,7 @@ def make_shard(settings: Settings, first: int, texts: list[str]) -> tuple[bytes,
                 "max_length": model.certificate.max_length,
                 "samples": _samples(formula, facts.acceptance, settings, number),
                 "config": json.loads(files["config.json"]),
-                "labels": native_labels(model.transformer).to_json(),
+                "labels": labels_of(model).to_json(),
             }
         )
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

@@ -1,0 +1,295 @@
+"""What every signal of a program says, as formulas that can be printed, parsed and evaluated.
+
+Like `read_back`, from the signals alone, but in the shortest form that says it: `O g` and `f S g`
+instead of walks over bad positions, comparisons instead of signs. A signal that no formula
+expresses (selectors of RASP programs) has none.
+
+Formulas share subformulas, and a large program's would repeat them without end. So a formula of
+more than `LONG` nodes is named, and those that use it use its name; `definitions` spells the names
+in the language's own syntax (`x1 := a S b`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
+from softhat.program.gates import And, Xor
+from softhat.program.heads import Average, Latest, Previous, Range, Shift, Sign, StrictLatest
+from softhat.program.inputs import (
+    FirstPosition,
+    LastPosition,
+    PositionAtLeast,
+    PositionIn,
+    PositionMod,
+    TokenIn,
+)
+from softhat.program.literals import Literal
+from softhat.program.signals import Program, Signal, reads
+
+LONG = 1_000
+"""Nodes of a formula that is spelled out wherever it is used."""
+_COUNTS = {"past": nodes.Count, "future": nodes.CountFuture, "total": nodes.CountAll}
+_SIZES: dict[Range, Term] = {
+    "past": nodes.Sum(nodes.position, nodes.Integer(1)),
+    "future": nodes.Difference(nodes.Sum(nodes.length, nodes.Integer(2)), nodes.position),
+    "total": nodes.Sum(nodes.length, nodes.Integer(2)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A bit is where `formula` holds. A mean is `term` divided by `over`, and has no formula."""
+
+    formula: Formula | None = None
+    term: Term | None = None
+    over: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What the signals of a program say, in their order, and the definitions of long formulas."""
+
+    of: tuple[Said, ...]
+    definitions: tuple[str, ...]
+
+    def formula(self, literal: Literal) -> Formula | None:
+        """Of a signal or its negation."""
+        if literal.signal < 0:
+            return TRUE if literal.positive else FALSE
+        formula = self.of[literal.signal].formula
+        return formula if formula is None or literal.positive else negation(formula)
+
+    def total(self, terms: Iterable[tuple[int, int]], constant: int) -> Term | None:
+        """Σ a·(how often signal a held so far) + constant; signal -1 is true."""
+        counts: list[tuple[int, Term]] = []
+        for a, at in terms:
+            formula = self.formula(Literal(at, True))
+            if formula is None:
+                return None
+            counts.append((a, _count("past", formula)))
+        return added(counts, constant)
+
+    def conjunction(self, literals: Iterable[Literal]) -> Formula | None:
+        """That all literals hold."""
+        formulas = [self.formula(literal) for literal in literals]
+        known = [formula for formula in formulas if formula is not None]
+        return conjunction(known) if len(known) == len(formulas) else None
+
+
+def meanings(program: Program) -> Meanings:
+    """What each signal says."""
+    return _Reading(program).run()
+
+
+def negation(formula: Formula) -> Formula:
+    """`!f` without a double negation, and pushed into a comparison."""
+    match formula:
+        case nodes.Not(operand):
+            return operand
+        case nodes.Comparison(left, ">=", right):
+            return nodes.Comparison(left, "<", right)
+        case nodes.Comparison(left, "<", right):
+            return nodes.Comparison(left, ">=", right)
+        case nodes.Once(operand):
+            return nodes.Historically(negation(operand))
+        case nodes.Eventually(operand):
+            return nodes.Always(negation(operand))
+        case nodes.Constant(value):
+            return FALSE if value else TRUE
+    return nodes.Not(formula)
+
+
+def conjunction(formulas: Iterable[Formula]) -> Formula:
+    """`f & g & …`, in their order."""
+    result: Formula | None = None
+    for formula in formulas:
+        result = formula if result is None else nodes.And(result, formula)
+    return TRUE if result is None else result
+
+
+class _Reading:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.said: list[Said] = []
+        self.size: list[int] = []
+        self.definitions: list[str] = []
+        self.short: dict[int, Formula] = {}
+        """Signals with long formulas, by the names that stand for them."""
+        self.taken = set(program.symbols)
+
+    def run(self) -> Meanings:
+        for at, signal in enumerate(self.program.signals):
+            if isinstance(signal, Average):
+                term = self.sum(signal)
+                self.said.append(Said(term=term, over=_SIZES[signal.range]))
+            else:
+                self.said.append(Said(formula=self.formula(signal)))
+            self.size.append(1 + sum(self.used_size(read) for read in reads(signal)))
+            self.name(at)
+        return Meanings(tuple(self.said), tuple(self.definitions))
+
+    def used_size(self, at: int) -> int:
+        return 1 if at in self.short else self.size[at]
+
+    def name(self, at: int) -> None:
+        """Give a long formula a name for those that follow."""
+        formula = self.said[at].formula
+        if formula is None or self.size[at] <= LONG:
+            return
+        number = len(self.definitions) + 1
+        while f"x{number}" in self.taken:
+            number += 1
+        self.taken.add(f"x{number}")
+        self.definitions.append(f"x{number} := {formula}")
+        self.short[at] = nodes.Symbol(f"x{number}")
+
+    def literal(self, literal: Literal) -> Formula | None:
+        if literal.signal < 0:
+            return TRUE if literal.positive else FALSE
+        formula = self.short.get(literal.signal, self.said[literal.signal].formula)
+        if formula is None or literal.positive:
+            return formula
+        signal = self.program.signals[literal.signal]
+        match signal:
+            case And(literals) if literal.signal not in self.short:
+                if not any(inner.positive for inner in literals):
+                    return self.disjunction(~inner for inner in literals)
+        return negation(formula)
+
+    def disjunction(self, literals: Iterable[Literal]) -> Formula | None:
+        result: Formula | None = None
+        for literal in literals:
+            formula = self.literal(literal)
+            if formula is None:
+                return None
+            result = formula if result is None else nodes.Or(result, formula)
+        return result
+
+    def conjunction(self, literals: Iterable[Literal]) -> Formula | None:
+        formulas = [self.literal(literal) for literal in literals]
+        known = [formula for formula in formulas if formula is not None]
+        return conjunction(known) if len(known) == len(formulas) else None
+
+    def formula(self, signal: Signal) -> Formula | None:
+        match signal:
+            case TokenIn(symbols):
+                first, *rest = map(nodes.Symbol, symbols)
+                one: Formula = first
+                for symbol in rest:
+                    one = nodes.Or(one, symbol)
+                return one
+            case FirstPosition():
+                return nodes.FIRST
+            case LastPosition():
+                return nodes.LAST
+            case PositionMod(modulus, remainder):
+                return nodes.Mod(modulus, remainder)
+            case PositionIn(predicate):
+                return nodes.At(predicate)
+            case PositionAtLeast(coefficient, threshold):
+                return _at_least([(coefficient, nodes.position)], threshold)
+            case And(literals):
+                return self.conjunction(literals)
+            case Xor(left, right):
+                f, g = self.literal(Literal(left, True)), self.literal(Literal(right, True))
+                return None if f is None or g is None else nodes.Xor(f, g)
+            case Latest(bad, value, direction):
+                return self.latest(bad, value, direction)
+            case StrictLatest(bad, value, direction):
+                return _beside(self.latest(bad, value, direction), direction)
+            case Previous(value, direction):
+                return _beside(self.literal(value), direction)
+            case Shift(value, distance, direction):
+                shifted = self.literal(value)
+                for _ in range(distance):
+                    shifted = _beside(shifted, direction)
+                return shifted
+            case Sign():
+                return self.comparison(signal)
+        return None
+
+    def latest(self, bad: Literal, value: Literal, direction: str) -> Formula | None:
+        """`bad S value`: value implies not bad, so "and not value" is left out of bad."""
+        past = direction == "past"
+        right = self.literal(value)
+        if right is None:
+            return None
+        if bad == ~value:
+            return nodes.Once(right) if past else nodes.Eventually(right)
+        signal = self.program.signals[bad.signal] if bad.signal >= 0 and bad.positive else None
+        if isinstance(signal, And) and ~value in signal.literals:
+            left = self.conjunction(literal for literal in signal.literals if literal != ~value)
+        else:
+            left = self.literal(bad)
+        if left is None:
+            return None
+        return nodes.Since(left, right) if past else nodes.Until(left, right)
+
+    def counted(self, average: Average) -> list[tuple[int, Term]] | None:
+        terms: list[tuple[int, Term]] = []
+        for a, read in average.terms:
+            formula = self.literal(Literal(read, True))
+            if formula is None:
+                return None
+            terms.append((a, _count(average.range, formula)))
+        return terms
+
+    def sum(self, average: Average) -> Term | None:
+        terms = self.counted(average)
+        return None if terms is None else added(terms)
+
+    def comparison(self, sign: Sign) -> Formula | None:
+        terms: list[tuple[int, Term]] = []
+        for at in sign.averages:
+            average = self.program.signals[at]
+            assert isinstance(average, Average)
+            counted = self.counted(average)
+            if counted is None:
+                return None
+            terms += counted
+        terms += [(sign.position, nodes.position), (sign.length, nodes.length)]
+        return _at_least(terms, sign.threshold)
+
+
+def added(terms: Iterable[tuple[int, Term]], constant: int = 0) -> Term:
+    """Σ a·t + constant, without what is 0."""
+    result: Term | None = None
+    for a, term in terms:
+        size = term if abs(a) == 1 else nodes.Scale(abs(a), term)
+        if not a:
+            continue
+        if result is None:
+            result = size if a > 0 else nodes.Scale(a, term)
+        else:
+            result = nodes.Sum(result, size) if a > 0 else nodes.Difference(result, size)
+    if result is None:
+        return nodes.Integer(constant)
+    if not constant:
+        return result
+    last = nodes.Integer(abs(constant))
+    return nodes.Sum(result, last) if constant > 0 else nodes.Difference(result, last)
+
+
+def _at_least(terms: Iterable[tuple[int, Term]], threshold: int) -> Formula:
+    """Σ a·t >= threshold, with what is subtracted on the right."""
+    kept = list(terms)
+    left = added([(a, t) for a, t in kept if a > 0], max(0, -threshold))
+    right = added([(-a, t) for a, t in kept if a < 0], max(0, threshold))
+    return nodes.Comparison(left, ">=", right)
+
+
+def _count(over: Range, formula: Formula) -> Term:
+    if formula is TRUE and over == "past":
+        return nodes.position
+    if formula is TRUE and over == "total":
+        return nodes.length
+    return _COUNTS[over](formula)
+
+
+def _beside(formula: Formula | None, direction: str) -> Formula | None:
+    if formula is None:
+        return None
+    return nodes.Yesterday(formula) if direction == "past" else nodes.Tomorrow(formula)
