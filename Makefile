@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test test-full lint proofs clean
+.PHONY: demo test test-full test-lowest coverage browser lint guide proofs clean
 
 demo: .venv/core
 	@$(BIN)/softhat demo
@@ -41,6 +41,10 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The guide as a web site: build/site/index.html.
+guide: .venv/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 proofs:
 	@$(MAKE) --no-print-directory -C proofs

@@ -24,7 +24,7 @@ HEAD = re.compile(r"^NAMES = \{|^def \w+_scores\(", re.M)
 
 
 def _texts() -> dict[str, str]:
-    files = [*ROOT.glob("src/softhat/**/*.py"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]
+    files = [*ROOT.glob("src/softhat/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
     return {str(file.relative_to(ROOT)): file.read_text() for file in files}
 
 

@@ -37,13 +37,13 @@ def trace_figure(
     for row, layer in enumerate(layers):
         for head, label in enumerate(heads[layer]):
             axes = made.add_subplot(grid[row, head])
-            _map(axes, attention[layer][head], tokens, f"layer {layer}, head {head}\n{_cut(label)}")
+            attention_map(axes, attention[layer][head], tokens, f"layer {layer}, head {head}\n{_cut(label)}")
     _answers(made.add_subplot(grid[len(layers), 0]), tokens, margins, own)
     made.suptitle(_cut(f"{title}{'  ·  ' if title else ''}{_verdict(margins)}", 110), fontsize=10)
     return made
 
 
-def _map(axes: Any, weights: NDArray[Any], tokens: Sequence[str], title: str) -> None:
+def attention_map(axes: Any, weights: NDArray[Any], tokens: Sequence[str], title: str) -> None:
     axes.imshow(weights, norm=weights_scale(), cmap="Blues", interpolation="nearest")
     axes.set_title(title, fontsize=8)
     _name(axes, tokens)

@@ -1,0 +1,291 @@
+"""The pictures of the guide, made by softhat: python docs/scripts/pictures.py [NAME …]
+
+    python docs/scripts/pictures.py                 # all of docs/images/theory
+    python docs/scripts/pictures.py latest gaps     # some of them
+    python docs/scripts/pictures.py explorer        # the screenshots of the page; needs Chromium
+
+A picture that shows numbers is drawn from what softhat computes here, never from numbers typed in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import softhat
+from softhat import rasp
+from softhat.ahat import gallery
+from softhat.pictures.style import COLOURS, figure, save
+from softhat.pictures.traces import attention_map
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+IMAGES = ROOT / "docs" / "images"
+
+
+def soft_and_hard(formula: str, alphabet: str, word: str, layer: int, head: int = 0) -> Any:
+    """One head's attention, soft beside hard."""
+    made = figure(7.6, 3.6)
+    panels = made.subplots(1, 2)
+    for axes, attention, said in zip(panels, ("unbounded", "hard"), ("softmax", "hard"), strict=True):
+        trace = softhat.compile(formula, alphabet=alphabet, attention=attention).run(word)
+        label = trace.heads[layer][head]
+        attention_map(axes, trace.attention[layer][head], trace.tokens, f"{said}  ·  {label}")
+    made.suptitle(f"{formula}   on   {word}   (weights in %)", fontsize=9)
+    return made
+
+
+def one_head(model: Any, word: Any, kind: str, title: str) -> Any:
+    """The first head of a kind in a model's trace."""
+    trace = model.run(word)
+    layer, head = next(
+        (k, h)
+        for k, labels in enumerate(trace.heads)
+        for h, label in enumerate(labels)
+        if label.startswith(kind)
+    )
+    made = figure(4.4, 3.9)
+    label = trace.heads[layer][head]
+    attention_map(made.subplots(), trace.attention[layer][head], trace.tokens, label)
+    made.suptitle(title, fontsize=9)
+    return made
+
+
+def latest() -> Any:
+    return soft_and_hard("!c S a", "abc", "abcabb", 0)
+
+
+def strict_latest() -> Any:
+    return soft_and_hard("Y (!c S a)", "abc", "abcabb", 0)
+
+
+def previous() -> Any:
+    return soft_and_hard("Y a", "ab", "abbaba", 0)
+
+
+def shift() -> Any:
+    return soft_and_hard("Y Y Y a", "ab", "abbabab", 0)
+
+
+def average() -> Any:
+    return soft_and_hard("#(a) > #(b)", "ab", "abaabb", 0)
+
+
+def sign() -> Any:
+    return soft_and_hard("#(a) > #(b)", "ab", "abaabb", 1)
+
+
+def match() -> Any:
+    same = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ)
+    program = rasp.Aggregate(same, rasp.numerical(rasp.Map(lambda x: 1 if x == "a" else 0, rasp.tokens)))
+    model = softhat.compile(program, alphabet="abc", max_length=16)
+    return one_head(model, "abcab", "Match", "tokens == tokens   on   abcab")
+
+
+def width() -> Any:
+    program = rasp.SelectorWidth(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ))
+    model = softhat.compile(program, alphabet="abc", max_length=16)
+    return one_head(model, "abcab", "Width", "how often the symbol occurs   on   abcab")
+
+
+def at() -> Any:
+    model = softhat.compile(rasp.library.reverse(), alphabet="abc", max_length=16)
+    return one_head(model, "abcca", "At", "reverse   on   abcca")
+
+
+def clip() -> Any:
+    from softhat.lowering.gates import HIGH, LOW
+
+    made = figure(6.0, 2.6)
+    axes = made.subplots()
+    s = np.linspace(-0.6, 1.6, 400)
+    clipped = (np.maximum(s - LOW, 0) - np.maximum(s - HIGH, 0)) / (HIGH - LOW)
+    for edges in ((-0.6, LOW), (1 - 1 / 8, 1 + 1 / 4)):
+        axes.axvspan(*edges, color=COLOURS[2], alpha=0.15, linewidth=0)
+    axes.plot(s, clipped, color=COLOURS[0])
+    axes.set_xlabel("sum of literals less k - 1, with the errors of heads")
+    axes.set_ylabel("stored bit")
+    axes.set_title("8(ReLU(s - 1/4) - ReLU(s - 3/8)): flat where sums can be", fontsize=9)
+    return made
+
+
+def formulas() -> Any:
+    formula = "H(#('(') >= #(')')) & #('(') = #(')')"
+    return softhat.compile(formula, alphabet="()").plot()
+
+
+def rows() -> Any:
+    made = figure(6.0, 3.0)
+    axes = made.subplots()
+    beta = np.linspace(0.2, 12, 300)
+    for keys, colour in zip((2, 10, 1000), COLOURS, strict=False):
+        losers = (keys - 1) * np.exp(-beta)
+        axes.plot(beta, losers / (1 + losers), color=colour, label=f"{keys} keys, gap 1")
+        least = np.log((keys - 1) * (1 - 0.01) / 0.01)
+        axes.plot(least, 0.01, "o", color=colour)
+    axes.axhline(0.01, color="0.6", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_xlabel("β")
+    axes.set_ylabel("leak")
+    axes.set_title("one winner, all others at gap 1; dots: the least β for a leak of 1 %", fontsize=9)
+    axes.legend(fontsize=7)
+    return made
+
+
+SHOWN = ("first-token", "last-token", "last-by-inverse", "retrieval-by-count", "dyck-argmin")
+
+
+def _gallery(up_to: int) -> list[tuple[str, Any, Any, tuple[int, int]]]:
+    """Models of the gallery with their analyses and the head whose law is not trivial."""
+    found = []
+    for name in SHOWN:
+        model = gallery.GALLERY[name]()
+        analysis = softhat.analyze(model, up_to=up_to)
+        head = [at for at, law in analysis.gap_law.items() if law is not None][-1]
+        found.append((name, model, analysis, head))
+    return found
+
+
+def gaps() -> Any:
+    made = figure(6.4, 3.6)
+    axes = made.subplots()
+    for (name, model, _, head), colour in zip(_gallery(4), COLOURS, strict=False):
+        law = softhat.analyze(model, up_to=4).gap_law[head]
+        lengths = range(2, 33)
+        axes.plot(lengths, [float(law.at(n)) for n in lengths], color=colour, linewidth=1)
+        measured = {n: softhat.analyze(model, up_to=n).min_gap[head] for n in range(2, 8)}
+        points = {n: float(gap) for n, gap in measured.items() if gap is not None}
+        label = f"{name}: γ(n) = {law.text}"
+        axes.plot(list(points), list(points.values()), "o", color=colour, markersize=4, label=label)
+    axes.set_yscale("log")
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("n")
+    axes.set_ylabel("gap")
+    axes.set_title("gaps: proved for every n (lines), the least on all words to n (dots)", fontsize=9)
+    axes.legend(fontsize=6)
+    return made
+
+
+def temperature() -> Any:
+    made = figure(6.4, 3.6)
+    axes = made.subplots()
+    for (name, model, analysis, head), colour in zip(_gallery(7), COLOURS, strict=False):
+        law = softhat.simulate(model, epsilon=1e-3).laws[head]
+        lengths = np.unique(np.geomspace(1, 10_000, 60).astype(int))
+        axes.plot(lengths, [float(law.at(int(n))) for n in lengths], color=colour, linewidth=1)
+        critical = {n: beta.get(head) for n, beta in analysis.critical_beta.items()}
+        points = {n: beta for n, beta in critical.items() if beta}
+        label = f"{name}: β(n) = {law.text}"
+        axes.plot(list(points), list(points.values()), "o", color=colour, markersize=4, label=label)
+    axes.set_yscale("log")
+    axes.set_xscale("log")
+    axes.set_xlabel("n")
+    axes.set_ylabel("β")
+    axes.set_title("β: chosen, proved for every n (lines); least for a leak of 0.001 (dots)", fontsize=9)
+    axes.legend(fontsize=6)
+    return made
+
+
+def unique() -> Any:
+    model = gallery.GALLERY["rightmost-b"]()
+    soft = softhat.simulate(model, epsilon=1e-2)
+    return one_head(soft, "abbab", "", "the rightmost b   on   abbab")
+
+
+def stock_gpt2() -> Any:
+    import tempfile
+
+    import torch
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    with tempfile.TemporaryDirectory() as folder:
+        softhat.to_gpt2(softhat.compile("!c S a", alphabet="abc"), folder, context=64, kernel="eager")
+        model = AutoModelForTokenClassification.from_pretrained(folder, attn_implementation="eager")
+        tokens = AutoTokenizer.from_pretrained(folder)("a b c a b b", return_tensors="pt")
+        with torch.no_grad():
+            run = model(**tokens, output_attentions=True)
+    weights = run.attentions[0][0, 0].numpy()
+    made = figure(4.4, 3.9)
+    attention_map(made.subplots(), weights, ["<bos>", *"abcabb"], "transformers' GPT-2, layer 0, head 0")
+    answers = "".join("✓" if a else "·" for a in run.logits[0, 1:].argmax(-1).tolist())
+    made.suptitle(f"!c S a   on   abcabb   {answers}", fontsize=9)
+    return made
+
+
+def linear_time() -> Any:
+    made = figure(6.0, 2.8)
+    axes = made.subplots()
+    word = "b" * 24
+    for formula, colour in zip(("a S b", "Y b", "Y Y Y b"), COLOURS, strict=False):
+        trace = softhat.compile(formula, alphabet="ab").run(word)
+        row = trace.attention[0][0][-1][::-1]
+        axes.plot(np.arange(len(row)), row, ".-", color=colour, linewidth=0.8, label=formula)
+    axes.set_yscale("log")
+    axes.set_ylim(1e-20, 2)
+    axes.set_xlabel("distance from the query")
+    axes.set_ylabel("attention weight")
+    axes.set_title(f"the last row of one head on {len(word)} b's", fontsize=9)
+    axes.legend(fontsize=7)
+    return made
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "latest": latest,
+    "strict-latest": strict_latest,
+    "previous": previous,
+    "shift": shift,
+    "average": average,
+    "sign": sign,
+    "match": match,
+    "width": width,
+    "at": at,
+    "clip": clip,
+    "formulas": formulas,
+    "rows": rows,
+    "gaps": gaps,
+    "temperature": temperature,
+    "unique": unique,
+    "stock-gpt2": stock_gpt2,
+    "linear-time": linear_time,
+}
+EXPLORER = {
+    "explorer-desktop-light": (1440, 1000, "light"),
+    "explorer-desktop-dark": (1440, 1000, "dark"),
+    "explorer-phone-light": (390, 844, "light"),
+    "explorer-phone-dark": (390, 844, "dark"),
+}
+
+
+def explorer() -> None:
+    """Screenshots of the page at desktop and phone width, light and dark."""
+    sys.path.insert(0, str(ROOT))
+    from tests.explore.browser import chromium
+    from tests.explore.browser import explorer as served
+
+    with served() as address, chromium() as browser:
+        for name, (width, height, scheme) in EXPLORER.items():
+            page = browser.new_page(
+                viewport={"width": width, "height": height}, color_scheme=scheme
+            )
+            page.goto(address)
+            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(1500)
+            page.screenshot(path=str(IMAGES / f"{name}.png"))
+            page.close()
+
+
+def main(names: list[str]) -> None:
+    (IMAGES / "theory").mkdir(parents=True, exist_ok=True)
+    for name in names or [*PICTURES]:
+        if name == "explorer":
+            explorer()
+            continue
+        save(PICTURES[name](), IMAGES / "theory" / f"{name}.svg")
+        print(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
