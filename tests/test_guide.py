@@ -103,5 +103,7 @@ def test_it_builds_without_warnings(tmp_path: Path) -> None:
     built = {page.name for page in (tmp_path / "site").rglob("*.html")}
     assert {"index.html", "tutorial.html", "api.html", "latest.html"} <= built
     for page in (tmp_path / "site").rglob("*.html"):
-        loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text())
+        loaded = re.findall(
+            r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text()
+        )
         assert not loaded, f"{page.name} loads {loaded[0]}"

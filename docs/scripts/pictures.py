@@ -30,7 +30,9 @@ def soft_and_hard(formula: str, alphabet: str, word: str, layer: int, head: int 
     """One head's attention, soft beside hard."""
     made = figure(7.6, 3.6)
     panels = made.subplots(1, 2)
-    for axes, attention, said in zip(panels, ("unbounded", "hard"), ("softmax", "hard"), strict=True):
+    for axes, attention, said in zip(
+        panels, ("unbounded", "hard"), ("softmax", "hard"), strict=True
+    ):
         trace = softhat.compile(formula, alphabet=alphabet, attention=attention).run(word)
         label = trace.heads[layer][head]
         attention_map(axes, trace.attention[layer][head], trace.tokens, f"{said}  ·  {label}")
@@ -80,7 +82,9 @@ def sign() -> Any:
 
 def match() -> Any:
     same = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ)
-    program = rasp.Aggregate(same, rasp.numerical(rasp.Map(lambda x: 1 if x == "a" else 0, rasp.tokens)))
+    program = rasp.Aggregate(
+        same, rasp.numerical(rasp.Map(lambda x: 1 if x == "a" else 0, rasp.tokens))
+    )
     model = softhat.compile(program, alphabet="abc", max_length=16)
     return one_head(model, "abcab", "Match", "tokens == tokens   on   abcab")
 
@@ -92,7 +96,7 @@ def width() -> Any:
 
 
 def at() -> Any:
-    model = softhat.compile(rasp.library.reverse(), alphabet="abc", max_length=16)
+    model = softhat.compile(rasp.lib.make_reverse(rasp.tokens), alphabet="abc", max_length=16)
     return one_head(model, "abcca", "At", "reverse   on   abcca")
 
 
@@ -130,7 +134,9 @@ def rows() -> Any:
     axes.set_yscale("log")
     axes.set_xlabel("β")
     axes.set_ylabel("leak")
-    axes.set_title("one winner, all others at gap 1; dots: the least β for a leak of 1 %", fontsize=9)
+    axes.set_title(
+        "one winner, all others at gap 1; dots: the least β for a leak of 1 %", fontsize=9
+    )
     axes.legend(fontsize=7)
     return made
 
@@ -164,7 +170,9 @@ def gaps() -> Any:
     axes.set_xscale("log", base=2)
     axes.set_xlabel("n")
     axes.set_ylabel("gap")
-    axes.set_title("gaps: proved for every n (lines), the least on all words to n (dots)", fontsize=9)
+    axes.set_title(
+        "gaps: proved for every n (lines), the least on all words to n (dots)", fontsize=9
+    )
     axes.legend(fontsize=6)
     return made
 
@@ -184,7 +192,9 @@ def temperature() -> Any:
     axes.set_xscale("log")
     axes.set_xlabel("n")
     axes.set_ylabel("β")
-    axes.set_title("β: chosen, proved for every n (lines); least for a leak of 0.001 (dots)", fontsize=9)
+    axes.set_title(
+        "β: chosen, proved for every n (lines); least for a leak of 0.001 (dots)", fontsize=9
+    )
     axes.legend(fontsize=6)
     return made
 
@@ -202,14 +212,18 @@ def stock_gpt2() -> Any:
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     with tempfile.TemporaryDirectory() as folder:
-        softhat.to_gpt2(softhat.compile("!c S a", alphabet="abc"), folder, context=64, kernel="eager")
+        softhat.to_gpt2(
+            softhat.compile("!c S a", alphabet="abc"), folder, context=64, kernel="eager"
+        )
         model = AutoModelForTokenClassification.from_pretrained(folder, attn_implementation="eager")
         tokens = AutoTokenizer.from_pretrained(folder)("a b c a b b", return_tensors="pt")
         with torch.no_grad():
             run = model(**tokens, output_attentions=True)
     weights = run.attentions[0][0, 0].numpy()
     made = figure(4.4, 3.9)
-    attention_map(made.subplots(), weights, ["<bos>", *"abcabb"], "transformers' GPT-2, layer 0, head 0")
+    attention_map(
+        made.subplots(), weights, ["<bos>", *"abcabb"], "transformers' GPT-2, layer 0, head 0"
+    )
     answers = "".join("✓" if a else "·" for a in run.logits[0, 1:].argmax(-1).tolist())
     made.suptitle(f"!c S a   on   abcabb   {answers}", fontsize=9)
     return made

@@ -16,8 +16,8 @@ from softhat.zoo.references import REFERENCES
 PAGE = Path(__file__).resolve().parent.parent / "zoo.md"
 HEAD = """# The zoo
 
-{count} languages and tasks, each with what is known about it in the literature. `softhat zoo show NAME`
-draws one, with its compiled size, its certified lengths and the law of its temperature;
+{count} languages and tasks, each with what is known about it in the literature. `softhat zoo
+show NAME` draws one, with its compiled size, its certified lengths and the law of its temperature;
 `softhat zoo --json` lists all. `zoo:NAME` is accepted wherever a formula is:
 
 ```console
@@ -25,8 +25,8 @@ $ softhat zoo show bounded-dyck-1-2
 $ softhat run zoo:dyck-1 '(()())'
 ```
 
-Every entry is compared with an independent recogniser, on all short words and on words of length 500
-(`tests/zoo`). This page is written by `python docs/scripts/tables.py`.
+Every entry is compared with an independent recogniser, on all short words and on words of length
+500 (`tests/zoo`). This page is written by `python docs/scripts/tables.py`.
 """
 
 

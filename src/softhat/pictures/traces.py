@@ -37,7 +37,9 @@ def trace_figure(
     for row, layer in enumerate(layers):
         for head, label in enumerate(heads[layer]):
             axes = made.add_subplot(grid[row, head])
-            attention_map(axes, attention[layer][head], tokens, f"layer {layer}, head {head}\n{_cut(label)}")
+            attention_map(
+                axes, attention[layer][head], tokens, f"layer {layer}, head {head}\n{_cut(label)}"
+            )
     _answers(made.add_subplot(grid[len(layers), 0]), tokens, margins, own)
     made.suptitle(_cut(f"{title}{'  ·  ' if title else ''}{_verdict(margins)}", 110), fontsize=10)
     return made

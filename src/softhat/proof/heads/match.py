@@ -2,7 +2,7 @@
 
     score = b·T[i, j], T ∈ {0, 1}; b/2 on the sinks
 
-**Theorem** (`match_found`, `match_none` of proofs/Match.v). Where w >= 1 keys match, all but
+**Theorem 7** (`match_found`, `match_none` of proofs/Match.v). Where w >= 1 keys match, all but
 n·e^-b + 2·e^(-b/2) of the attention is equally on them; where none does, all but n·e^(-b/2) is on
 the sinks, whose value is 0. So a value that the matching keys agree on is returned within
 n·e^(-b/2), at most 1/64 up to n = e^(b/2)/64, where the proof ends.

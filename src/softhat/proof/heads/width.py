@@ -2,8 +2,8 @@
 
     score = b·T[i, j], T ∈ {0, 1}; b on the sinks; value 1 on the sinks, 0 elsewhere
 
-**Theorem** (`width` of proofs/Width.v). With w matching keys and s sinks in sight the head returns
-s/(s + w + ε), 0 <= ε <= n·e^-b; at most 1/64 up to n = e^b/64, where the proof ends.
+**Theorem 8** (`width_reads` of proofs/Width.v). With w matching keys and s sinks in sight the head
+gives s/(s + w + ε), 0 <= ε <= n·e^-b; at most 1/64 up to n = e^b/64, where the proof ends.
 
 **In floats** the sinks' and the matching keys' weights are exactly 1; what is off is the sum of
 weights, one division and storage, all relative to what is returned.
