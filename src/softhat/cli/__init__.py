@@ -44,6 +44,7 @@ SUMMARIES = {
     "simulate": "An AHAT to a softmax transformer with temperatures and a certificate.",
     "export": "A model as stock GPT-2, Hugging Face, PyTorch or ONNX files.",
     "corpus": "Many random formulas, compiled, with labels and sample words.",
+    "circuit": "What computes what in a model, and which edges carry it.",
     "score": "How good is a circuit that somebody found, against the true one?",
     "zoo": "Named languages and tasks, what is known about them, what they cost.",
     "bench": "What compiling, running and verifying cost on this machine.",

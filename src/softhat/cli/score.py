@@ -23,8 +23,8 @@ def command(
 ) -> None:
     """Compare predicted edges with the true circuit: precision, recall, F1, AUROC.
 
-    Edges are named like a0.h1->a1.h0<q>, input->m0, m0->logits; without <q> all inputs of the
-    head are meant.
+    Edges are named like input->m0, m0->logits and a0.h1->a1.h0; the last may end with the letter of
+    the input that reads, q, k or v, in angle brackets, and without it all three are meant.
 
     Example: softhat score model predicted.json
     """
