@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from softhat.logic.refute import refuted
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
     FALSE,
@@ -75,6 +76,8 @@ def opposite(f: Formula, g: Formula) -> bool:
 
 def entails(f: Formula, g: Formula, deep: int = _DEEP) -> bool:
     """Does f imply g at every position of every word, as far as their form tells?"""
+    if refuted(f, g):
+        return False
     if f in (g, FALSE) or g == TRUE:
         return True
     if deep == 0:

@@ -9,35 +9,26 @@ reach.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from functools import lru_cache
 from itertools import product
 
-import numpy as np
-
 from softhat.errors import SofthatError
-from softhat.logic.binding import longest_word
 from softhat.logic.core import to_core
-from softhat.logic.decide.questions import Effort, find_word
 from softhat.logic.linear import Weighted, difference
-from softhat.logic.semantics.batch import WordBatch, evaluate_many, from_codes
+from softhat.logic.sample import sampled
 from softhat.logic.semantics.counts import RELATIONS
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Constant, Formula, Node, Not
 from softhat.logic.syntax.walk import distinct, fold, rebuild
 
-EFFORT = Effort(steps=60_000, words=1 << 15)
-"""For one candidate: a fifth of a second at most."""
+STEPS, WORDS = 60_000, 1 << 15
+"""The effort for one candidate: a fifth of a second at most."""
 MOST_NODES = 300
 """Larger formulas are left alone: their candidates are too many to prove."""
 MOST_CANDIDATES = 24
 MOST_OPEN = 2
 """After so many candidates that were neither proved nor refuted within the effort, no more are
 tried: those of one formula are alike."""
-SAMPLES = 128
-"""Words of each length that are tried: whole machine words of them."""
-LENGTHS = (8, 1, 2, 4, 16, 64)
-"""What is neither always true nor always false on the first needs no others."""
 
 _DECIDED = (
     nodes.And,
@@ -69,7 +60,7 @@ def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> F
     if not asked or len(rows) > MOST_NODES:
         return formula
     beside = [found for found in map(_beside, asked) if found is not None]
-    seen = _sampled([*asked, *beside], symbols, propositional)
+    seen = sampled([*asked, *beside], symbols, propositional)
     never = {node for node, (some, _) in seen.items() if not some}
     always = {node for node, (_, all_) in seen.items() if all_}
     if not never and not always:
@@ -166,47 +157,13 @@ def _at_edge(relation: nodes.Relation, counted: Weighted, constant: int) -> Form
 def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool | None:
     """Is it proved that no word of any length has a position where it holds? None if that is
     open."""
+    from softhat.logic.decide.questions import Effort, find_word  # most formulas need no proof
+
     formula = _with_edges(formula)
+    effort = Effort(STEPS, WORDS)
     alphabet, propositions = (None, symbols) if propositional else (symbols, None)
     try:
-        return (
-            find_word(formula, "anywhere", [formula], alphabet, propositions, None, EFFORT) is None
-        )
+        found = find_word(formula, "anywhere", [formula], alphabet, propositions, None, effort)
     except SofthatError:
         return None
-
-
-def _sampled(
-    formulas: list[Formula], symbols: Sequence[str], propositional: bool
-) -> dict[Formula, tuple[bool, bool]]:
-    """Whether each holds somewhere, and everywhere, on the sample."""
-    found = dict.fromkeys(formulas, (False, True))
-    names = tuple(symbols)
-    end = longest_word(*formulas)
-    for length in (n for n in LENGTHS if end is None or n <= end):
-        open_ = [formula for formula, (some, every) in found.items() if every or not some]
-        if not open_:
-            break
-        batch = _sample(names, propositional, length)
-        for formula, packed in zip(open_, evaluate_many(open_, batch), strict=True):
-            some, every = found[formula]
-            lacks = bool((~packed).any())
-            found[formula] = (some or bool(packed.any()), every and not lacks)
-    return found
-
-
-@lru_cache(maxsize=64)
-def _sample(symbols: tuple[str, ...], propositional: bool, length: int) -> WordBatch:
-    """Random words, dense and sparse in each symbol, the same every time."""
-    rng = np.random.default_rng(length)
-    if propositional:
-        chosen = rng.random((SAMPLES, length, len(symbols))) < rng.random((SAMPLES, 1, 1))
-        planes = {
-            name: from_codes(chosen[:, :, k].astype(np.int64), ["", name]).symbols[name]
-            for k, name in enumerate(symbols)
-        }
-        return WordBatch(length, SAMPLES, planes)
-    weights = rng.dirichlet(np.full(len(symbols), 0.6), SAMPLES)
-    uniform = rng.random((SAMPLES, length, 1))
-    codes = (uniform > np.cumsum(weights, axis=1)[:, None, :-1]).sum(axis=2)
-    return from_codes(codes, symbols)
+    return found is None

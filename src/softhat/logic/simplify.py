@@ -15,6 +15,7 @@ from typing import Literal
 
 from softhat.logic.entail import DUAL, NEGATED, at_edge, entails, opposite
 from softhat.logic.linear import LinearForm, difference, linear, size_of_terms, to_balanced
+from softhat.logic.refute import neither, together
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
     FALSE,
@@ -84,13 +85,13 @@ def _rule(node: Node) -> Node:
         case Since() | Triggered() | Until() | Release():
             return _binary(node)
         case WeakUntil(left, right):  # (f U g) | G f
-            if TRUE in (left, right) or entails(negated(left), right):
+            if TRUE in (left, right) or _cover(left, right):
                 return TRUE
             if left == FALSE or entails(left, right):
                 return right
             return Always(left) if right == FALSE else node
         case StrongRelease(left, right):  # g U (f & g)
-            if FALSE in (left, right) or entails(left, negated(right)):
+            if FALSE in (left, right) or _exclude(left, right):
                 return FALSE
             if left == TRUE or entails(right, left):
                 return right
@@ -102,6 +103,16 @@ def _rule(node: Node) -> Node:
         case Term():
             return _term(node)
     return node
+
+
+def _exclude(f: Formula, g: Formula) -> bool:
+    """Do f and g never hold together, as far as their form tells?"""
+    return not together(f, g) and entails(f, negated(g))
+
+
+def _cover(f: Formula, g: Formula) -> bool:
+    """Does f or g hold everywhere, as far as their form tells?"""
+    return not neither(f, g) and entails(negated(f), g)
 
 
 def negated(formula: Formula) -> Formula:
@@ -138,14 +149,14 @@ def _and_or(node: And | Or) -> Formula:
     if zero in (f, g):
         return zero
     if isinstance(node, And):
-        if entails(f, negated(g)):
+        if _exclude(f, g):
             return FALSE
         if entails(f, g):
             return f
         if entails(g, f):
             return g
     else:
-        if entails(negated(f), g):
+        if _cover(f, g):
             return TRUE
         if entails(f, g):
             return g
@@ -163,7 +174,7 @@ def _chain(node: And | Or) -> Formula:
         return node
     for one in left:
         for other in right:
-            if entails(one, negated(other)) if kind is And else entails(negated(one), other):
+            if _exclude(one, other) if kind is And else _cover(one, other):
                 return FALSE if kind is And else TRUE
 
     def follows(part: Formula, others: list[Formula]) -> bool:
@@ -201,11 +212,11 @@ def _gate(node: Xor | Iff | Implies) -> Formula:
     other: type[Xor] | type[Iff]
     match node:
         case Implies():
-            if f == TRUE or entails(negated(f), g):
+            if f == TRUE or _cover(f, g):
                 return g
             if f == FALSE or g == TRUE or entails(f, g):
                 return TRUE
-            if entails(f, negated(g)):
+            if _exclude(f, g):
                 return Not(f)
             if g == FALSE:
                 return Not(f)
@@ -316,7 +327,7 @@ def _binary(node: Binary) -> Formula:
     strong = isinstance(node, Since | Until)
     if entails(f, g) if strong else entails(g, f):
         return g
-    if f == free or (entails(negated(g), f) if strong else entails(f, negated(g))):
+    if f == free or (_cover(g, f) if strong else _exclude(f, g)):
         return lone(g)
     if type(g) is type(node) and g.children[0] == f:  # f S (f S g)
         return g

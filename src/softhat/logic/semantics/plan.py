@@ -29,7 +29,12 @@ class Plan:
 
 @lru_cache(maxsize=32)
 def plan(formulas: tuple[Formula, ...]) -> Plan:
-    """The plan for evaluating `formulas` together."""
+    """The plan for evaluating `formulas` together, kept for the next words."""
+    return planned(formulas)
+
+
+def planned(formulas: tuple[Formula, ...]) -> Plan:
+    """The plan for evaluating `formulas` together, once."""
     rows, results = distinct(*formulas)
     index: dict[Node, int] = {node: k for k, (node, _) in enumerate(rows)}
     steps: list[tuple[Node, tuple[int, ...], LinearForm | None]] = []

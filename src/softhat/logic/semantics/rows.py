@@ -62,13 +62,16 @@ _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 def lay_out(words: Iterable[Word]) -> tuple[Row | None, Callable[[str], Bools]]:
     lengths, symbol = join(words)
-    if not len(lengths):
-        return None, symbol
+    return (row_of(lengths) if len(lengths) else None), symbol
+
+
+def row_of(lengths: NDArray[np.int64]) -> Row:
+    """The row of words of these lengths, of which there is at least one."""
     ends = np.cumsum(lengths + 1)
     starts = ends - lengths - 1
     size = int(ends[-1])
     if len(lengths) == 1:
-        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2), symbol
+        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2)
     places = np.ones((3, size), np.bool_)
     places[0, ends - 1] = False
     places[1:] = False
@@ -77,7 +80,7 @@ def lay_out(words: Iterable[Word]) -> tuple[Row | None, Callable[[str], Bools]]:
     pack = [
         int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little") for mask in places
     ]
-    return Row(lengths, starts, size, *pack), symbol
+    return Row(lengths, starts, size, *pack)
 
 
 def positions(row: Row) -> NDArray[np.int64]:

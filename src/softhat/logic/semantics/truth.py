@@ -21,7 +21,7 @@ import numpy as np
 from softhat.errors import SofthatError
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.semantics.counts import compare
-from softhat.logic.semantics.plan import plan
+from softhat.logic.semantics.plan import Plan, plan
 from softhat.logic.semantics.rows import Row, lay_out, positions
 from softhat.logic.semantics.words import Bools, Word
 from softhat.logic.syntax import nodes
@@ -46,12 +46,12 @@ def truths(formulas: Iterable[Formula], words: Iterable[Word]) -> list[list[Bool
     row, symbol = lay_out(words)
     if row is None:
         return [[] for _ in formulas]
-    signals = _evaluate(tuple(formulas), row, symbol)
+    made = signals(plan(tuple(formulas)), row, symbol)
     return [
         np.split(row.to_bools(signal), row.begins[1:])
         if len(row.lengths) > 1
         else [row.to_bools(signal)]
-        for signal in signals
+        for signal in made
     ]
 
 
@@ -73,22 +73,23 @@ def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
     return where  # type: ignore[return-value]  # checked above
 
 
-def _evaluate(formulas: tuple[Formula, ...], row: Row, symbol: Callable[[str], Bools]) -> list[int]:
-    steps = plan(formulas)
-    signals: dict[int, int] = {}
+def signals(steps: Plan, row: Row, symbol: Callable[[str], Bools]) -> list[int]:
+    """The truth signals of formulas on a row of words; `symbol` says where each stands."""
+    made: dict[int, int] = {}
     for k, (node, places, form) in enumerate(steps.steps):
         if not isinstance(node, Term):
             if isinstance(node, Comparison) and form is not None:
-                counted = [row.inside if place < 0 else signals[place] for place in places]
-                signals[k] = compare(node.relation, form, counted, row)
+                counted = [row.inside if place < 0 else made[place] for place in places]
+                made[k] = compare(node.relation, form, counted, row)
             else:
-                signals[k] = _step(node, [signals[place] for place in places], row, symbol)
+                made[k] = step(node, [made[place] for place in places], row, symbol)
         for place in steps.dead[k]:
-            signals.pop(place, None)
-    return [signals[k] for k in steps.results]
+            made.pop(place, None)
+    return [made[k] for k in steps.results]
 
 
-def _step(node: Node, below: list[int], row: Row, symbol: Callable[[str], Bools]) -> int:
+def step(node: Node, below: list[int], row: Row, symbol: Callable[[str], Bools]) -> int:
+    """The signal of a formula that is no comparison, from those of its operands."""
     inside = row.inside
     match node:
         case nodes.Symbol(name):

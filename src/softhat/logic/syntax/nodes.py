@@ -28,8 +28,9 @@ Relation = Literal["<", "<=", "=", "!=", ">=", ">"]
 class Node:
     """A formula or a term: `children` are its parts, `payload` the rest of its data."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_hash", "_signal")
     _hash: int
+    _signal: int  # where it holds on the words of `logic.refute`, once that has been asked
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -50,6 +51,8 @@ class Node:
         """Structural equality, iteratively; a pair of objects is compared once."""
         if not isinstance(other, Node):
             return NotImplemented
+        if self is other or self._hash != other._hash:
+            return self is other
         seen: set[tuple[int, int]] = set()
         stack: list[tuple[Node, Node]] = [(self, other)]
         while stack:

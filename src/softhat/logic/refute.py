@@ -1,0 +1,87 @@
+"""Random words refute most implications before their form is looked at.
+
+Each formula has a truth signal on one fixed row of words, computed once from its operands' and
+kept in the node. Everything without operands but constants and ends, and comparisons of counts, are
+arbitrary there (a comparison and its negation are opposite): an implication that follows from the
+form of formulas holds for arbitrary operands, so on this row too, and none is lost.
+"""
+
+from __future__ import annotations
+
+from hashlib import shake_128
+
+import numpy as np
+
+from softhat.logic.semantics.rows import row_of
+from softhat.logic.semantics.truth import step
+from softhat.logic.semantics.words import Bools
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Comparison, Formula
+
+_LENGTHS = np.array([1, 2, 3, *[4, 6, 8] * 8, 16, 24, 48, 96])
+"""Short words for what ends decide, long ones for chains of `Y`."""
+_ROW = row_of(_LENGTHS)
+_BYTES = (_ROW.size + 7) // 8
+_SPARSE, _DENSE = (  # two words in three, three quarters of whose symbols are the same
+    _ROW.to_signal(np.repeat(np.arange(len(_LENGTHS)) % 3 == kind, _LENGTHS + 1)) & _ROW.inside
+    for kind in (0, 1)
+)
+_NEGATIVE = {"<": ">=", "<=": ">", "!=": "="}
+
+
+def refuted(f: Formula, g: Formula) -> bool:
+    """Does f hold somewhere on the row where g does not?"""
+    return signal(f) & ~signal(g) != 0
+
+
+def together(f: Formula, g: Formula) -> bool:
+    """Do both hold somewhere on the row?"""
+    return signal(f) & signal(g) != 0
+
+
+def neither(f: Formula, g: Formula) -> bool:
+    """Does neither hold somewhere on the row?"""
+    return signal(f) | signal(g) != _ROW.inside
+
+
+def signal(formula: Formula) -> int:
+    """Where it holds on the row."""
+    try:
+        return formula._signal
+    except AttributeError:
+        pass
+    stack = [formula]
+    while stack:
+        last = stack[-1]
+        below: tuple[Formula, ...] = ()
+        if not isinstance(last, Comparison):
+            below = last.children  # type: ignore[assignment]  # comparisons alone hold terms
+        missing = [part for part in below if not hasattr(part, "_signal")]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        match last:
+            case Comparison(left, relation, right):
+                kind = _NEGATIVE.get(relation, relation)
+                made = _random(hash((kind, left, right)))
+                if kind != relation:
+                    made ^= _ROW.inside
+            case _ if below or isinstance(last, nodes.Constant | nodes.First | nodes.Last):
+                made = step(last, [part._signal for part in below], _ROW, _no_symbol)
+            case _:
+                made = _random(last._hash)
+        object.__setattr__(last, "_signal", made)
+    return formula._signal
+
+
+def _random(seed: int) -> int:
+    """Random places: half of them in some words, a quarter or three quarters in others."""
+    drawn = shake_128(seed.to_bytes(8, "little", signed=True)).digest(2 * _BYTES)
+    one = int.from_bytes(drawn[:_BYTES], "little")
+    two = int.from_bytes(drawn[_BYTES:], "little")
+    return (one & (two | ~_SPARSE) | two & _DENSE) & _ROW.inside
+
+
+def _no_symbol(name: str) -> Bools:
+    raise AssertionError(f"the symbol {name!r} has a signal of its own")
