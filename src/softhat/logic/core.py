@@ -8,7 +8,7 @@ the form `Σ a·count >= c`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import NamedTuple
 
 from softhat.logic.linear import LinearForm, difference, linear, to_comparison
 from softhat.logic.simplify import simplify
@@ -26,33 +26,41 @@ def to_core(formula: Formula) -> Formula:
     return result
 
 
-def to_named_core(
-    *formulas: Formula, name: Callable[[Formula], str]
-) -> tuple[list[Formula], dict[Node, str]]:
+class Name(NamedTuple):
+    """What a core formula stands for: a formula as it was written, with words around it."""
+
+    formula: Formula
+    before: str = ""
+    after: str = ""
+
+    def within(self, before: str, after: str = "") -> Name:
+        return Name(self.formula, before + self.before, self.after + after)
+
+
+def to_named_core(*formulas: Formula) -> tuple[list[Formula], dict[Node, Name]]:
     """The core forms, and for core formulas the name of what they stand for as it was written.
 
     Equal core formulas are one object, so that looking one up costs nothing.
     """
     rows, roots = distinct(*formulas)
     interned: dict[Node, Node] = {}
-    names: dict[Node, str] = {}
+    names: dict[Node, Name] = {}
     made: list[Node] = []
     for node, places in rows:
-        core = _core(node, tuple(made[place] for place in places))
+        core = _core(node, tuple([made[place] for place in places]))
         core = interned.setdefault(core, core)
         made.append(core)
         match node, core:
             case (Not() | nodes.Term(), _):
                 pass  # a negation is no head and no gate of its own
             case Comparison(_, "=" | "!=", _), (nodes.And(low, high) | Not(nodes.And(low, high))):
-                text = name(node)
-                names.setdefault(low, f"{text}: at least")
-                names.setdefault(high, f"!({text}: more)")
-                names.setdefault(core, text)
+                names.setdefault(low, Name(node, after=": at least"))
+                names.setdefault(high, Name(node, "!(", ": more)"))
+                names.setdefault(core, Name(node))
             case nodes.Formula(), Not(operand):
-                names.setdefault(operand, f"!({name(node)})")
+                names.setdefault(operand, Name(node, "!(", ")"))
             case nodes.Formula(), _:
-                names.setdefault(core, name(node))
+                names.setdefault(core, Name(node))
     return [made[root] for root in roots], names  # type: ignore[misc]  # formulas give formulas
 
 

@@ -21,8 +21,10 @@ def layer_of(rows: LayerRows, place: Place, d_model: int) -> Layer:
     output: Entries = []
     for h, head in enumerate(heads):
         for r, pair in enumerate(head.scores.pairs):
-            query += [((h, r, place[at]), w) for at, w in pair.query.items()]
-            key += [((h, r, place[at]), w) for at, w in pair.key.items()]
+            for at, w in pair.query.items():
+                query.append(((h, r, place[at]), w))
+            for at, w in pair.key.items():
+                key.append(((h, r, place[at]), w))
         for r, (row, target) in enumerate(zip(head.values, head.targets, strict=True)):
             value += [((h, r, place[at]), w) for at, w in row.items()]
             output.append(((h, place[target], r), 1.0))

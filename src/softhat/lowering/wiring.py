@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from softhat.lowering.rows import ORDINARY, Key, Row, Units
+from softhat.positions import Mod
 from softhat.program.heads import Average, Shift
 from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
@@ -22,6 +23,9 @@ class Wiring:
         distances = [s.distance for s in program.signals if isinstance(s, Shift)]
         self.modulus = max(distances, default=0) + 1
         """Of the residues by which `Shift` tells positions apart: one for all of them."""
+        self.residues = [Mod(self.modulus, at, sinks=False) for at in range(self.modulus)]
+        self.elsewhere: list[Row] = [{ORDINARY: 1.0, residue: -1.0} for residue in self.residues]
+        """For each residue 1 on the word's own positions that have another."""
 
     def bit(self, literal: Literal) -> Row:
         """A stored bit or its negation, 0 at the sinks."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from softhat.errors import SofthatError
-from softhat.logic.core import to_named_core
+from softhat.logic.core import Name, to_named_core
 from softhat.logic.fragments import symbols_of
 from softhat.logic.settle import settled
 from softhat.logic.simplify import simplify
@@ -36,7 +36,7 @@ def build(
     """The attention program whose outputs are `formulas`, over words of `symbols`."""
     _check_symbols(formulas, symbols, propositional)
     simple = [settled(simplify(f), symbols, propositional) for f in formulas.values()]
-    cores, names = to_named_core(*simple, name=_label)
+    cores, names = to_named_core(*simple)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
     values: list[_Value | Linear] = []
@@ -55,7 +55,7 @@ class _Conjunction:
     """An And that is not a gate yet, so that chains of & become one wide gate."""
 
     items: tuple[_Value, ...]
-    label: str
+    name: Name
     gate: Literal | None = None
 
 
@@ -73,9 +73,10 @@ class _Value:
 class _Builder:
     """One step for each kind of core node."""
 
-    def __init__(self, draft: Draft, names: Mapping[nodes.Node, str]) -> None:
+    def __init__(self, draft: Draft, names: Mapping[nodes.Node, Name]) -> None:
         self.draft = draft
         self.names = names
+        self.texts: dict[nodes.Formula, str] = {}
 
     def step(self, node: nodes.Node, below: list[_Value | Linear]) -> _Value | Linear:
         match node, below:
@@ -121,9 +122,9 @@ class _Builder:
             case nodes.At(predicate), _:
                 return _value(self.draft.add(PositionIn(predicate), self.label(node)))
             case nodes.And(), [f, g]:
-                return self.both(f, g, self.label(node))
+                return self.both(f, g, self.name(node))
             case nodes.Or(), [f, g]:
-                return ~self.both(~f, ~g, f"!({self.label(node)})")
+                return ~self.both(~f, ~g, self.name(node).within("!(", ")"))
             case nodes.Xor(), [f, g]:
                 return _value(self.draft.xor(self.literal(f), self.literal(g), self.label(node)))
             case nodes.Yesterday(), [f]:
@@ -131,14 +132,22 @@ class _Builder:
             case nodes.Tomorrow(), [f]:
                 return self.previous(f, "future", self.label(node))
             case nodes.Since(), [f, g]:
-                return self.since(f, g, "past", self.label(node))
+                return self.since(f, g, "past", self.name(node))
             case nodes.Until(), [f, g]:
-                return self.since(f, g, "future", self.label(node))
+                return self.since(f, g, "future", self.name(node))
             case _:
                 raise TypeError(f"not a core formula: {node!r}")
 
+    def name(self, node: nodes.Formula) -> Name:
+        return self.names.get(node) or Name(node)
+
     def label(self, node: nodes.Formula) -> str:
-        return self.names.get(node) or _label(node)
+        return self.text(self.name(node))
+
+    def text(self, name: Name) -> str:
+        if name.formula not in self.texts:
+            self.texts[name.formula] = to_short(name.formula, LABEL_LIMIT)
+        return f"{name.before}{self.texts[name.formula]}{name.after}"
 
     # Inputs
 
@@ -154,13 +163,13 @@ class _Builder:
 
     # Gates
 
-    def both(self, f: _Value, g: _Value, label: str) -> _Value:
+    def both(self, f: _Value, g: _Value, name: Name) -> _Value:
         # An Or inside an And is finished now, so that flattening later never has to descend.
         items = tuple(
             value if value.positive or isinstance(value.of, int) else _value(self.literal(value))
             for value in (f, g)
         )
-        return _Value(_Conjunction(items, label), True)
+        return _Value(_Conjunction(items, name), True)
 
     def literal(self, value: _Value) -> Literal:
         """The literal of a value; a conjunction becomes a gate."""
@@ -178,7 +187,7 @@ class _Builder:
                     literals.append(item.of.gate)
                 else:
                     stack.extend(reversed(item.of.items))
-            conjunction.gate = self.draft.conjunction(literals, conjunction.label)
+            conjunction.gate = self.draft.conjunction(literals, self.text(conjunction.name))
         return conjunction.gate if value.positive else ~conjunction.gate
 
     # Heads
@@ -192,12 +201,12 @@ class _Builder:
             return ~_value(self.draft.add(edge, "first" if direction == "past" else "last"))
         return _value(self.draft.add(Previous(value, direction), label))
 
-    def since(self, f: _Value, g: _Value, direction: Direction, label: str) -> _Value:
+    def since(self, f: _Value, g: _Value, direction: Direction, name: Name) -> _Value:
         value = self.literal(g)
-        bad = self.literal(self.both(f, _value(~value), f"bad of {label}"))
+        bad = self.literal(self.both(f, _value(~value), name.within("bad of ")))
         if bad == FALSE or value == FALSE:  # decided here, or nothing to find
             return _value(value)
-        return _value(self.draft.add(Latest(bad, value, direction), label))
+        return _value(self.draft.add(Latest(bad, value, direction), self.text(name)))
 
 
 def _check_symbols(
@@ -211,10 +220,6 @@ def _check_symbols(
             raise SofthatError(
                 f"the formula's {what} {name!r} is not {known}: add it, or correct the formula"
             )
-
-
-def _label(formula: nodes.Formula) -> str:
-    return to_short(formula, LABEL_LIMIT)
 
 
 def _value(literal: Literal) -> _Value:

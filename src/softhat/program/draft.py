@@ -67,7 +67,10 @@ class Draft:
             return TRUE
         rest = tuple(s for s in self.symbols if s not in chosen)
         kept = min(ordered, rest, key=lambda s: (len(s), [self.rank[x] for x in s]))
-        bit = self.add(TokenIn(kept), _symbols_label(kept))
+        known = self._index.get(TokenIn(kept))
+        bit = (
+            self.add(TokenIn(kept), _symbols_label(kept)) if known is None else Literal(known, True)
+        )
         return bit if kept == ordered else ~bit
 
     def _set_of(self, signal: TokenIn, positive: bool) -> frozenset[str]:

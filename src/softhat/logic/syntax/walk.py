@@ -24,25 +24,35 @@ def distinct(*roots: Node) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int
     rows: list[tuple[Node, tuple[int, ...]]] = []
     index_of_key: dict[Hashable, int] = {}
     index_of_object: dict[int, int] = {}
+    known = index_of_object.get
     for root in roots:
         stack: list[Node] = [root]
         while stack:
-            node = stack[-1]
+            node = stack.pop()
             if id(node) in index_of_object:
-                stack.pop()
                 continue
-            children = node.children
-            pending = [child for child in children if id(child) not in index_of_object]
-            if pending:
-                stack.extend(reversed(pending))
-                continue
-            stack.pop()
-            places = tuple(index_of_object[id(child)] for child in children)
-            key = (type(node), node.payload, places)
-            if key not in index_of_key:
-                index_of_key[key] = len(rows)
+            places: tuple[int, ...] = ()
+            match node.children:  # no node has more than two: spelt out, because all passes wait
+                case (left, right):
+                    first, second = known(id(left)), known(id(right))
+                    if first is None or second is None:
+                        stack.append(node)
+                        if second is None:
+                            stack.append(right)
+                        if first is None:
+                            stack.append(left)
+                        continue
+                    places = (first, second)
+                case (operand,):
+                    first = known(id(operand))
+                    if first is None:
+                        stack += (node, operand)
+                        continue
+                    places = (first,)
+            at = index_of_key.setdefault((type(node), node.payload, places), len(rows))
+            if at == len(rows):
                 rows.append((node, places))
-            index_of_object[id(node)] = index_of_key[key]
+            index_of_object[id(node)] = at
     return rows, [index_of_object[id(root)] for root in roots]
 
 

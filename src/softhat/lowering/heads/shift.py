@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from softhat.lowering.rows import ONE, ORDINARY, Pair, Scores
+from softhat.lowering.rows import ONE, Pair, Scores
 from softhat.lowering.wiring import Wiring
-from softhat.positions import Mod
 from softhat.program.heads import Shift
 
 
@@ -24,11 +23,9 @@ def shift_scores(head: Shift, sharpness: float, wiring: Wiring) -> Scores:
     back = head.distance if head.direction == "past" else -head.distance
     penalty = 2.0 if units.scaled else c * (head.distance + 3)
     pairs = [Pair({ONE: c}, {here: 1.0}), Pair({here: -c}, {ONE: 1.0})]
-    modulus = wiring.modulus
-    for residue in range(modulus):  # the key's; the query's is `back` further
-        query = Mod(modulus, (residue + back) % modulus, sinks=False)
-        key = Mod(modulus, residue, sinks=False)
-        pairs.append(Pair({query: -penalty}, {ORDINARY: 1.0, key: -1.0}))
+    for residue, key in enumerate(wiring.elsewhere):  # the key's; the query's is `back` further
+        query = wiring.residues[(residue + back) % wiring.modulus]
+        pairs.append(Pair({query: -penalty}, key))
     if head.direction == "past":
         return Scores("Shift", "<=", pairs)
     return Scores("ShiftAhead", ">=", pairs)
