@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from softhat.export.checking import certify as certify
     from softhat.export.checking import verify as verify
     from softhat.export.circuit import circuit as circuit
-    from softhat.export.circuits.score import score as score
+    from softhat.export.circuit import score as score
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.onnx import to_onnx as to_onnx
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _HOME = {
     "show": "softhat.explore.notebook",
     "circuit": "softhat.export.circuit",
-    "score": "softhat.export.circuits.score",
+    "score": "softhat.export.circuit",
     "analyze": "softhat.ahat.analysis.analyze",
     "simulate": "softhat.ahat.simulation.simulate",
     "CertificateError": "softhat.errors",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.inputs import JsonOption
-from softhat.cli.output import print_json, print_table
+from softhat.cli.output import print_facts, print_json, print_table
 
 
 def command(
@@ -25,14 +25,17 @@ def command(
 
     Edges are named like input->m0, m0->logits and a0.h1->a1.h0; the last may end with the letter of
     the input that reads, q, k or v, in angle brackets, and without it all three are meant.
+    Completeness is the share of answers that stay right when all other edges carry what they carry
+    on other words (in brackets: when all edges do); minimality the share of the predicted edges
+    that change something alone.
 
     Example: softhat score model predicted.json
     """
-    from softhat.export.circuit import circuit
-    from softhat.export.circuits.score import score
+    from softhat.export.circuit import circuit, score
     from softhat.files import parse_json, read_text
 
-    found = score(circuit(folder), parse_json(read_text(predicted), str(predicted)), constants)
+    edges = parse_json(read_text(predicted), str(predicted))
+    found = score(circuit(folder), edges, constants, folder)
     if as_json:
         print_json(found.to_json())
         return
@@ -42,3 +45,7 @@ def command(
         for what, measures in (("edges", found.edges), ("nodes", found.nodes))
     ]
     print_table(["", *names], rows)
+    ablation = found.ablation
+    assert ablation is not None
+    complete = f"{ablation.completeness:.4g} ({ablation.empty:.4g})"
+    print_facts([("completeness", complete), ("minimality", f"{ablation.minimality:.4g}")])

@@ -1,13 +1,19 @@
-"""`softhat.circuit`: the ground-truth circuit of a model or of an exported folder."""
+"""`softhat.circuit` and `softhat.score`: the ground-truth circuit of a model or of an exported
+folder, and how good one is that somebody found."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.gpt2 import circuit_of_folder
+from softhat.export.circuits.gpt2 import GPT2Network, circuit_of_folder
 from softhat.export.circuits.graph import Circuit
 from softhat.export.circuits.native import circuit_of
+from softhat.export.circuits.network import NativeNetwork, Network
+from softhat.export.circuits.score import Score
+from softhat.export.circuits.score import score as compared
 from softhat.files import read_json
 from softhat.folders import load
 from softhat.model import Model
@@ -18,17 +24,46 @@ def circuit(model: Model | str | Path, seed: int = 0, words: int = 256) -> Circu
 
     `model` is a model, a model folder or a GPT-2 export. An edge that carries `input` comes with a
     witness: a clean and a corrupt word on which patching that edge alone moves an answer, found
-    among `words` pairs drawn from `seed`.
+    among `words` pairs drawn from `seed`; a node with one on which patching it changes an answer.
     """
+    held = _held(model)
+    if isinstance(held, Model):
+        return circuit_of(held, seed, words)
+    return circuit_of_folder(held, seed, words)
+
+
+def score(
+    circuit: Circuit,
+    predicted: Iterable[str] | Mapping[str, Any],
+    constants: bool = False,
+    model: Model | str | Path | None = None,
+) -> Score:
+    """Compare predicted edges with the true ones: precision, recall, F1 and AUROC.
+
+    `predicted` is a collection of edge names, a score for each edge (those above 0 are the
+    predicted circuit), or an EAP graph (those `in_graph` are). Edges that carry constants cannot
+    be found by resampling: they count only with `constants`. With the `model` (or folder) that the
+    circuit is of, also completeness and minimality, by ablation.
+    """
+    return compared(circuit, predicted, constants, None if model is None else network_of(model))
+
+
+def network_of(model: Model | str | Path) -> Network:
+    """A model, a model folder or a GPT-2 export as something to patch."""
+    held = _held(model)
+    return NativeNetwork(held.transformer) if isinstance(held, Model) else GPT2Network(held)
+
+
+def _held(model: Model | str | Path) -> Model | Path:
+    """A model, or the folder of a GPT-2."""
     if isinstance(model, Model):
-        return circuit_of(model, seed, words)
+        return model
     folder = Path(model)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
-    config = read_json(folder / "config.json")
-    if config.get("model_type") == "gpt2":
-        return circuit_of_folder(folder, seed, words)
+    if read_json(folder / "config.json").get("model_type") == "gpt2":
+        return folder
     loaded = load(folder)
     if not isinstance(loaded, Model):
         raise SofthatError(f"{folder} holds no compiled model")
-    return circuit_of(loaded, seed, words)
+    return loaded

@@ -15,7 +15,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.export.circuits.graph import Circuit, Edge, Node, hook_of
-from softhat.export.circuits.network import Array, Patch, visible
+from softhat.export.circuits.network import Array, Change, visible
 from softhat.export.circuits.witness import Search
 from softhat.export.labels import Meaning
 from softhat.files import read_json, read_tensors
@@ -59,7 +59,7 @@ class GPT2Network:
         self.activation = _ACTIVATIONS[self.config["activation_function"]]
 
     def run(
-        self, tokens: Array, patch: Patch | None = None, seen: dict[str, Array] | None = None
+        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs)."""
         seen = {} if seen is None else seen
@@ -71,9 +71,7 @@ class GPT2Network:
         added = {"input": x}
 
         def read(name: str, slot: str) -> Array:
-            if patch is None or patch.target != (name, slot):
-                return x
-            return x + patch.added - added[patch.source]
+            return x if patch is None else x + patch.moved((name, slot), added)
 
         for number in range(self.layers):
             block = f"h.{number}."
@@ -147,7 +145,8 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     }
     labels = read_json(folder / "labels.json")
     definitions = tuple(labels.get("definitions", ()))
-    return Circuit("gpt2", tuple(_nodes(network, labels)), edges, config, definitions)
+    nodes = tuple(search.witnessed(_nodes(network, labels)))
+    return Circuit("gpt2", nodes, edges, config, search.answers(), definitions)
 
 
 def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:

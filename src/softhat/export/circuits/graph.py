@@ -26,18 +26,8 @@ ABLATIONS: dict[Carries, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A node of the circuit. `hook` is where TransformerLens shows its output."""
-
-    name: str
-    hook: str
-    kind: str = ""
-    computes: tuple[Meaning, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Witness:
-    """Two words of one length, and a position at which the answer changes when the edge is taken
+    """Two words of one length, and a position at which the answer moves when something is taken
     from the corrupt word: the clean margin and the patched one."""
 
     clean: tuple[str, ...]
@@ -45,6 +35,24 @@ class Witness:
     output: str
     position: int
     margins: tuple[float, float]
+
+    @property
+    def flips(self) -> bool:
+        """Is the answer another one, and not only less sure?"""
+        return (self.margins[0] > 0) != (self.margins[1] > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the circuit. `hook` is where TransformerLens shows its output."""
+
+    name: str
+    hook: str
+    kind: str = ""
+    computes: tuple[Meaning, ...] = ()
+    witness: Witness | None = None
+    """A pair of words whose answers part through this node: taken from the corrupt word, what it
+    adds changes an answer of the clean one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,9 @@ class Circuit:
     edges: tuple[Edge, ...]
     config: Mapping[str, Any] = field(default_factory=dict)
     """n_layers, n_heads, d_model: what a graph of all possible edges is made from."""
+    answers: tuple[Witness, ...] = ()
+    """Words that differ in one place and in an answer, as many true as false: the margins are
+    those of the clean word and of the corrupt one."""
     definitions: tuple[str, ...] = ()
     """`x1 := a S b`: what the names in formulas stand for, where formulas are long."""
 
@@ -91,6 +102,7 @@ class Circuit:
                     "hook": node.hook,
                     "kind": node.kind,
                     "computes": [meaning.to_json() for meaning in node.computes],
+                    "witness": None if node.witness is None else asdict(node.witness),
                 }
                 for node in self.nodes
             ],
@@ -98,6 +110,7 @@ class Circuit:
                 {"name": edge.name, **asdict(edge), "ablations": list(edge.ablations)}
                 for edge in self.edges
             ],
+            "answers": [asdict(witness) for witness in self.answers],
         }
 
     def to_eap(self, constants: bool = True) -> dict[str, Any]:

@@ -29,7 +29,8 @@ def circuit_of(model: Model, seed: int = 0, words: int = 256) -> Circuit:
     config = {"n_layers": len(t.layers), "n_heads": most, "d_model": t.d_model}
     said = native_meanings(t, model.program if model.formulas else None)
     definitions = said.definitions if said else ()
-    return Circuit("softhat", tuple(_nodes(model, said)), found, config, definitions)
+    nodes = tuple(search.witnessed(_nodes(model, said)))
+    return Circuit("softhat", nodes, found, config, search.answers(), definitions)
 
 
 def _nodes(model: Model, said: NativeMeanings | None) -> Iterator[Node]:

@@ -1,8 +1,9 @@
-"""A model as a network of nodes that add to one residual stream, run with single edges patched.
+"""A model as a network of nodes that add to one residual stream, run with edges patched.
 
 The residual stream before any reader is the sum of what the nodes before it added. Patching an
 edge replaces, for one reader only, what one node added by what it added on another word; all
-that comes after the reader is computed anew. This is path patching on one edge, in float64.
+that comes after the reader is computed anew. This is path patching in float64: on one edge, on
+all edges of a node, or on all edges but those of a circuit.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ Slot = tuple[str, str]
 """A reader: the node's name and its input (q, k, v or nothing)."""
 
 
+class Change(Protocol):
+    """What is different in a patched run."""
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        """What a reader sees more than the sum of what the nodes before it `added`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Patch:
     """For the reader `target`, what `source` added is replaced by `added` (words, rows, d)."""
@@ -30,6 +39,51 @@ class Patch:
     source: str
     target: Slot
     added: Array
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        return self.added - added[self.source] if reader == self.target else 0.0
+
+
+@dataclass(frozen=True)
+class NodePatch:
+    """For all readers, what `source` added is replaced by `added`."""
+
+    source: str
+    added: Array
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        seen = self.source in added and before(self.source, reader[0])
+        return self.added - added[self.source] if seen else 0.0
+
+
+@dataclass(frozen=True)
+class Only:
+    """Only the edges `kept` carry what they do; all others what they carry on other words."""
+
+    kept: frozenset[str]
+    others: Mapping[str, Array]
+    """What every node adds on the other words."""
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        name, slot = reader
+        end = f"{name}<{slot}>" if slot else name
+        total: Array | float = 0.0
+        for source, own in added.items():
+            if f"{source}->{end}" not in self.kept and before(source, name):
+                total = total + self.others[source] - own
+        return total
+
+
+def before(source: str, reader: str) -> bool:
+    """Does the reader run after the source? Heads of one layer run together."""
+    return _stage(source) < _stage(reader)
+
+
+def _stage(node: str) -> float:
+    if node in ("input", "logits"):
+        return -1.0 if node == "input" else float("inf")
+    layer = int(node[1:].partition(".")[0])
+    return layer + (0.5 if node[0] == "m" else 0.0)
 
 
 class Network(Protocol):
@@ -40,7 +94,7 @@ class Network(Protocol):
     propositional: bool
 
     def run(
-        self, tokens: Array, patch: Patch | None = None, seen: dict[str, Array] | None = None
+        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs), for words of one length.
 
@@ -80,7 +134,7 @@ class NativeNetwork:
         return x + table @ self.position_embedding.T
 
     def run(
-        self, tokens: Array, patch: Patch | None = None, seen: dict[str, Array] | None = None
+        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs)."""
         t = self.transformer
@@ -90,9 +144,7 @@ class NativeNetwork:
         x = seen["blocks.0.hook_resid_pre"] = added["input"]
 
         def read(name: str, slot: str) -> Array:
-            if patch is None or patch.target != (name, slot):
-                return x
-            return x + patch.added - added[patch.source]
+            return x if patch is None else x + patch.moved((name, slot), added)
 
         for number, layer in enumerate(self.layers):
             for h in range(len(layer.masks)):

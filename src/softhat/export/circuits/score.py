@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from softhat.errors import SofthatError
+from softhat.export.circuits.ablation import Ablation, ablate
 from softhat.export.circuits.graph import Circuit, possible_edges, possible_nodes
+from softhat.export.circuits.network import Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,16 @@ class Score:
     edges: Measures
     nodes: Measures
     constants: bool
+    ablation: Ablation | None = None
+    """What the model itself says of the predicted edges, if it was given."""
+
+    @property
+    def completeness(self) -> float | None:
+        return None if self.ablation is None else self.ablation.completeness
+
+    @property
+    def minimality(self) -> float | None:
+        return None if self.ablation is None else self.ablation.minimality
 
     @property
     def precision(self) -> float:
@@ -61,14 +73,16 @@ def score(
     circuit: Circuit,
     predicted: Iterable[str] | Mapping[str, float] | Mapping[str, Any],
     constants: bool = False,
+    network: Network | None = None,
 ) -> Score:
     """Compare predicted edges with the true ones.
 
-    `predicted` is a collection of edge names, a score for each edge, or an EAP graph. Edges that
-    carry constants cannot be found by resampling: they count only with `constants`; without, they
-    are neither right nor wrong.
+    `predicted` is a collection of edge names, a score for each edge (those above 0 are the
+    predicted circuit), or an EAP graph (those `in_graph` are). Edges that carry constants cannot
+    be found by resampling: they count only with `constants`; without, they are neither right nor
+    wrong. With the `network` the prediction is also tried by ablation.
     """
-    scores = _scores(predicted)
+    scores, chosen = _predicted(predicted)
     every = possible_edges(circuit.config)
     unslotted = {name: name.partition("<")[0] for name in every}
     known = set(every) | set(unslotted.values())
@@ -78,19 +92,21 @@ def score(
                 f"{name!r} is no edge of this model: edges are named like a0.h1->a1.h0<q>"
             )
     given = {name: scores.get(name, scores.get(unslotted[name], -math.inf)) for name in every}
+    inside = {name for name in every if name in chosen or unslotted[name] in chosen}
     ignored = {e.name for e in circuit.edges if e.carries == "constant" and not constants}
     true = {edge.name for edge in circuit.edges} - ignored
     counted = [name for name in every if name not in ignored]
+    inside -= ignored
     nodes = possible_nodes(circuit.config)
     return Score(
-        _measures({name: given[name] for name in counted}, true),
-        _measures(_best_of_ends(given, counted, nodes), {end for e in true for end in _ends(e)}),
+        _measures({name: given[name] for name in counted}, inside, true),
+        _measures(_best_of_ends(given, counted, nodes), _all_ends(inside), _all_ends(true)),
         constants,
+        None if network is None else ablate(network, circuit, inside),
     )
 
 
-def _measures(given: Mapping[str, float], true: set[str]) -> Measures:
-    predicted = {name for name, value in given.items() if value > 0}
+def _measures(given: Mapping[str, float], predicted: set[str], true: set[str]) -> Measures:
     hits = len(predicted & true)
     precision = hits / len(predicted) if predicted else 0.0
     recall = hits / len(true) if true else 1.0
@@ -124,26 +140,37 @@ def _ends(name: str) -> tuple[str, str]:
     return source, target.partition("<")[0]
 
 
-def _scores(predicted: Any) -> dict[str, float]:
+def _all_ends(edges: Iterable[str]) -> set[str]:
+    return {end for edge in edges for end in _ends(edge)}
+
+
+def _predicted(predicted: Any) -> tuple[dict[str, float], set[str]]:
+    """A score for each edge that is named, and the edges of the predicted circuit."""
     if isinstance(predicted, Mapping) and "edges" in predicted:  # an EAP graph
         edges = predicted["edges"]
-        if not isinstance(edges, Mapping):
-            raise SofthatError("an EAP graph has an object `edges`: name -> {score, in_graph}")
-        return {
-            str(k): _number(v.get("score", float(v.get("in_graph", False))))
-            for k, v in edges.items()
+        if not isinstance(edges, Mapping) or not all(
+            isinstance(edge, Mapping) and ("score" in edge or "in_graph" in edge)
+            for edge in edges.values()
+        ):
+            raise SofthatError(
+                "an EAP graph has an object `edges`: name -> {score, in_graph}, one of them at "
+                "least"
+            )
+        scores = {
+            str(name): _number(edge.get("score", edge.get("in_graph")))
+            for name, edge in edges.items()
         }
+        inside = {
+            str(name) for name, edge in edges.items() if edge.get("in_graph", scores[name] > 0)
+        }
+        return scores, inside
     if isinstance(predicted, Mapping):
-        return {str(name): _number(value) for name, value in predicted.items()}
-    if isinstance(predicted, str) or not isinstance(predicted, Iterable):
+        scores = {str(name): _number(value) for name, value in predicted.items()}
+    elif isinstance(predicted, str) or not isinstance(predicted, Iterable):
         raise SofthatError("predicted edges are a list of names, or a score for each name")
-    return {str(getattr(edge, "name", edge)): 1.0 for edge in predicted}
-
-
-def _of_graph(edge: Any) -> float:
-    if not isinstance(edge, Mapping):
-        raise SofthatError("an edge of an EAP graph is an object with `score` or `in_graph`")
-    return _number(edge.get("score", edge.get("in_graph", False)))
+    else:
+        scores = {str(getattr(edge, "name", edge)): 1.0 for edge in predicted}
+    return scores, {name for name, value in scores.items() if value > 0}
 
 
 def _number(value: Any) -> float:

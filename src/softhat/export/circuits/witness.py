@@ -1,4 +1,4 @@
-"""Pairs of words on which an edge matters: found by patching it, on many pairs at once.
+"""Pairs of words on which an edge or a node matters: found by patching it, on many pairs at once.
 
 Corrupt words differ from clean ones in one place or in many, and have the same length. An edge
 carries `input` if some pair shows an effect on an answer; it carries a `constant` if what its
@@ -8,15 +8,28 @@ search shows an effect, which is then what the search says and no proof.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.circuits.graph import Carries, Witness
-from softhat.export.circuits.network import Array, Network, Patch
+from softhat.export.circuits.graph import Carries, Node, Witness
+from softhat.export.circuits.network import Array, Change, Network, NodePatch, Patch
 
 LENGTHS = (2, 3, 4, 6, 9)
 EFFECT = 1e-3
 """A margin that moves by less than this is leak, not an answer."""
+MOST = 1e6
+"""Far above every margin."""
+
+
+def draw(network: Network, rng: np.random.Generator, *shape: int) -> NDArray[np.int64]:
+    """Random symbols, or bits of random sets of propositions."""
+    k = len(network.symbols)
+    if network.propositional:
+        return rng.integers(0, 2, (*shape, k))
+    return rng.integers(0, k, shape)
 
 
 class Search:
@@ -31,44 +44,79 @@ class Search:
     def _batch(
         self, rng: np.random.Generator, n: int, count: int
     ) -> tuple[Array, Array, Array, dict[str, Array]]:
-        k = len(self.network.symbols)
-
-        def draw(*shape: int) -> NDArray[np.int64]:
-            if self.network.propositional:
-                return rng.integers(0, 2, (*shape, k))
-            return rng.integers(0, k, shape)
-
-        clean = draw(count, n)
+        clean = draw(self.network, rng, count, n)
         corrupt = clean.copy()
         one = np.arange(count), rng.integers(0, n, count)
-        corrupt[one] = draw(count)
-        corrupt[count // 2 :] = draw(count - count // 2, n)
+        corrupt[one] = draw(self.network, rng, count)
+        corrupt[count // 2 :] = draw(self.network, rng, count - count // 2, n)
         _, margins = self.network.run(clean)
         added, _ = self.network.run(corrupt)
         return clean, corrupt, margins, added
 
     def judged(self, source: str, target: str, slot: str) -> tuple[Carries, Witness | None]:
         """What the edge carries, and where it shows the most."""
+        found = self._strongest(lambda added: Patch(source, (target, slot), added[source]))
+        return ("constant", None) if found is None else ("input", found)
+
+    def node(self, source: str) -> Witness | None:
+        """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
+        found = self._strongest(lambda added: NodePatch(source, added[source]))
+        return found if found is not None and found.flips else None
+
+    def witnessed(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        """The nodes, each with its pair."""
+        for node in nodes:
+            reads = node.name == "logits"
+            yield node if reads else replace(node, witness=self.node(node.name))
+
+    def answers(self, each: int = 4) -> tuple[Witness, ...]:
+        """Words that differ in one place and in an answer: for each output as many that are true
+        as that are false, at most `each` of both."""
+        found: dict[tuple[str, bool], list[Witness]] = {
+            (name, value): [] for name in self.network.outputs for value in (False, True)
+        }
+        for clean, corrupt, margins, _ in self.batches:
+            one = (clean != corrupt).reshape(*clean.shape[:2], -1).any(-1).sum(1) == 1
+            _, other = self.network.run(corrupt)
+            parted = ((margins > 0) != (other > 0)) & one[:, None, None]
+            for word, position, output in np.argwhere(parted).tolist():
+                place = (word, position, output)
+                name = self.network.outputs[output]
+                listed = found[name, bool(margins[place] > 0)]
+                witness = self._witness(clean, corrupt, place, margins, other)
+                if all(witness.clean != known.clean for known in listed):
+                    listed.append(witness)
+        pairs = []
+        for name in self.network.outputs:
+            both = found[name, True], found[name, False]
+            count = min(each, *map(len, both))
+            pairs += [witness for listed in both for witness in listed[:count]]
+        return tuple(pairs)
+
+    def _strongest(self, change: Callable[[dict[str, Array]], Change]) -> Witness | None:
+        """The pair and place where a change moves an answer the most; None if it never does."""
         best: tuple[float, Witness] | None = None
         for clean, corrupt, margins, added in self.batches:
-            _, patched = self.network.run(clean, Patch(source, (target, slot), added[source]))
+            _, patched = self.network.run(clean, change(added))
             flipped = (patched > 0) != (margins > 0)
-            effect = np.abs(patched - margins) + flipped  # a changed answer counts more
-            word, position, output = np.unravel_index(int(effect.argmax()), effect.shape)
-            size = float(effect[word, position, output])
+            effect = np.abs(patched - margins) + MOST * flipped  # a changed answer counts more
+            place = tuple(map(int, np.unravel_index(int(effect.argmax()), effect.shape)))
+            size = float(effect[place])
             if size > EFFECT and (best is None or size > best[0] + 1e-9):
-                moved = (margins[word, position, output], patched[word, position, output])
-                best = (
-                    size,
-                    Witness(
-                        clean=self._spelt(clean[word]),
-                        corrupt=self._spelt(corrupt[word]),
-                        output=self.network.outputs[output],
-                        position=int(position),
-                        margins=(float(moved[0]), float(moved[1])),
-                    ),
-                )
-        return ("constant", None) if best is None else ("input", best[1])
+                best = size, self._witness(clean, corrupt, place, margins, patched)
+        return None if best is None else best[1]
+
+    def _witness(
+        self, clean: Array, corrupt: Array, place: tuple[int, ...], before: Array, after: Array
+    ) -> Witness:
+        word, position, output = place
+        return Witness(
+            clean=self._spelt(clean[word]),
+            corrupt=self._spelt(corrupt[word]),
+            output=self.network.outputs[output],
+            position=position,
+            margins=(float(before[place]), float(after[place])),
+        )
 
     def _spelt(self, codes: Array) -> tuple[str, ...]:
         symbols = self.network.symbols
