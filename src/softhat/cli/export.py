@@ -44,8 +44,12 @@ def command(
         typer.Option("--kernel", help="gpt2: the attention that the certificate is for."),
     ] = "sdpa",
     head: Annotated[
-        Literal["token-classification", "lm"],
-        typer.Option("--head", help="gpt2: lm needs an output for each symbol, 'may come next'."),
+        Literal["token-classification", "lm", "multi-label"],
+        typer.Option(
+            "--head",
+            help="gpt2: lm needs an output for each symbol, 'may come next'; gpt2, huggingface: "
+            "multi-label has a logit for each output.",
+        ),
     ] = "token-classification",
     margin: Annotated[
         float, typer.Option("--margin", help="gpt2: how far apart logits are.")
@@ -68,7 +72,7 @@ def command(
                 "--context": context != CONTEXT,
                 "--activation": activation != "relu",
                 "--kernel": kernel != "sdpa",
-                "--head": head != "token-classification",
+                "--head": head == "lm" or (head == "multi-label" and to != "huggingface"),
                 "--margin": margin != MARGIN,
             },
         )
@@ -96,7 +100,7 @@ def command(
         case "torch":
             _function("torch", "to_torch_file")(read, out)
         case "huggingface":
-            _function("huggingface", "to_huggingface")(read, out, **chosen)
+            _function("huggingface", "to_huggingface")(read, out, head=head, **chosen)
         case "onnx":
             _function("onnx", "to_onnx")(read, out)
     certified = _certified(out)

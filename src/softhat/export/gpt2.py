@@ -37,7 +37,7 @@ from softhat.transformer.weights import BOS, EOS
 
 Activation = Literal["relu", "gelu_new"]
 Kernel = Literal["sdpa", "eager"]
-HeadName = Literal["token-classification", "lm"]
+HeadName = Literal["token-classification", "lm", "multi-label"]
 LABELS = ("false", "true")
 EPSILON = 1e-12
 """LayerNorm's ε: far below what float32 resolves."""
@@ -60,24 +60,28 @@ def to_gpt2(
     `context` counts `<bos>`: words of up to context - 1 symbols. `head="token-classification"`
     labels every symbol true or false by one output; `head="lm"` takes a model with an output for
     each symbol, "may come next" (and optionally `<eos>`, "the word may end"), and makes a language
-    model whose allowed and forbidden next tokens have logits at least `margin` apart. `kernel` is
-    the attention that the certificate is for. Formulas must look only to the past.
+    model whose allowed and forbidden next tokens have logits at least `margin` apart;
+    `head="multi-label"` gives every output a logit of its own, positive where it is true. `kernel`
+    is the attention that the certificate is for. Formulas must look only to the past.
     """
     _check(context, activation, kernel, head, margin)
     if not isinstance(model, Model):
         raise SofthatError(f"expected a model that softhat.compile made, got {model!r}")
     t = model.transformer
-    if head == "lm":
-        if output is not None:
-            raise SofthatError("head='lm' uses all outputs, one for each symbol: leave output out")
-        formulas = lm_formulas(model.formulas, t.symbols, t.propositional)
-    else:
-        name = model.output_name(output)
-        formulas = {name: model.formulas[name]}
+    if head != "token-classification" and output is not None:
+        raise SofthatError(f"head={head!r} uses all outputs: leave output out")
+    match head:
+        case "lm":
+            formulas = lm_formulas(model.formulas, t.symbols, t.propositional)
+            program = lm_program(model.program)
+        case "multi-label":
+            formulas, program = model.formulas, model.program
+        case _:
+            name = model.output_name(output)
+            formulas, program = {name: model.formulas[name]}, only(model.program, name)
     for named, formula in formulas.items():
         _check_decoder(named, formula)
         _check_tables(formula, context)
-    program = lm_program(model.program) if head == "lm" else only(model.program, name)
     layout = lay_out(program, context)
     tokens = vocabulary(t.symbols, t.propositional)
     weights = trunk(layout, token_sets(t.symbols, t.propositional), activation)
@@ -85,7 +89,7 @@ def to_gpt2(
     if head == "lm":
         tensors["lm_head.weight"] = lm_readout(layout, formulas, tokens, margin)
     else:
-        tensors |= _classifier(layout, margin)
+        tensors |= _classifier(layout, margin, head)
     kept = margin if head == "lm" else None
     data = _safetensors(tensors)
     read = Checkpoint(
@@ -103,7 +107,7 @@ def to_gpt2(
     write_folder(
         Path(folder),
         {
-            "config.json": json_bytes(_config(weights, tokens, kernel, head)),
+            "config.json": json_bytes(_config(weights, tokens, kernel, _labels(head, formulas))),
             "model.safetensors": data,
             **tokenizer_files(tokens, context),
             **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
@@ -225,13 +229,32 @@ def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def _classifier(layout: Layout, margin: float) -> dict[str, NDArray[np.float32]]:
-    """Logits ±margin/2 for `true`, and their negatives for `false`."""
-    ((_, literal),) = layout.program.outputs
-    row = read_row(layout, output_weights(literal)) * (margin / 2)
+def _classifier(layout: Layout, margin: float, head: HeadName) -> dict[str, NDArray[np.float32]]:
+    """Logits ±margin/2 for `true`, and their negatives for `false`; or one for each output."""
+    rows = [
+        read_row(layout, output_weights(literal)) * (margin / 2)
+        for _, literal in layout.program.outputs
+    ]
+    if head == "token-classification":
+        rows = [-rows[0], rows[0]]
     return {
-        "classifier.weight": np.stack([-row, row]).astype(np.float32),
-        "classifier.bias": np.zeros(2, dtype=np.float32),
+        "classifier.weight": np.stack(rows).astype(np.float32),
+        "classifier.bias": np.zeros(len(rows), dtype=np.float32),
+    }
+
+
+def _labels(head: HeadName, formulas: Mapping[str, nodes.Formula]) -> dict[str, Any]:
+    """The part of the configuration that says what the logits are."""
+    if head == "lm":
+        return {"architectures": ["GPT2LMHeadModel"]}
+    names = list(formulas) if head == "multi-label" else LABELS
+    several = {"problem_type": "multi_label_classification"} if head == "multi-label" else {}
+    return {
+        "architectures": ["GPT2ForTokenClassification"],
+        "id2label": {str(at): name for at, name in enumerate(names)},
+        "label2id": {name: at for at, name in enumerate(names)},
+        "classifier_dropout": 0.0,
+        **several,
     }
 
 
@@ -249,20 +272,11 @@ def _safetensors(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
 
 
 def _config(
-    weights: Trunk, tokens: tuple[str, ...], kernel: Kernel, head: HeadName
+    weights: Trunk, tokens: tuple[str, ...], kernel: Kernel, labels: dict[str, Any]
 ) -> dict[str, Any]:
     layout = weights.layout
-    classify = head == "token-classification"
-    architecture = "GPT2ForTokenClassification" if classify else "GPT2LMHeadModel"
-    labels: dict[str, Any] = {}
-    if classify:
-        labels = {
-            "id2label": {str(at): name for at, name in enumerate(LABELS)},
-            "label2id": {name: at for at, name in enumerate(LABELS)},
-            "classifier_dropout": 0.0,
-        }
     return {
-        "architectures": [architecture],
+        "architectures": labels["architectures"],
         "model_type": "gpt2",
         "vocab_size": len(tokens),
         "n_positions": layout.context,
@@ -320,6 +334,15 @@ def _readme(
                 "in float16 (rows without keys are not numbers there): use float32 or bfloat16, "
                 'or `attn_implementation="sdpa"`.'
             )
+    elif head == "multi-label":
+        use = (
+            "from transformers import AutoModelForTokenClassification, AutoTokenizer\n\n"
+            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
+            "model = AutoModelForTokenClassification.from_pretrained(folder)\n"
+            f'batch = tokenizer({" ".join(tokens[:-2][:3])!r}, return_tensors="pt")\n'
+            "print(model.config.id2label, model(**batch).logits[:, 1:] > 0)\n"
+        )
+        says = "It has a logit for each formula, positive at the symbols where the formula holds."
     else:
         use = (
             "from transformers import pipeline\n\n"

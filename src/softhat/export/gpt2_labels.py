@@ -250,13 +250,14 @@ def _edges(
             stages.append([mlp])
     outputs = []
     if "classifier.weight" in tensors:
-        ((name, _),) = layout.program.outputs
-        rows = _columns(tensors["classifier.weight"])
-        outputs.append(Node(f"output:{name}", (("", rows),), frozenset()))
+        names = [name for name, _ in layout.program.outputs]
+        for row, name in zip(tensors["classifier.weight"][-len(names) :], names, strict=True):
+            reads = frozenset(map(int, np.flatnonzero(row)))
+            outputs.append(Node(f"output:{name}", (("", reads),), frozenset()))
     else:
         matrix = tensors["lm_head.weight"]
-        names = [*layout.program.symbols, None, layout.program.outputs[-1][0]]
-        for row, output in zip(matrix, names, strict=True):
+        tokens = [*layout.program.symbols, None, layout.program.outputs[-1][0]]
+        for row, output in zip(matrix, tokens, strict=True):
             if output is not None:
                 reads = frozenset(map(int, np.flatnonzero(row)))
                 outputs.append(Node(f"output:{output}", (("", reads),), frozenset()))

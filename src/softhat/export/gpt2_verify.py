@@ -153,6 +153,8 @@ class _Runner:
         if self.c.head == "lm":  # a token is allowed if its logit is positive
             order = [*range(len(self.c.symbols)), len(self.c.symbols) + 1]
             values = logits[..., order]
+        elif self.c.head == "multi-label":
+            values = logits
         else:
             values = (logits[..., 1:] - logits[..., :1]) / 2
         words = [self.word(row) for row in codes]

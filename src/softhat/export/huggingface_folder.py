@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.errors import SofthatError
 from softhat.export.certificates import export_certificate, export_facts
 from softhat.export.native_labels import labels_of
 from softhat.export.tokenizer import tokenizer_files, vocabulary
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from softhat.export.architecture.modeling_softhat import SofthatForTokenClassification
 
+HeadName = Literal["token-classification", "multi-label"]
 SOURCES = ("configuration_softhat.py", "modeling_softhat.py", "module_softhat.py")
 AUTO_MAP = {
     "AutoConfig": "configuration_softhat.SofthatConfig",
@@ -44,13 +46,25 @@ MOST_TOKENS = 2**24
 
 
 def to_huggingface(
-    model: Answers, folder: str | Path, dtype: Any = "float32", output: str | None = None
+    model: Answers,
+    folder: str | Path,
+    dtype: Any = "float32",
+    output: str | None = None,
+    head: HeadName = "token-classification",
 ) -> None:
-    """Write a folder that `AutoModelForTokenClassification` and `AutoTokenizer` load."""
+    """Write a folder that `AutoModelForTokenClassification` and `AutoTokenizer` load.
+
+    `head="multi-label"` gives every output a logit of its own, positive where it is true.
+    """
     from safetensors.torch import save as to_bytes
 
     t = transformer_of(model)
-    name = t.output_name(output)
+    several = head == "multi-label"
+    if head not in get_args(HeadName):
+        raise SofthatError(f"unknown head {head!r}: choose one of {', '.join(get_args(HeadName))}")
+    if several and output is not None:
+        raise SofthatError("head='multi-label' uses all outputs: leave output out")
+    name = None if several else t.output_name(output)
     built = _build(t, name, torch_dtype(dtype))
     contents = {  # what save_pretrained writes, without its progress bar
         "config.json": built.config.to_json_string().encode(),
@@ -63,7 +77,7 @@ def to_huggingface(
     contents |= model.meaning(name)
     contents["labels.json"] = json_bytes(labels_of(model).to_json())
     facts = export_facts(t, contents["model.safetensors"])
-    certificate = export_certificate(_only(model, name), "torch")
+    certificate = export_certificate(model if name is None else _only(model, name), "torch")
     contents["certificate.json"] = json_bytes({**certificate, **facts})
     write_folder(Path(folder), contents)
 
@@ -79,12 +93,14 @@ def _only(model: Answers, output: str) -> Answers:
     return Model(alone, {output: model.formulas[output]})
 
 
-def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassification:
-    """The Hugging Face model with the weights of one output."""
+def _build(t: Transformer, output: str | None, dtype: Any) -> SofthatForTokenClassification:
+    """The Hugging Face model with the weights of one output, or of all."""
     from softhat.export.huggingface import SofthatConfig, SofthatForTokenClassification
 
     tokens = vocabulary(t.symbols, t.propositional)
     shape = architecture(t)
+    labels = t.outputs if output is None else ("false", "true")
+    several = {"problem_type": "multi_label_classification"} if output is None else {}
     config = SofthatConfig(
         attention=t.attention,
         positions=shape["positions"],
@@ -96,8 +112,9 @@ def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassifica
         bos_token_id=tokens.index(BOS),
         eos_token_id=tokens.index(EOS),
         pad_token_id=tokens.index(EOS),
-        id2label={0: "false", 1: "true"},
-        label2id={"false": 0, "true": 1},
+        id2label=dict(enumerate(labels)),
+        label2id={label: at for at, label in enumerate(labels)},
+        **several,
         auto_map=dict(AUTO_MAP),
         architectures=[SofthatForTokenClassification.__name__],
         dtype=str(dtype).removeprefix("torch."),
@@ -107,7 +124,7 @@ def _build(t: Transformer, output: str, dtype: Any) -> SofthatForTokenClassifica
     return built.eval()
 
 
-def _state(t: Transformer, output: str, dtype: Any) -> dict[str, Tensor]:
+def _state(t: Transformer, output: str | None, dtype: Any) -> dict[str, Tensor]:
     torch = import_torch()
     arrays: dict[str, NDArray[Any]] = {
         f"softhat.body.{name}": array
@@ -115,10 +132,11 @@ def _state(t: Transformer, output: str, dtype: Any) -> dict[str, Tensor]:
         if not name.startswith(("readout", "embedding"))
     }
     arrays["softhat.body.embedding.weight"] = _embedding(t)
-    at = t.outputs.index(output)
-    row, bias = t.readout.dense()[at], t.readout_bias[at]
-    arrays["classifier.weight"] = np.stack([-row, row])
-    arrays["classifier.bias"] = np.array([-bias, bias])
+    rows, bias = t.readout.dense(), t.readout_bias
+    if output is not None:
+        at = t.outputs.index(output)
+        rows, bias = np.stack([-rows[at], rows[at]]), np.array([-bias[at], bias[at]])
+    arrays["classifier.weight"], arrays["classifier.bias"] = rows, bias
     return {
         name: torch.from_numpy(np.ascontiguousarray(array)).to(
             torch.int64 if array.dtype.kind == "i" else dtype

@@ -173,9 +173,13 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
         for name, array in read_tensors(folder / WEIGHTS, inside=folder).items()
     }
     classifier, bias = tensors.pop("classifier.weight"), tensors.pop("classifier.bias")
-    if not np.array_equal(classifier[0], -classifier[1]) or bias[0] != -bias[1]:
-        raise SofthatError(f"{folder}: the classifier's two logits are not opposite")
-    tensors["readout.weight"], tensors["readout.bias"] = classifier[1:], bias[1:]
+    outputs = tuple(_formulas(folder, symbols, propositional))
+    if _several(folder, config, outputs):
+        tensors["readout.weight"], tensors["readout.bias"] = classifier, bias
+    else:
+        if not np.array_equal(classifier[0], -classifier[1]) or bias[0] != -bias[1]:
+            raise SofthatError(f"{folder}: the classifier's two logits are not opposite")
+        tensors["readout.weight"], tensors["readout.bias"] = classifier[1:], bias[1:]
     rows = tensors["embedding.weight"].astype(np.float64)
     table = rows[:-2]
     if propositional:
@@ -194,7 +198,6 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
         "propositional": propositional,
     }
     embedding = np.concatenate([table, rows[-2:][:sinks]])
-    outputs = tuple(_formulas(folder, symbols, propositional))
     return _native(
         "huggingface", folder, transformer_from(shape, symbols, outputs, tensors, embedding)
     )
@@ -267,6 +270,16 @@ def _sparse(array: NDArray[np.float64], *shape: int) -> Sparse:
     return Sparse.from_dense(array.reshape(shape))
 
 
+def _several(folder: Path, config: dict[str, Any], outputs: tuple[str, ...]) -> bool:
+    """Has every output a logit of its own? Then the configuration names them in order."""
+    if config.get("problem_type") != "multi_label_classification":
+        return False
+    labels = config["id2label"]
+    if tuple(labels[str(k)] for k in range(len(labels))) != outputs:
+        raise SofthatError(f"{folder}: config.json and formula.txt name different outputs")
+    return True
+
+
 # GPT-2
 
 
@@ -291,6 +304,8 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
     lm = architecture == "GPT2LMHeadModel"
     if not lm and architecture != "GPT2ForTokenClassification":
         raise SofthatError(f"{folder}: {architecture} is no model that softhat exports")
+    formulas = _formulas(folder, symbols, propositional)
+    several = _several(folder, config, tuple(formulas))
     if lm and config.get("tie_word_embeddings", True):
         raise SofthatError(f"{folder}: the lm head is tied to the embedding")
     tensors = read_tensors(folder / WEIGHTS, inside=folder)
@@ -304,10 +319,9 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
         n_head=int(config["n_head"]),
         activation=str(config["activation_function"]),
         epsilon=float(config["layer_norm_epsilon"]),
-        head="lm" if lm else "token-classification",
+        head="lm" if lm else "multi-label" if several else "token-classification",
         tensors=tensors,
     )
-    formulas = _formulas(folder, symbols, propositional)
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     return Export("gpt2", folder, digest, stated, formulas, None, checkpoint)
 

@@ -18,7 +18,7 @@ from softhat.export.circuits.graph import Circuit, Edge, Node, hook_of
 from softhat.export.circuits.network import Array, Change, visible
 from softhat.export.circuits.witness import Search
 from softhat.export.labels import Meaning
-from softhat.files import read_json, read_tensors
+from softhat.files import read_json, read_tensors, read_text
 
 
 def _relu(x: Array) -> Array:
@@ -51,12 +51,24 @@ class GPT2Network:
         self.symbols = tuple(name for name in names if vocabulary[name] not in special)
         self.ids = np.array([vocabulary[name] for name in self.symbols])
         self.classifies = "classifier.weight" in self.w
-        self.outputs = ("output",) if self.classifies else self.symbols
+        self.several = self.config.get("problem_type") == "multi_label_classification"
+        self.outputs = self._outputs(folder)
         self.heads = int(self.config["n_head"])
         self.layers = int(self.config["n_layer"])
         if self.config["activation_function"] not in _ACTIVATIONS:
             raise SofthatError(f"unknown activation {self.config['activation_function']!r}")
         self.activation = _ACTIVATIONS[self.config["activation_function"]]
+
+    def _outputs(self, folder: Path) -> tuple[str, ...]:
+        if not self.classifies:
+            return self.symbols
+        if self.several:
+            return tuple(self.config["id2label"][str(k)] for k in range(self._logits))
+        return (read_text(folder / "formula.txt").partition(": ")[0],)
+
+    @property
+    def _logits(self) -> int:
+        return len(self.w["classifier.weight"])
 
     def run(
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
@@ -97,6 +109,8 @@ class GPT2Network:
     def _margins(self, x: Array) -> Array:
         if self.classifies:
             logits = x @ self.w["classifier.weight"].T + self.w["classifier.bias"]
+            if self.several:
+                return logits[:, 1:]
             return (logits[..., 1:] - logits[..., :1])[:, 1:]
         logits = x @ self.w["lm_head.weight"].T
         own = logits[..., self.ids]

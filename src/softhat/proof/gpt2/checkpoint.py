@@ -13,7 +13,7 @@ from softhat.proof.cells import VoidError
 
 Array = NDArray[np.float32]
 Pairs = NDArray[np.float64]
-HeadName = Literal["token-classification", "lm"]
+HeadName = Literal["token-classification", "lm", "multi-label"]
 
 
 @dataclass(frozen=True)

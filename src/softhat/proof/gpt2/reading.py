@@ -215,15 +215,21 @@ def _classifier(
     claims: Claims,
     formulas: Mapping[str, Formula],
 ) -> None:
-    weight = c.tensor("classifier.weight", 2, c.d_model)
-    if c.tensor("classifier.bias", 2).any() or not np.array_equal(weight[0], -weight[1]):
-        raise VoidError("the classifier's two logits are not opposite")
-    function, size, _ = _decided(weight[1], cells, atoms, "the classifier")
-    if len(formulas) != 1:
-        raise VoidError(f"a classifier has one formula, not {len(formulas)}")
-    (name,) = formulas
-    if size <= 0 or not claims.met(name, function):
-        raise VoidError(f"output {name!r} does not compute its formula")
+    """One logit for each output; or, for the only one, that of `true` and its negative."""
+    several = c.head == "multi-label"
+    weight = c.tensor("classifier.weight", len(formulas) if several else 2, c.d_model)
+    if c.tensor("classifier.bias", len(weight)).any():
+        raise VoidError("the classifier has a bias")
+    if not several:
+        if not np.array_equal(weight[0], -weight[1]):
+            raise VoidError("the classifier's two logits are not opposite")
+        if len(formulas) != 1:
+            raise VoidError(f"a classifier has one formula, not {len(formulas)}")
+        weight = weight[1:]
+    for row, name in zip(weight, formulas, strict=True):
+        function, size, _ = _decided(row, cells, atoms, f"the logit of {name!r}")
+        if size <= 0 or not claims.met(name, function):
+            raise VoidError(f"output {name!r} does not compute its formula")
 
 
 def _lm(
