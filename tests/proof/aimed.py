@@ -336,7 +336,8 @@ def other_order(m: Open, rng: Rng) -> None:
             layer[name] = [layer[name][h] for h in heads]
 
 
-MUTATIONS: tuple[Callable[[Open, Rng], None], ...] = (
+Mutate = Callable[[Open, Rng], None]
+MUTATIONS: tuple[Mutate, ...] = (
     cancelling_coordinates,
     cancelling_coordinates,
     cancelling_read,
@@ -360,15 +361,21 @@ MUTATIONS: tuple[Callable[[Open, Rng], None], ...] = (
 
 def tampered(model: Model, rng: Rng) -> tuple[str, Model]:
     """A model after one to three mutations, often in another order, and their names."""
-    opened = Open(model.transformer)
-    chosen = [MUTATIONS[int(rng.integers(len(MUTATIONS)))] for _ in range(rng.integers(1, 4))]
+    names, changed = tampered_weights(model.transformer, rng, MUTATIONS)
+    return names, Model(changed, model.formulas)
+
+
+def tampered_weights(
+    t: Transformer, rng: Rng, mutations: tuple[Mutate, ...]
+) -> tuple[str, Transformer]:
+    opened = Open(t)
+    chosen = [mutations[int(rng.integers(len(mutations)))] for _ in range(rng.integers(1, 4))]
     if rng.random() < 0.5:
         chosen.append(other_order)
     with np.errstate(all="ignore"):
         for mutation in chosen:
             mutation(opened, rng)
-    names = ", ".join(mutation.__name__ for mutation in chosen)
-    return names, Model(opened.close(), model.formulas)
+    return ", ".join(mutation.__name__ for mutation in chosen), opened.close()
 
 
 def originals(attentions: tuple[str, ...]) -> Iterator[Model]:

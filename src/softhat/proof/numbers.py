@@ -52,8 +52,10 @@ class NumericOutput:
         bias = form.load(self.bias)
         size += abs(bias)
         total += abs(bias - self.bias)
+        if not size < form.largest:  # what is stored overflows, or a weight does
+            return inf
         terms = len(self.form) + 1
-        total += size * (terms * form.u_sum + form.u)
+        total += size * (terms * form.u_sum + form.u) + terms * form.smallest
         scale = n + 2.0 if self.use.times_positions else 1.0
         return total * scale * self.use.parts * CARE
 
@@ -94,8 +96,11 @@ def numeric_error(numbers: Sequence[NumericOutput], n: int, form: Format, proof:
 def numbers_fail(
     numbers: Sequence[NumericOutput], n: int, form: Format, proof: Proof
 ) -> str | None:
-    """Why a whole number may be rounded to another, or None."""
+    """Why a whole number may be rounded to another, or a number overflow, or None."""
     for number in numbers:
-        if number.use.whole and not number.error(n, form, proof) < 0.49:
+        error = number.error(n, form, proof)
+        if number.use.whole and not error < 0.49:
             return f"{number.name} is off by half a whole number"
+        if not error < inf:
+            return f"{number.name} overflows"
     return None
