@@ -93,21 +93,13 @@ def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
 
 
 def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
-    from softhat.frontends.rasp.stored import from_json
     from softhat.value_model import ValueModel
 
     try:
         transformer = transformer_of(
             config, read_tensors(folder / "model.safetensors", inside=folder)
         )
-        data = read_json(folder / "rasp.json", inside=folder)
-        compiled = from_json(data)
-        if compiled.program.symbols != transformer.symbols:
-            raise DamagedError("rasp.json and config.json have different alphabets")
-        names = (*compiled.program.outputs, *compiled.program.numbers)
-        if tuple(name for name, _ in names) != transformer.outputs:
-            raise DamagedError("rasp.json and config.json name different outputs")
-        return ValueModel(transformer, compiled, str(data.get("name", "program")))
+        return ValueModel.read(transformer, read_json(folder / "rasp.json", inside=folder))
     except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SofthatError(f"{folder} is damaged: {what}") from None

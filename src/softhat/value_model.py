@@ -16,10 +16,10 @@ from softhat.formats import format_of
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Decoder, Numbers, decode
-from softhat.frontends.rasp.stored import to_json
+from softhat.frontends.rasp.stored import from_json, to_json
 from softhat.frontends.rasp.values import tagged
 from softhat.runtime.answers import Answers, End, Runtime
-from softhat.transformer.stored import config_of
+from softhat.transformer.stored import DamagedError, config_of
 from softhat.transformer.weights import Transformer
 
 if TYPE_CHECKING:
@@ -41,6 +41,17 @@ class ValueModel(Answers):
         super().__init__(transformer)
         self.compiled = compiled
         self.name = name
+
+    @classmethod
+    def read(cls, transformer: Transformer, data: Any) -> ValueModel:
+        """The model of weights and what stands in a `rasp.json`."""
+        compiled = from_json(data)
+        if compiled.program.symbols != transformer.symbols:
+            raise DamagedError("rasp.json and the weights have different alphabets")
+        names = (*compiled.program.outputs, *compiled.program.numbers)
+        if tuple(name for name, _ in names) != transformer.outputs:
+            raise DamagedError("rasp.json and the weights have different outputs")
+        return cls(transformer, compiled, str(data.get("name", "program")))
 
     def __repr__(self) -> str:
         s = self.size
@@ -73,17 +84,16 @@ class ValueModel(Answers):
         uses = _uses(compiled.decoder)
         return certify_program(self.transformer, compiled.program, compiled.max_length, uses)
 
-    def kernel_certificate(self, kernel: Kernel) -> dict[str, Any]:
-        """What is proved about an export to PyTorch or ONNX."""
+    def kernel_certificate(self, kernel: Kernel, longest: int | None = None) -> dict[str, Any]:
+        """What is proved about an export to PyTorch or ONNX, which takes words up to `longest`."""
         from softhat.proof.document import document
         from softhat.proof.kernels import ASSUMPTIONS, kernel_formats
         from softhat.proof.programs import AGREE, certify_program
 
         compiled = self.compiled
         uses, formats = _uses(compiled.decoder), kernel_formats(kernel)
-        proof = certify_program(
-            self.transformer, compiled.program, compiled.max_length, uses, formats
-        )
+        most = min(compiled.max_length, longest or compiled.max_length)
+        proof = certify_program(self.transformer, compiled.program, most, uses, formats)
         return document(
             "export",
             proof.max_length,

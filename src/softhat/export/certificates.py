@@ -23,7 +23,7 @@ def export_certificate(
         case Model():
             return kernel_certificate(model, kernel, longest)
         case ValueModel():
-            return model.kernel_certificate(kernel)
+            return model.kernel_certificate(kernel, longest)
         case Simulation():
             return simulation_kernel_certificate(model, kernel)
     raise SofthatError(f"nothing is known to prove about {type(model)}")

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from softhat.errors import SofthatError
+from softhat.export.certificates import export_certificate
 from softhat.export.reading import Export, is_export, read_export
 from softhat.folders import load
 from softhat.lowering.gpt2.language_model import lm_formulas
 from softhat.model import Model
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
-from softhat.proof.kernels import kernel_certificate
 from softhat.verification.report import Verification
 from softhat.verification.verify import verify as verify_model
 
@@ -88,8 +88,8 @@ def _proved(export: Export) -> dict[str, Any]:
         if export.kind == "onnx":
             from softhat.export.onnx import longest_word
 
-            return kernel_certificate(export.model, "onnx", longest_word(export.model.transformer))
-        return kernel_certificate(export.model, "torch")
+            return export_certificate(export.model, "onnx", longest_word(export.model.transformer))
+        return export_certificate(export.model, "torch")
     assert export.checkpoint is not None
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":
@@ -111,6 +111,10 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
         says = stated.get(dtype, 0) if isinstance(stated, dict) else None
         if says != length:
             found.append(f"it states {says} for {dtype}, and {length} is proved")
+    for dtype, error in document.get("errors", {}).items():
+        says = export.stated.get("errors")
+        if not isinstance(says, dict) or says.get(dtype) != error:
+            found.append(f"it states another error of numbers in {dtype} than is proved")
     return found
 
 

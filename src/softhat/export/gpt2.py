@@ -66,7 +66,10 @@ def to_gpt2(
     """
     _check(context, activation, kernel, head, margin)
     if not isinstance(model, Model):
-        raise SofthatError(f"expected a model that softhat.compile made, got {model!r}")
+        raise SofthatError(
+            f"a stock GPT-2 computes formulas that softhat.compile made, not {model!r}: to_torch, "
+            "to_huggingface and to_onnx take simulations and RASP programs too"
+        )
     t = model.transformer
     if head != "token-classification" and output is not None:
         raise SofthatError(f"head={head!r} uses all outputs: leave output out")

@@ -4,7 +4,8 @@ The folder has `config.json`, `model.safetensors`, a tokenizer whose template ad
 the architecture's own source, so that it loads with softhat (`import softhat.export.huggingface`,
 then the Auto classes) and without it (`trust_remote_code=True`). Logits are aligned with the
 tokens: those of a symbol's token say `false` or `true` of that symbol. The logit of `true` is the
-margin; of a simulation it is the value.
+margin; of a simulation it is the value. The model of a RASP program has one label for each of its
+outputs, of which `rasp.json` says how they make values (`ValueModel.decoded`).
 
 A token is a symbol, or in propositional mode a set of propositions such as `{p,q}`, whose
 embedding is the sum of its propositions' rows.
@@ -28,6 +29,7 @@ from softhat.files import json_bytes, write_folder
 from softhat.model import Model
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
+from softhat.value_model import ValueModel
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,11 +61,12 @@ def to_huggingface(
     from safetensors.torch import save as to_bytes
 
     t = transformer_of(model)
-    several = head == "multi-label"
+    several = head == "multi-label" or isinstance(model, ValueModel)
     if head not in get_args(HeadName):
         raise SofthatError(f"unknown head {head!r}: choose one of {', '.join(get_args(HeadName))}")
     if several and output is not None:
-        raise SofthatError("head='multi-label' uses all outputs: leave output out")
+        what = f"head={head!r}" if head == "multi-label" else "a RASP program"
+        raise SofthatError(f"{what} uses all outputs: leave output out")
     name = None if several else t.output_name(output)
     built = _build(t, name, torch_dtype(dtype))
     contents = {  # what save_pretrained writes, without its progress bar

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.certificates import digest_of
 from softhat.export.onnx import graph_of
-from softhat.export.reading import Export, check_symbols, formulas_in, transformer_from
+from softhat.export.reading import RASP, Export, check_symbols, formulas_in, transformer_from
 from softhat.files import read_bytes, read_json
 from softhat.model import Model
 from softhat.transformer.weights import Transformer
+from softhat.value_model import ValueModel
 
 MOST_WEIGHTS = 1 << 24
 """Places that float32 tells apart."""
@@ -50,6 +51,9 @@ def read_onnx(path: Path) -> Export:
     transformer = _found(made.graph, shape, symbols, outputs, number)
     beside = path.parent / f"{path.stem}.certificate.json"
     stated = read_json(beside) if beside.exists() else json.loads(facts.get("certificate", "{}"))
+    if RASP in facts:
+        program = ValueModel.read(transformer, json.loads(facts[RASP]))
+        return Export("onnx", path, digest_of(data), stated, {}, program, None)
     predicates = json.loads(facts.get("predicates.json", "[]"))
     formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
     model = Model(transformer, formulas)

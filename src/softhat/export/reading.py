@@ -30,9 +30,12 @@ from softhat.positions import from_json as feature_of
 from softhat.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
+from softhat.value_model import ValueModel
 
 Tensors = dict[str, NDArray[Any]]
 WEIGHTS = "model.safetensors"
+RASP = "rasp.json"
+"""What the weights are claimed to compute, for a RASP program."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Export:
     stated: dict[str, Any]
     """`certificate.json`: a claim, not a proof."""
     formulas: dict[str, Formula]
-    model: Model | None
+    model: Model | ValueModel | None
     """What the tensors are, for softhat's own architecture."""
     checkpoint: Checkpoint | None
     """What they are, for GPT-2."""
@@ -173,8 +176,12 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
         for name, array in read_tensors(folder / WEIGHTS, inside=folder).items()
     }
     classifier, bias = tensors.pop("classifier.weight"), tensors.pop("classifier.bias")
-    outputs = tuple(_formulas(folder, symbols, propositional))
-    if _several(folder, config, outputs):
+    is_rasp = (folder / RASP).exists()
+    if is_rasp:
+        outputs = tuple(str(config["id2label"][str(k)]) for k in range(len(bias)))
+    else:
+        outputs = tuple(_formulas(folder, symbols, propositional))
+    if is_rasp or _several(folder, config, outputs):
         tensors["readout.weight"], tensors["readout.bias"] = classifier, bias
     else:
         if not np.array_equal(classifier[0], -classifier[1]) or bias[0] != -bias[1]:
@@ -204,10 +211,13 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
 
 
 def _native(kind: str, folder: Path, t: Transformer) -> Export:
+    digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
+    if (folder / RASP).exists():
+        program = ValueModel.read(t, read_json(folder / RASP, inside=folder))
+        return Export(kind, folder, digest, _stated(folder), {}, program, None)
     formulas = _formulas(folder, t.symbols, t.propositional)
     if tuple(formulas) != t.outputs:
         raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
-    digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     return Export(kind, folder, digest, _stated(folder), formulas, Model(t, formulas), None)
 
 

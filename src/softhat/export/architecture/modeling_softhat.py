@@ -91,7 +91,8 @@ class SofthatModel(SofthatPreTrainedModel):
 
 
 class SofthatForTokenClassification(SofthatPreTrainedModel):
-    """Logits (batch, length, 2) for `false` and `true` at each token: minus and plus the margin."""
+    """Logits (batch, length, 2) for `false` and `true` at each token: minus and plus the margin;
+    with several labels (a RASP program) one logit for each."""
 
     def __init__(self, config: SofthatConfig) -> None:
         super().__init__(config)
@@ -120,8 +121,13 @@ class SofthatForTokenClassification(SofthatPreTrainedModel):
         logits = self.classifier(hidden).to(hidden.dtype)
         loss = None
         if labels is not None:  # -100: not counted (the sinks and padding)
-            flat = logits.reshape(-1, self.num_labels)
-            loss = functional.cross_entropy(flat.float(), labels.reshape(-1))
+            flat = logits.reshape(-1, self.num_labels).float()
+            if self.config.problem_type == "multi_label_classification":
+                wanted = labels.reshape(-1, self.num_labels).float()
+                counted = wanted[:, 0] != -100
+                loss = functional.binary_cross_entropy_with_logits(flat[counted], wanted[counted])
+            else:
+                loss = functional.cross_entropy(flat, labels.reshape(-1))
         output = TokenClassifierOutput(
             loss=loss, logits=logits, hidden_states=base.hidden_states, attentions=base.attentions
         )
