@@ -23,6 +23,11 @@ def prefixes(word: Sequence[Any]) -> Iterator[Any]:
     return (word[:k] for k in range(1, len(word) + 1))
 
 
+def exactly_at(places: Callable[[int], bool]) -> Recogniser:
+    """a at these positions and nowhere else."""
+    return lambda word: all((s == "a") == places(i) for i, s in enumerate(word, 1))
+
+
 def tomita_3(word: str) -> bool:
     runs = [(symbol, len(list(run))) for symbol, run in groupby(word)]
     return not any(a == "a" and m % 2 and k % 2 for (a, m), (_, k) in pairwise(runs))
@@ -191,6 +196,19 @@ RECOGNISERS: dict[str, Recogniser] = {
     "multiple-of-3": lambda w: w.count("a") % 3 == 0,
     "multiple-of-5": lambda w: w.count("a") % 5 == 0,
     "middle-a": lambda w: len(w) % 2 == 1 and w[len(w) // 2] == "a",
+    "a-at-primes": exactly_at(lambda i: i > 1 and all(i % d for d in range(2, i))),
+    "a-at-squares": exactly_at(lambda i: any(k * k == i for k in range(i + 1))),
+    "a-at-triangular-numbers": exactly_at(
+        lambda i: any(k * (k + 1) == 2 * i for k in range(i + 1))
+    ),
+    "a-at-powers-of-two": exactly_at(lambda i: bin(i).count("1") == 1),
+    "a-at-fibonacci-numbers": exactly_at(
+        {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377}.__contains__
+    ),
+    "a-at-factorials": exactly_at({1, 2, 6, 24, 120}.__contains__),
+    "a-at-even-positions": exactly_at(lambda i: i % 2 == 0),
+    "prime-length": lambda w: len(w) > 1 and all(len(w) % d for d in range(2, len(w))),
+    "a-in-the-middle": lambda w: w[(len(w) + 1) // 2 - 1] == "a",
     "weighted-vote": lambda w: 3 * w.count("a") - 2 * w.count("b") > 1,
     "more-than-ten-a": lambda w: w.count("a") > 10,
     **{

@@ -9,13 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.inputs import JsonOption
-from softhat.cli.output import print_facts, print_json, print_table
+from softhat.cli.output import print_facts, print_json, print_table, say
+from softhat.cli.trace import as_text
 from softhat.errors import SofthatError
 from softhat.zoo.catalogue import entry_of, formula_of, zoo
 from softhat.zoo.entry import Entry
 from softhat.zoo.references import REFERENCES
 
 _TITLE = 56
+EPSILON = 1e-3
+"""How far softmax may be from hard attention in what is shown."""
 
 
 def command(
@@ -25,7 +28,7 @@ def command(
     name: Annotated[str | None, typer.Argument(hidden=True)] = None,
     family: Annotated[str | None, typer.Option("--family", help="List one family only.")] = None,
     file: Annotated[
-        Path | None, typer.Option("-o", "--out", help="With show: draw its example to FILE.")
+        Path | None, typer.Option("-o", "--out", help="With show: draw its example as a picture.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -48,8 +51,13 @@ def command(
         print_json(facts)
     else:
         print_facts([(key.replace("_", " "), _shown(value)) for key, value in facts.items()])
+    trace = None if as_json and file is None else _trace(entry)
     if file is not None:
-        _draw(entry, file)
+        if trace is None:
+            raise SofthatError(f"{name} has no example to draw: softhat trace draws any word")
+        trace.plot(file)
+    elif trace is not None and not as_json:
+        say("\n" + as_text(trace))
 
 
 def _list(entries: list[Entry], family: str | None, as_json: bool) -> None:
@@ -91,7 +99,8 @@ def _facts(entry: Entry) -> dict[str, Any]:
     facts["fragment"] = describe(formula_of(entry)).fragment
     facts["size"] = asdict(model.size)
     facts["certified"] = dict(model.certificate.max_length)
-    facts["temperature_law"] = model.transformer.layers[0].laws[0].text if model.size.heads else "1"
+    laws = [law.text for layer in model.transformer.layers for law in layer.laws]
+    facts["temperature_law"] = "; ".join(dict.fromkeys(laws)) or "1"
     return facts
 
 
@@ -103,20 +112,42 @@ def _model(entry: Entry) -> Any:
 
 
 def _hard_facts(entry: Entry) -> dict[str, Any]:
+    from softhat.ahat.analysis.gap_laws import gap_laws
+
+    source, soft = _simulation(entry)
+    gaps = gap_laws(source).gap
+    return {
+        "size": asdict(soft.size),
+        "gap_law": {
+            f"{a}.{b}": "uniform" if law is None else law.text for (a, b), law in gaps.items()
+        },
+        "temperature_law": {
+            f"{a}.{b}": "any" if law is None else law.text for (a, b), law in soft.laws.items()
+        },
+        "epsilon": EPSILON,
+        "guarantee": soft.certificate.guarantee,
+        "certified": dict(soft.certificate.max_length),
+    }
+
+
+def _simulation(entry: Entry) -> tuple[Any, Any]:
+    """The hard-attention transformer and softmax in its place, at every length."""
     from softhat.ahat.gallery import GALLERY
+    from softhat.ahat.simulation.simulate import simulate
 
     source = GALLERY[entry.source]()
-    heads = sum(len(layer.heads) for layer in source.layers)
-    return {"size": {"layers": len(source.layers), "heads": heads, "d_model": source.d_model}}
+    return source, simulate(source, epsilon=EPSILON)
 
 
-def _draw(entry: Entry, file: Path) -> None:
-    if entry.kind == "ahat" or not entry.example:
-        raise SofthatError(f"{entry.name} has no example word to draw: softhat trace does, on any")
-    word: Any = entry.example
-    if not entry.propositional and any(len(symbol) > 1 for symbol in entry.alphabet):
-        word = entry.example.split()
-    _model(entry).run(word).plot(file)
+def _trace(entry: Entry) -> Any:
+    """The soft model on the entry's example (an AHAT's is its alphabet), None if it has none."""
+    if entry.kind == "ahat":
+        return _simulation(entry)[1].run((entry.alphabet * 6)[:6])
+    if not entry.example:
+        return None
+    several = any(len(symbol) > 1 for symbol in entry.alphabet)
+    word = entry.example.split() if several and not entry.propositional else entry.example
+    return _model(entry).run(word)
 
 
 def _shown(value: Any) -> str:

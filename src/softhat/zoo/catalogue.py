@@ -8,7 +8,7 @@ from functools import cache
 from softhat.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.zoo import counting, patterns, regular
+from softhat.zoo import counting, numerical, patterns, regular
 from softhat.zoo.entry import Entry
 
 PREFIX = "zoo:"
@@ -19,7 +19,8 @@ def zoo() -> dict[str, Entry]:
     """Every entry, in the order in which they are listed."""
     from softhat.zoo import hard
 
-    entries = [*regular.ENTRIES, *counting.ENTRIES, *patterns.ENTRIES, *hard.ENTRIES]
+    rooms = (regular, counting, numerical, patterns, hard)
+    entries = [entry for room in rooms for entry in room.ENTRIES]
     found = {entry.name: entry for entry in entries}
     assert len(found) == len(entries), "two entries of the zoo have one name"
     return found
