@@ -1,11 +1,17 @@
-"""Compiled decoders in TransformerLens' own architecture (`TransformerBridge.boot_native`).
+"""Models and exports in TransformerLens 4 and nnsight.
 
-TransformerLens has one mask for all heads (causal), learned positions up to a context, and no
-sink at the end. So formulas that run as decoders fit: the position features become the learned
-positions, the temperature is that of the longest word, folded into the queries together with the
-√d_head by which TransformerLens divides. Layers, heads, neurons and coordinates keep the numbers of
-`with_one_mask(model)`, so `native_labels` names them. Two-way and future formulas do not fit;
-`softhat.to_torch` gives them as a module with named submodules, for PyTorch hooks and nnsight.
+`load` opens any folder that softhat wrote (a model, a stock GPT-2, a stock Llama) as a
+`TransformerBridge` with the right logits and with its labels; `load_nnsight` wraps it for nnsight.
+
+`to_transformer_lens` is a model in TransformerLens' own architecture (`boot_native`), which has
+one mask for all heads, learned positions up to a context, and no sink at the end. `attention_dir`
+says which mask: `causal` for decoders, whose heads all see j <= i; `bidirectional` where every head
+sees everything (hard attention and RASP programs without masks). The position features become
+the learned positions, the temperature is that of the longest word, folded into the queries
+together with the √d_head by which TransformerLens divides. Layers, heads, neurons and coordinates
+keep the numbers of `with_one_mask(model)`, so its labels name them. Models that mix masks, or
+whose positions count from the end, do not fit; `softhat.to_torch` gives them as a module with
+named submodules, for PyTorch hooks and nnsight.
 
 TransformerLens normalises attention weights before it sums, and computes the two units of a clip
 separately: there is no certificate for it.
@@ -14,6 +20,7 @@ separately: there is no certificate for it.
 from __future__ import annotations
 
 from math import isnan, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +28,10 @@ from numpy.typing import NDArray
 
 from softhat.compiler import with_one_mask
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.torch import import_torch, torch_dtype, transformer_of
+from softhat.export.native_labels import labels_of
+from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
+from softhat.files import read_json
+from softhat.folders import load as load_model
 from softhat.laws import Constant
 from softhat.model import Model
 from softhat.positions import floats, needs_end
@@ -37,11 +47,125 @@ from softhat.transformer.weights import (
 Array = NDArray[np.float64]
 
 
+def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any:
+    """A `TransformerBridge` of a model folder or a stock GPT-2 or Llama export.
+
+    Its logits (batch, positions, …) are those of the export: of `false` and `true`, of each
+    output, or of each next token. Those of a model folder are its margins, as in
+    `to_transformer_lens`, to which `context` belongs. `bridge.labels` is what `labels.json` says.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise SofthatError(f"no such folder: {folder}")
+    if _stock(folder) is None:
+        model = load_model(folder)
+        bridge = to_transformer_lens(model, context, dtype)
+        bridge.labels = labels_of(_fitting(model)).to_json()
+        return bridge
+    try:
+        from transformer_lens.model_bridge import TransformerBridge
+    except ImportError:
+        raise MissingExtraError("transformer-lens", "lens") from None
+    hf_model = _language_model(folder, dtype)
+    bridge = TransformerBridge.boot_transformers(
+        str(folder), hf_model=hf_model, dtype=torch_dtype(dtype), device="cpu"
+    )
+    bridge.labels = read_json(folder / "labels.json")
+    return bridge.eval()
+
+
+def load_nnsight(folder: str | Path, dtype: Any = "float32") -> Any:
+    """The same for nnsight: `with model.trace(tokens): …`; its modules are Hugging Face's own (of
+    a model folder those of `softhat.to_torch`), its labels `model.labels`."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise SofthatError(f"no such folder: {folder}")
+    try:
+        import nnsight
+    except ImportError:
+        raise MissingExtraError("nnsight", "lens") from None
+    architecture = _stock(folder)
+    if architecture is None:
+        model = load_model(folder)
+        wrapped = nnsight.NNsight(to_torch(model, dtype, kernel="eager"))
+        labels = labels_of(model).to_json()
+    else:
+        wrapped = nnsight.NNsight(_pretrained(folder, architecture, dtype))
+        labels = read_json(folder / "labels.json")
+    wrapped.labels = labels
+    return wrapped
+
+
+def _stock(folder: Path) -> str | None:
+    """The class of `transformers` that runs the folder, if it is a stock export."""
+    config = read_json(folder / "config.json", inside=folder)
+    if not isinstance(config, dict) or "architectures" not in config:
+        return None
+    if config.get("model_type") == "softhat":
+        raise SofthatError(
+            f"{folder} has softhat's own architecture: load the model folder that it was made of"
+        )
+    return str(config["architectures"][0])
+
+
+def _pretrained(folder: Path, architecture: str, dtype: Any) -> Any:
+    try:
+        import transformers
+    except ImportError:
+        raise MissingExtraError("transformers", "huggingface") from None
+    bars = transformers.utils.logging
+    shown, level = bars.is_progress_bar_enabled(), bars.get_verbosity()
+    bars.disable_progress_bar()
+    bars.set_verbosity_error()  # that an lm_head is new: it is set below
+    try:
+        return (
+            getattr(transformers, architecture)
+            .from_pretrained(
+                folder,
+                dtype=torch_dtype(dtype),
+                attn_implementation="eager",
+                local_files_only=True,
+            )
+            .eval()
+        )
+    finally:
+        bars.set_verbosity(level)
+        if shown:
+            bars.enable_progress_bar()
+
+
+def _language_model(folder: Path, dtype: Any) -> Any:
+    """TransformerLens wants a language model: the classifier takes the place of its lm_head."""
+    architecture = _stock(folder)
+    assert architecture is not None
+    family, classifies, _ = architecture.partition("ForTokenClassification")
+    if not classifies:
+        return _pretrained(folder, architecture, dtype)
+    torch = import_torch()
+    name = "GPT2LMHeadModel" if family == "GPT2" else f"{family}ForCausalLM"
+    model = _pretrained(folder, name, dtype)
+    found = _pretrained(folder, architecture, dtype)
+    classifier = found.classifier if family == "GPT2" else found.score
+    if classifier.bias is not None and bool(classifier.bias.any()):
+        raise SofthatError(f"{folder}: the classifier has a bias")
+    model.lm_head = torch.nn.Linear(classifier.in_features, classifier.out_features, bias=False)
+    model.lm_head.weight = classifier.weight
+    return model
+
+
+def _fitting(model: Answers) -> Answers:
+    """The model whose heads have one mask, if it is a decoder."""
+    if isinstance(model, Model) and not model.transformer.has_eos:
+        return with_one_mask(model)
+    return model
+
+
 def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float32") -> Any:
     """A `TransformerBridge` whose logits (batch, 1 + n, outputs) are the margins: > 0 iff true.
 
     Its tokens are the symbols' indices after one `<bos>`, which has the index after the last
-    symbol: `bridge(torch.tensor([[len(alphabet), *symbols]]))`. `context` counts `<bos>`.
+    symbol: `bridge(torch.tensor([[len(alphabet), *symbols]]))`. `context` counts `<bos>`. A model
+    without `<bos>` (of hard attention) has logits for its symbols alone.
     """
     torch = import_torch()
     try:
@@ -49,9 +173,7 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
         from transformer_lens.model_bridge import TransformerBridge
     except ImportError:
         raise MissingExtraError("transformer-lens", "lens") from None
-    t = transformer_of(model)
-    if isinstance(model, Model) and not t.has_eos:
-        t = with_one_mask(model).transformer
+    t = transformer_of(_fitting(model) if isinstance(model, Answers) else model)
     _check(t, context)
     heads = max((len(layer.masks) for layer in t.layers), default=0) or 1
     d_mlp = max((len(layer.into_bias) for layer in t.layers), default=0) or 1
@@ -67,7 +189,7 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
         d_vocab_out=len(t.outputs),
         act_fn="relu",
         normalization_type=None,
-        attention_dir="causal",
+        attention_dir="bidirectional" if "none" in _masks(t) else "causal",
         positional_embedding_type="standard",
         init_weights=False,
     )
@@ -87,17 +209,27 @@ def _check(t: Transformer, context: int) -> None:
         raise SofthatError("TransformerLens reads tokens, not sets of propositions: use to_torch")
     if t.attention == "hard":
         raise SofthatError("TransformerLens computes softmax: compile for 'unbounded' attention")
-    masks = {mask for layer in t.layers for mask in layer.masks}
-    if t.has_eos or any(map(needs_end, t.positions)) or not masks <= {"<="}:
+    masks = _masks(t)
+    if t.has_eos or any(map(needs_end, t.positions)):
         raise SofthatError(
-            "TransformerLens has causal heads only, so the formula must run as a decoder (no "
-            "future operators, n, last or #*): softhat.to_torch gives a module with hooks"
+            "TransformerLens' positions do not know the end of a word, so the formula must run as "
+            "a decoder (no future operators, n, last or #*): softhat.to_torch gives a module with "
+            "hooks"
+        )
+    if not (masks <= {"<="} or masks <= {"none"}):
+        raise SofthatError(
+            "TransformerLens has one mask for all heads, j <= i or none, and this model has heads "
+            f"that see {', '.join(sorted(masks))}: softhat.to_torch gives a module with hooks"
         )
     laws = {law for layer in t.layers for law in layer.laws}
     if any(isnan(sharpness_of(law)) and not isinstance(law, Constant) for law in laws):
         raise SofthatError(
             "TransformerLens has one temperature for all lengths: softhat.to_torch gives a module"
         )
+
+
+def _masks(t: Transformer) -> set[str]:
+    return {mask for layer in t.layers for mask in layer.masks}
 
 
 def _d_head(t: Transformer) -> int:

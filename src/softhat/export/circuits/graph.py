@@ -166,7 +166,7 @@ def hook_of(name: str) -> str:
     if name == "input":
         return "blocks.0.hook_resid_pre"
     if name == "logits":
-        return "hook_logits"
+        return "unembed.hook_out"
     if name.startswith("m"):
         return f"blocks.{name[1:]}.hook_mlp_out"
     layer, head = name[1:].split(".h")

@@ -1,0 +1,152 @@
+"""One line opens any folder in TransformerLens or nnsight, with the right logits and labels."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import softhat
+from softhat.ahat.gallery import GALLERY
+from softhat.errors import SofthatError
+from softhat.export.labels import Meaning
+from tests.export.suite import all_codes, expected
+from tests.export.test_meanings import expected as stated
+from tests.export.test_meanings import said
+
+torch = pytest.importorskip("torch")
+# These packages warn about themselves when they are imported.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+FORMULA = "(!b S a) & #(a) >= 2 | Y (a & Y b)"
+SEVERAL = {"safe": "!b S a", "often": "#(a) > #(b)"}
+LM = {"a": "!a", "b": "a", "<eos>": "!a"}
+WORD = "abbaabab"
+
+
+def lens() -> Any:
+    pytest.importorskip("transformer_lens")
+    from softhat.export import lens
+
+    return lens
+
+
+def folders(tmp_path: Path) -> dict[str, Path]:
+    model = softhat.compile(FORMULA, alphabet="ab")
+    model.save(tmp_path / "model")
+    softhat.to_gpt2(model, tmp_path / "gpt2", context=32)
+    several = softhat.compile(SEVERAL, alphabet="ab")
+    softhat.to_gpt2(several, tmp_path / "several", context=32, head="multi-label")
+    softhat.to_gpt2(softhat.compile(LM, alphabet="ab"), tmp_path / "lm", context=32, head="lm")
+    return {path.name: path for path in tmp_path.iterdir()}
+
+
+def answers(kind: str, logits: Any) -> list[Any]:
+    """True or false for each formula, from what the export's logits mean."""
+    if kind == "gpt2":
+        return [logits[..., 1] > logits[..., 0]]
+    if kind == "lm":
+        return [logits[..., 0] > 0, logits[..., 1] > 0]
+    return [logits[..., k] > 0 for k in range(logits.shape[-1])]
+
+
+WANTED = {
+    "model": [FORMULA],
+    "gpt2": [FORMULA],
+    "several": list(SEVERAL.values()),
+    "lm": [LM["a"], LM["b"]],
+}
+
+
+def test_transformer_lens_has_the_logits_and_the_labels(tmp_path: Path) -> None:
+    codes = all_codes(2, 7)
+    tokens = torch.as_tensor(np.concatenate([np.full((len(codes), 1), 2), codes], axis=1))
+    for kind, folder in folders(tmp_path).items():
+        bridge = lens().load(folder, context=32)
+        with torch.no_grad():
+            logits = bridge(tokens)[:, 1:].numpy()
+        for found, formula in zip(answers(kind, logits), WANTED[kind], strict=True):
+            assert (found == expected(softhat.parse(formula), codes, "ab")).all(), kind
+        # Every label is what TransformerLens shows at its hook.
+        word = torch.tensor([[2, *("ab".index(s) for s in WORD)]])
+        _, cache = bridge.run_with_cache(word)
+        labels = json.loads(json.dumps(bridge.labels))
+        checked = 0
+        for meaning in said(labels):
+            found = reading(meaning, cache)[1:]
+            want = stated(meaning, labels["definitions"], WORD)
+            assert np.abs(found - want).max() < (2e-3 if meaning.term else 0.05), (kind, meaning)
+            checked += 1
+        assert checked > 10
+
+
+def reading(meaning: Meaning, cache: Any) -> Any:
+    assert meaning.hook is not None
+    x = cache[meaning.hook][0].detach().double().numpy()
+    x = x if meaning.head is None else x[:, meaning.head]
+    return sum(w * x[:, k] for k, w in meaning.direction) + meaning.offset
+
+
+def test_hooks_of_the_circuit_are_hooks_of_transformer_lens(tmp_path: Path) -> None:
+    folder = tmp_path / "gpt2"
+    softhat.to_gpt2(softhat.compile(FORMULA, alphabet="ab"), folder, context=32)
+    bridge = lens().load(folder)
+    for use in ("set_use_attn_result", "set_use_split_qkv_input", "set_use_hook_mlp_in"):
+        getattr(bridge, use)(True)
+    _, cache = bridge.run_with_cache(torch.tensor([[2, 0, 1, 0]]))
+    circuit = softhat.circuit(folder)
+    hooks = {hook for edge in circuit.hook_edges() for hook in edge}
+    for hook in hooks:
+        name, _, last = hook.rpartition(".")
+        assert hook in cache or (last.isdigit() and name in cache), hook
+
+
+def test_nnsight_has_the_logits_and_the_labels(tmp_path: Path) -> None:
+    pytest.importorskip("nnsight")
+    from softhat.export.lens import load_nnsight
+
+    codes = all_codes(2, 5)
+    for kind, folder in folders(tmp_path).items():
+        wrapped = load_nnsight(folder)
+        tokens = torch.as_tensor(codes)
+        if kind != "model":
+            first = torch.full((len(codes), 1), 2)
+            tokens = torch.cat([first, tokens], dim=1)
+        with wrapped.trace(tokens):
+            kept = wrapped.output.save()
+        logits = (kept if kind == "model" else kept.logits[:, 1:]).detach().numpy()
+        for found, formula in zip(answers(kind, logits), WANTED[kind], strict=True):
+            assert (found == expected(softhat.parse(formula), codes, "ab")).all(), kind
+        assert wrapped.labels["coordinates"]
+
+
+@pytest.mark.parametrize("name", ["majority", "first-token", "previous-token"])
+def test_heads_that_see_everything_are_bidirectional(name: str) -> None:
+    """Hard attention without masks, simulated, in TransformerLens' other direction."""
+    ahat = GALLERY[name]()
+    simulated = softhat.simulate(ahat, max_length=16, epsilon=1e-2)
+    bridge = lens().to_transformer_lens(simulated, context=16)
+    assert bridge.cfg.attention_dir == "bidirectional"
+    codes = all_codes(2, 7)
+    with torch.no_grad():
+        values = bridge(torch.as_tensor(codes))[..., 0].numpy()
+    for row, word in zip(values, codes.tolist(), strict=True):
+        exact = [float(x) for x in ahat.values("".join("ab"[c] for c in word))]
+        assert np.abs(row - exact).max() < 0.02
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(SofthatError, match="no such folder"):
+        lens().load(tmp_path / "none")
+    softhat.compile("F a", alphabet="ab").save(tmp_path / "future")
+    with pytest.raises(SofthatError, match="do not know the end"):
+        lens().load(tmp_path / "future")
+    softhat.to_huggingface(softhat.compile("O a", alphabet="ab"), tmp_path / "own")
+    with pytest.raises(SofthatError, match="own architecture"):
+        lens().load(tmp_path / "own")
