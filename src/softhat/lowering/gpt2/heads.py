@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from math import ceil, floor, log2, sqrt
 
 from softhat.lowering.gpt2.layout import (
-    AMPLITUDE,
     BOS_PAIR,
     ONE,
     ORDINARY,
@@ -67,7 +66,7 @@ def conjunction(layout: Layout, term: Term, layer: int) -> Form:
     total = Form(constant=1.0 - len(term))
     for literal in term:
         if read(layout.stored, literal.signal, layer).raw:
-            raw = Form({Register(literal.signal, True): 0.5 / AMPLITUDE}, 0.5)
+            raw = Form({Register(literal.signal, True): 0.5 / layout.amplitude}, 0.5)
             ordinary = Form({ORDINARY: 1.0})
             if literal.positive:
                 total = total.plus(ordinary).plus(raw)

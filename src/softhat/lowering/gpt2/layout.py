@@ -12,6 +12,10 @@ position. *Trims*, constant pairs a little below 1, take these off again as far 
 what is left goes into LayerNorm's weight.
 
 Positions are the ±1 bits of their binary expansion: norm constant, exact in every format.
+
+A *dense* layout is for a basis in which no coordinate is a variable's own (`disguise`), and for
+float32 alone: rounding then hits every direction in proportion to the whole norm, so raw outputs
+and means are as large as LayerNorm allows, and there are neither pads nor trims.
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
 AMPLITUDE = 2.0**-4
 """A: a raw Boolean output is ±A. LayerNorm's mean must not drown it in bfloat16."""
 LARGEST_MEAN = 2.0**-6
+DENSE_AMPLITUDE = 0.5
+"""A of a dense layout: a balance of what is lost in writing and in reading."""
 
 Key = str | Register
 Kind = Choice["Latest", "Previous", "Average", "Sign"]
@@ -81,6 +87,8 @@ class Layout:
     trims: tuple[int, ...]
     trim: float
     """The amplitude of the trims."""
+    amplitude: float
+    """A: a raw Boolean output is ±A."""
     mean_amplitude: float
     """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
     d_head: int
@@ -91,11 +99,16 @@ class Layout:
         return self.d_head * self.n_head
 
     @property
+    def used(self) -> int:
+        """Pairs from this one on hold nothing but the constant that keeps the norm."""
+        return max([*self.pair.values(), *self.scratch, *self.pads, *self.trims]) + 1
+
+    @property
     def variance(self) -> float:
         """Of the residual at every position: 1, A² for each Boolean scratch coordinate, trims."""
         outputs = sum(len(head.signals) for block in self.heads for head in block)
         raws = outputs - len(self.counts)  # each count has a mean and a Sign
-        surplus = raws * AMPLITUDE**2 - len(self.trims) * (1 - self.trim**2)
+        surplus = raws * self.amplitude**2 - len(self.trims) * (1 - self.trim**2)
         return 1.0 + 2 * surplus / self.d_model
 
     @property
@@ -116,14 +129,15 @@ def mean_of(sign: int) -> str:
     return f"mean for s{sign}"
 
 
-def lay_out(program: Program, context: int) -> Layout:
+def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
     program = _with_position_inputs(spelled_out(program))
     layers = schedule(program, store_outputs=True)
     stored = stored_layers(program, layers)
     counts = _counts(program, context)
     bits = (context - 1).bit_length()
-    d_head = 16 if bits + 2 <= 16 else 64  # 1/√d_head is a power of two
+    # 1/√d_head is a power of two. A dense head has room for what scores do not see.
+    d_head = 16 if bits + (4 if dense else 2) <= 16 else 64
     heads = tuple(
         tuple(head for group in layer.heads for head in _heads(program, group, counts, d_head))
         for layer in layers.layers
@@ -135,12 +149,12 @@ def lay_out(program: Program, context: int) -> Layout:
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     scratch_keys = [head.target(at) for head in flat for at in head.signals]
     # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
-    empty = len(scratch_keys) + -(len(scratch_keys) + 1) % 3
+    empty = len(scratch_keys) + (0 if dense else -(len(scratch_keys) + 1) % 3)
     first_scratch = len(keys)
     first_pad = first_scratch + empty
-    first_trim = first_pad + (empty + 1) // 3
+    first_trim = first_pad + (0 if dense else (empty + 1) // 3)
     raws = len(scratch_keys) - len(counts)
-    trims = -(-raws // 64)
+    trims = 0 if dense else -(-raws // 64)
     used = first_trim + trims
     widest = max((len(block) for block in heads), default=1)
     n_head = max(widest, -(-2 * used // d_head), 1)
@@ -157,7 +171,12 @@ def lay_out(program: Program, context: int) -> Layout:
         pads=tuple(range(first_pad, first_trim)),
         trims=tuple(range(first_trim, used)),
         trim=_trim(raws, trims),
-        mean_amplitude=_mean_amplitude(len(counts), n_head * d_head),
+        amplitude=DENSE_AMPLITUDE if dense else AMPLITUDE,
+        mean_amplitude=(
+            _dense_mean_amplitude(heads, len(keys), len(counts))
+            if dense
+            else _mean_amplitude(len(counts), n_head * d_head)
+        ),
         d_head=d_head,
         n_head=n_head,
     )
@@ -174,6 +193,22 @@ def _mean_amplitude(means: int, d_model: int) -> float:
     not change the variance by more than 2^-19, which float32's other errors exceed."""
     amplitude = LARGEST_MEAN
     while 2 * means * amplitude**2 > d_model * 2.0**-19:
+        amplitude /= 2
+    return amplitude
+
+
+def _dense_mean_amplitude(
+    heads: tuple[tuple[Head, ...], ...], squares: int, means: int
+) -> float:
+    """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
+    blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far
+    above 2^-7 (`squares` is about the square of the norm)."""
+    kinds = [{head.kind for head in block} for block in heads]
+    first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
+    later = set[str]().union(*kinds[first + 1 :])
+    most = 2.0**-15 if "Average" in later else 2.0**-12 if "Latest" in later else 2.0**-7
+    amplitude = 1.0
+    while means * amplitude**2 > 2 * most * squares:
         amplitude /= 2
     return amplitude
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from softhat.lowering.gpt2.heads import conjunction, scores, value
 from softhat.lowering.gpt2.layout import (
-    AMPLITUDE,
     BOS_PAIR,
     ONE,
     ORDINARY,
@@ -162,12 +161,12 @@ def _position_embedding(layout: Layout) -> Array:
         for head in block:
             if head.kind != "Average":
                 for target in map(head.target, head.signals):
-                    put(layout.pair[target], -AMPLITUDE)
+                    put(layout.pair[target], -layout.amplitude)
     for at in layout.pads:
         put(at, 2.0)
     for at in layout.trims:
         put(at, layout.trim)
-    for at in range(layout.pads[-1] + 1 + len(layout.trims), layout.d_model // 2):
+    for at in range(layout.used, layout.d_model // 2):
         put(at, 1.0)
     return table.astype(np.float32)
 
@@ -190,7 +189,7 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> Block:
                 c_attn_bias[column] = form.constant
         for r, signal in enumerate(head.signals):
             at = layout.pair[head.target(signal)]
-            weight = layout.mean_amplitude if head.kind == "Average" else 2 * AMPLITUDE
+            weight = layout.mean_amplitude if head.kind == "Average" else 2 * layout.amplitude
             attn_proj[h * layout.d_head + r, 2 * at] = weight
             attn_proj[h * layout.d_head + r, 2 * at + 1] = -weight
     c_fc, c_fc_bias = np.zeros((d, d_ff)), np.zeros(d_ff)

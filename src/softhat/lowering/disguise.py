@@ -1,0 +1,128 @@
+"""What every disguise is made of: random directions, split neurons, distractors.
+
+A disguised model computes the same function in a random basis. All randomness is that of the
+seed, and all sums are NumPy's own, not those of a BLAS, whose last digit may depend on how many
+threads it has: the same seed gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.logic.fragments import describe
+from softhat.logic.random import BOOLEAN, PAST, random_formula
+from softhat.program.build import build
+from softhat.program.draft import Draft
+from softhat.program.literals import Literal
+from softhat.program.signals import Program, moved
+from softhat.transformer.directions import Units
+
+Array = NDArray[np.float64]
+DISTRACTORS = 2
+"""Formulas that are computed in the same trunk and read by nobody."""
+TRIES = 64
+
+
+def product(a: Array, b: Array) -> Array:
+    """The product of two matrices, the same on any number of threads."""
+    result: Array = np.einsum("ij,jk->ik", a, b)
+    return result
+
+
+def orthonormal(
+    rng: np.random.Generator, size: int, count: int, against: Array | None = None
+) -> Array:
+    """`count` random orthonormal rows of `size` numbers, orthogonal to the rows of `against`."""
+    found = np.zeros((0, size)) if against is None else against
+    first = len(found)
+    for row in rng.standard_normal((count, size)):
+        for _ in range(2):  # once more for what the first pass rounded off
+            row = row - np.einsum("i,ij->j", np.einsum("ij,j->i", found, row), found)
+        found = np.vstack([found, row / np.sqrt(np.sum(row * row))])
+    return found[first:]
+
+
+def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
+    """`total` hidden units for `sides` sides of clips: permuted, split with random shares and
+    scales; what is left comes in groups that cancel."""
+    copies = [int(rng.integers(1, 4)) for _ in range(sides)]
+    while sum(copies) > total:
+        copies[int(np.argmax(copies))] -= 1
+    if total - sum(copies) == 1:
+        copies[0] += 1  # one unit alone cannot cancel
+    part: list[int] = []
+    share: list[float] = []
+    for side, count in enumerate(copies):
+        part += [side] * count
+        share += list(_shares(rng, count, 1.0))
+    group = 0
+    while len(part) < total:
+        group -= 1
+        left = total - len(part)
+        count = 2 if left in (2, 4) else min(3, left)
+        part += [group] * count
+        share += list(_shares(rng, count, 0.0))
+    order = rng.permutation(total)
+    factor = 2.0 ** rng.uniform(-0.5, 0.5, total)
+    return Units(
+        np.array(part, np.int64)[order],
+        factor.astype(np.float32),
+        np.array(share, np.float64)[order].astype(np.float32),
+    )
+
+
+def _shares(rng: np.random.Generator, count: int, total: float) -> Array:
+    """Positive shares of 1, or shares of both signs that add up to 0."""
+    raw = rng.uniform(0.5, 1.5, count)
+    if total:
+        return raw / raw.sum()
+    raw[-1] = -raw[:-1].sum()
+    return raw
+
+
+def spare_units(largest: int) -> int:
+    """How many hidden units a block has whose largest neighbour needs `largest` sides of clips."""
+    return max(8, -(-3 * largest // 2 // 8) * 8)
+
+
+def with_distractors(rng: np.random.Generator, program: Program, depth: int) -> Program:
+    """A program that also computes other formulas, no deeper than `depth`, for no output's sake."""
+    draft = Draft.of(program)
+    outputs = dict(program.outputs)
+    found = 0
+    for _ in range(TRIES):
+        if found == DISTRACTORS:
+            break
+        size = int(rng.integers(2, 6))
+        formula = random_formula(rng, size, program.symbols, BOOLEAN - {"true", "false"} | PAST)
+        if not 1 <= describe(formula).temporal_depth <= max(1, depth):
+            continue
+        other = build({"distractor": formula}, program.symbols, program.propositional)
+        ((_, literal),) = other.outputs
+        if literal.signal < 0:
+            continue  # it is a constant
+        before = len(draft.signals)
+        added = _added(draft, other, literal)
+        if len(draft.signals) > before:
+            found += 1
+            outputs[f"distractor {found}: {formula}"] = added
+    return draft.finish(outputs)
+
+
+def _added(draft: Draft, other: Program, output: Literal) -> Literal:
+    places = {-1: -1}
+    for at, (signal, label) in enumerate(zip(other.signals, other.labels, strict=True)):
+        places[at] = draft.add(moved(signal, places), label).signal
+    return output.moved(places)
+
+
+def seeded(seed: int, *path: int) -> np.random.Generator:
+    """The generator of one part of a disguise."""
+    return np.random.default_rng([seed, *path])
+
+
+def as_float32(array: Any) -> NDArray[np.float32]:
+    return np.ascontiguousarray(array, dtype=np.float32)
