@@ -16,13 +16,15 @@ from softhat.logic.fragments import describe
 from softhat.logic.random import BOOLEAN, PAST, random_formula
 from softhat.program.build import build
 from softhat.program.draft import Draft
+from softhat.program.heads import Sign
 from softhat.program.literals import Literal
 from softhat.program.signals import Program, moved
 from softhat.transformer.directions import Units
 
 Array = NDArray[np.float64]
 DISTRACTORS = 2
-"""Formulas that are computed in the same trunk and read by nobody."""
+"""Formulas that are computed in the same trunk and read by nobody. Means of counts drown in what
+others round, so beside them there is one distractor, of the first block."""
 TRIES = 64
 
 
@@ -48,7 +50,7 @@ def orthonormal(
 def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
     """`total` hidden units for `sides` sides of clips: permuted, split with random shares and
     scales; what is left comes in groups that cancel."""
-    copies = [int(rng.integers(1, 4)) for _ in range(sides)]
+    copies = [int(rng.integers(1, 3)) for _ in range(sides)]
     while sum(copies) > total:
         copies[int(np.argmax(copies))] -= 1
     if total - sum(copies) == 1:
@@ -85,16 +87,18 @@ def _shares(rng: np.random.Generator, count: int, total: float) -> Array:
 
 def spare_units(largest: int) -> int:
     """How many hidden units a block has whose largest neighbour needs `largest` sides of clips."""
-    return max(8, -(-3 * largest // 2 // 8) * 8)
+    return max(8, -(-5 * largest // 4 // 8) * 8)
 
 
 def with_distractors(rng: np.random.Generator, program: Program, depth: int) -> Program:
     """A program that also computes other formulas, no deeper than `depth`, for no output's sake."""
     draft = Draft.of(program)
     outputs = dict(program.outputs)
-    found = 0
+    found, most = 0, DISTRACTORS
+    if any(isinstance(signal, Sign) for signal in program.signals):
+        depth = most = 1
     for _ in range(TRIES):
-        if found == DISTRACTORS:
+        if found == most:
             break
         size = int(rng.integers(2, 6))
         formula = random_formula(rng, size, program.symbols, BOOLEAN - {"true", "false"} | PAST)

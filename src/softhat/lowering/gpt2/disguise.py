@@ -30,9 +30,12 @@ from softhat.lowering.disguise import (
 from softhat.lowering.gpt2.weights import Block, Trunk
 from softhat.transformer.directions import Directions, HeadBasis, Units
 
-NOISE = 0.125
-"""Size of what fills idle dimensions: it costs rounding, so it is smaller than what is used."""
-IDLE = 0.05
+NOISE = 2.0**-3
+"""Size of what fills idle dimensions of queries, keys and outputs: it costs rounding, so it is
+smaller than what is used."""
+VALUE_NOISE = 2.0**-5
+"""Size of what fills idle dimensions of values: sums over many keys round these too."""
+IDLE = 0.02
 """Size of what neurons write that cancel each other."""
 
 
@@ -169,14 +172,17 @@ def _head(
     query_key = space[:rows]
     spare = np.array_split(space[rows:], 2)
     for part in (0, 1):
-        reading.append(_read(rng, forms[part], offsets[part], query_key, spare[part], basis, ones))
+        made = forms[part], offsets[part], query_key, spare[part]
+        reading.append(_read(rng, *made, basis, ones, NOISE))
     space = orthonormal(rng, d_head, d_head)
     values = len(written)
     spare = np.array_split(space[values:], 2)
-    reading.append(_read(rng, forms[2], offsets[2], space[:values], spare[0], basis, ones))
+    made = forms[2], offsets[2], space[:values], spare[0]
+    reading.append(_read(rng, *made, basis, ones, VALUE_NOISE))
     writing = product(space[:values].T, product(written, basis))
     if len(spare[1]):
-        writing = writing + product(spare[1].T, orthonormal(rng, d, len(spare[1]), ones)) * NOISE
+        loud = NOISE * min(1.0, float(np.abs(written).max(initial=1.0 if not values else 0.0)))
+        writing = writing + product(spare[1].T, orthonormal(rng, d, len(spare[1]), ones)) * loud
     found = HeadBasis(as_float32(query_key), as_float32(space[:values]))
     return _Head(reading, writing, found)
 
@@ -203,14 +209,15 @@ def _read(
     spare: Array,
     basis: Array,
     ones: Array,
+    loud: float,
 ) -> tuple[Array, Array]:
     """Forms over pairs, written to `rows` of a head's space, and noise in the spare ones."""
     matrix = product(product(basis.T, form), rows)
     bias = np.einsum("r,rj->j", offset, rows)
     if len(spare):
         noise = orthonormal(rng, len(matrix), len(spare), ones)
-        matrix = matrix + NOISE * product(noise.T, spare)
-        bias = bias + NOISE * np.einsum("r,rj->j", rng.standard_normal(len(spare)), spare)
+        matrix = matrix + loud * product(noise.T, spare)
+        bias = bias + loud * np.einsum("r,rj->j", rng.standard_normal(len(spare)), spare)
     return matrix, bias
 
 

@@ -54,8 +54,14 @@ def bit_of(layout: Layout, literal: Literal) -> Form:
     """A stored bit as 0 or 1, or its negation, which is 0 at `<bos>` too."""
     if literal.signal < 0:
         return Form({ORDINARY: 1.0} if literal.positive else {})
-    stored = Form({Register(literal.signal, False): 0.5}, 0.5)
+    stored = Form({Register(literal.signal, False): 0.5}).plus(one(layout, 0.5))
     return stored if literal.positive else Form({ORDINARY: 1.0}).plus(stored, -1.0)
+
+
+def one(layout: Layout, size: float) -> Form:
+    """A constant; in a dense layout read off the pair that is always 1, so that LayerNorm's error
+    of scale multiplies a whole form, and what is 0 stays 0."""
+    return Form({ONE: size}) if layout.dense else Form(constant=size)
 
 
 def conjunction(layout: Layout, term: Term, layer: int) -> Form:
@@ -100,7 +106,7 @@ def latest(layout: Layout, bad: Literal) -> tuple[list[Form], list[Form]]:
     pairs: list[tuple[float, Form]] = [
         (SHARPNESS * 2.0 ** (b - 1), Form({bit(b): 1.0})) for b in range(layout.bits)
     ]
-    pairs.append((-SHARPNESS / 2, Form(constant=1.0)))
+    pairs.append((-SHARPNESS / 2, one(layout, 1.0)))
     pairs.append((-penalty, bit_of(layout, bad)))
     key_scale = _key_scale(penalty)
     query_scale = sqrt(layout.d_head) / key_scale

@@ -36,7 +36,7 @@ ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
 AMPLITUDE = 2.0**-4
 """A: a raw Boolean output is ±A. LayerNorm's mean must not drown it in bfloat16."""
 LARGEST_MEAN = 2.0**-6
-DENSE_AMPLITUDE = 0.5
+DENSE_AMPLITUDE = 0.25
 """A of a dense layout: a balance of what is lost in writing and in reading."""
 
 Key = str | Register
@@ -87,6 +87,7 @@ class Layout:
     trims: tuple[int, ...]
     trim: float
     """The amplitude of the trims."""
+    dense: bool
     amplitude: float
     """A: a raw Boolean output is ±A."""
     mean_amplitude: float
@@ -171,6 +172,7 @@ def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
         pads=tuple(range(first_pad, first_trim)),
         trims=tuple(range(first_trim, used)),
         trim=_trim(raws, trims),
+        dense=dense,
         amplitude=DENSE_AMPLITUDE if dense else AMPLITUDE,
         mean_amplitude=(
             _dense_mean_amplitude(heads, len(keys), len(counts))
@@ -206,7 +208,7 @@ def _dense_mean_amplitude(
     kinds = [{head.kind for head in block} for block in heads]
     first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
     later = set[str]().union(*kinds[first + 1 :])
-    most = 2.0**-15 if "Average" in later else 2.0**-12 if "Latest" in later else 2.0**-7
+    most = 2.0**-13 if "Average" in later else 2.0**-12 if "Latest" in later else 2.0**-7
     amplitude = 1.0
     while means * amplitude**2 > 2 * most * squares:
         amplitude /= 2

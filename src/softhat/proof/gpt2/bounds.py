@@ -92,11 +92,11 @@ class Bounds:
         size = np.zeros(self.pairs)
         for cells in stages:
             for p, cell in enumerate(cells):
-                size[p] = max(size[p], _magnitude(cell))
+                size[p] = max(size[p], magnitude(cell))
                 if isinstance(cell, Raw):
                     self.amplitude[p] = cell.amplitude
                 elif isinstance(cell, Mean):
-                    self.means[p] = _magnitude(cell)
+                    self.means[p] = magnitude(cell)
         self.raw = self.amplitude > 0
         self.smallest = float(min(self.amplitude[self.raw], default=1.0))
         self.magnitude = size * 1.01  # confirmed below: no relative error reaches 2^-7
@@ -424,7 +424,7 @@ class Bounds:
             need(kept >= self.margin, "read-out: the margin may not be kept")
 
 
-def _magnitude(cell: Cell) -> float:
+def magnitude(cell: Cell) -> float:
     match cell:
         case Constant(ordinary, bos):
             return max(abs(ordinary), abs(bos))

@@ -6,7 +6,7 @@ add up to, and what they assume of the software that runs the checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,10 @@ from softhat.proof.cells import VoidError
 from softhat.proof.document import document
 from softhat.proof.gpt2.bounds import BLOCK, STORAGES, Bounds, NotProvedError, Storage
 from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.dense_bounds import DenseBounds
 from softhat.proof.gpt2.reading import Derivation, derive
+from softhat.proof.gpt2.undisguise import undisguise
+from softhat.transformer.directions import Directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class GPT2Certificate:
     verdicts: dict[str, Verdict]
     void: tuple[str, ...] = ()
     """Why the weights are not proved to compute the formulas at all; empty if they are."""
+    disguised: bool = False
 
     @property
     def max_length(self) -> dict[str, int]:
@@ -49,8 +53,9 @@ class GPT2Certificate:
         return document(
             "export",
             self.max_length,
-            assumptions(self.kernel),
+            assumptions(self.kernel, self.disguised),
             target="gpt2",
+            disguised=self.disguised,
             context=self.context,
             kernel=self.kernel,
             activation=self.activation,
@@ -73,16 +78,21 @@ def certify(
     formulas: Mapping[str, Formula],
     kernel: str,
     margin: float | None = None,
+    directions: Directions | None = None,
 ) -> GPT2Certificate:
     """The longest words, up to the context, for each storage format, from the weights alone.
 
     `formulas` are what the checkpoint is claimed to compute: one for a classifier, one for each
-    token for a language model, whose logits are claimed to be `margin` apart.
+    token for a language model, whose logits are claimed to be `margin` apart. `directions`, of a
+    disguised checkpoint, are claims too.
     """
     reason = ""
     try:
-        found = derive(checkpoint, formulas)
-        verdicts = {s.name: _verdict(found, kernel, s, margin) for s in STORAGES}
+        if directions is None:
+            found = derive(checkpoint, formulas)
+            verdicts = {s.name: _verdict(found, kernel, s, margin) for s in STORAGES}
+        else:
+            verdicts = _disguised(checkpoint, formulas, kernel, margin, directions)
     except VoidError as error:
         reason = str(error)
     except TooLargeError:
@@ -92,7 +102,29 @@ def certify(
     if reason:
         verdicts = {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
     stated = (checkpoint.context, kernel, checkpoint.activation, margin)
-    return GPT2Certificate(*stated, verdicts, (reason,) if reason else ())
+    disguised = directions is not None
+    return GPT2Certificate(*stated, verdicts, (reason,) if reason else (), disguised)
+
+
+def _disguised(
+    c: Checkpoint,
+    formulas: Mapping[str, Formula],
+    kernel: str,
+    margin: float | None,
+    directions: Directions,
+) -> dict[str, Verdict]:
+    """A dense basis is for float32; what float64 computes with the same weights errs less."""
+    if c.activation != "relu":
+        raise VoidError("a disguised checkpoint is proved with the activation relu only")
+    plain = undisguise(c, directions)
+    found = derive(plain.checkpoint, formulas)
+    narrow = Verdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
+    try:
+        bounds = DenseBounds(found, c, plain, directions, kernel == "sdpa", margin)
+        wide = _longest(bounds.check, c.context - 1, bounds.bounds)
+    except NotProvedError as failure:
+        wide = Verdict(0, str(failure), {})
+    return {s.name: wide if s.wide else narrow for s in STORAGES}
 
 
 def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | None) -> Verdict:
@@ -102,17 +134,21 @@ def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | N
         bounds.check()
     except NotProvedError as failure:
         return Verdict(0, str(failure), {})
-    # Only the means of counts get worse with the length: bisect.
+    return _longest(bounds.check_counts, most, bounds.bounds)
+
+
+def _longest(check: Callable[[int], None], most: int, bounds: dict[str, float]) -> Verdict:
+    """The longest words that pass: errors only grow with the length, so bisect."""
     longest, too_long, reason = 0, most + 1, ""
     trial = most
     while too_long - longest > 1:
         try:
-            bounds.check_counts(trial)
+            check(trial)
             longest = trial
         except NotProvedError as failure:
             too_long, reason = trial, str(failure)
         trial = (longest + too_long) // 2
-    return Verdict(longest, reason, bounds.bounds)
+    return Verdict(longest, reason, {name: float(f"{size:.6g}") for name, size in bounds.items()})
 
 
 def padding(kernel: str, dtype: str) -> tuple[str, ...]:
@@ -126,8 +162,11 @@ def padding(kernel: str, dtype: str) -> tuple[str, ...]:
     return ("right",) if (kernel, dtype) == ("eager", "float16") else ("left", "right")
 
 
-def assumptions(kernel: str) -> list[str]:
+def assumptions(kernel: str, disguised: bool = False) -> list[str]:
     """What the proof takes for granted."""
+    near_zero = (
+        ["exp has a relative error of at most 32·2^-24 between -1 and 0"] if disguised else []
+    )
     fused = (
         f"scores and softmax in float32, scores not rounded to the storage format; sums over keys "
         f"within ({BLOCK} + n/{BLOCK})·2^-24 of the sum of magnitudes (PyTorch's fused CPU kernel "
@@ -144,6 +183,7 @@ def assumptions(kernel: str) -> list[str]:
         fused if kernel == "sdpa" else eager,
         "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
         "exp(0) = 1",
+        *near_zero,
         "tanh is accurate to one unit in the last place (gelu_new)",
         "LayerNorm's mean and variance have a relative error of at most min(d + 64, 256)·2^-24",
         "1/√d_head is a power of two (d_head is 16 or 64), so dividing scores by it is exact",

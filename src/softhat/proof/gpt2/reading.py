@@ -61,7 +61,7 @@ def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
     atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1)
     claims = Claims(atoms, formulas)
     cells = embedded(c, atoms)
-    found = Derivation(c, [], [cells], [], _norms(c), _variance(cells, c.d_model), None)
+    found = Derivation(c, [], [cells], [], norm_weight(c), _variance(cells, c.d_model), None)
     number = 0
     for at in range(c.blocks):
         block = _block(c, at)
@@ -95,7 +95,7 @@ def _check_shape(c: Checkpoint) -> None:
         raise VoidError(f"layer_norm_epsilon is {c.epsilon:g}, more than 1e-11")
 
 
-def _norms(c: Checkpoint) -> float:
+def norm_weight(c: Checkpoint) -> float:
     """The one weight of all LayerNorms."""
     names = [f"h.{at}.ln_{k}" for at in range(c.blocks) for k in (1, 2)] + ["ln_f"]
     weights = {

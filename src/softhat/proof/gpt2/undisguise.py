@@ -1,0 +1,252 @@
+"""A disguised checkpoint, read along its directions: the plain checkpoint that it stands for.
+
+The directions are claims. Forms over variables are read by projecting the weights on them, and
+what comes out is taken to the nearest short binary fraction. Nothing here needs to be right: the
+plain checkpoint is what `reading` derives functions from, and `dense` bounds how far the
+disguised weights are from it, whatever it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.formats import FORMATS
+from softhat.proof.cells import VoidError
+from softhat.proof.gpt2.checkpoint import Array, Checkpoint
+from softhat.transformer.directions import Directions
+
+Matrix = NDArray[np.float64]
+U = 2.0 ** -FORMATS["float32"].digits
+NEAR = 8 * U
+"""Weights are rounded, and so are directions: a reading is off by a few units of the whole."""
+
+
+@dataclass(frozen=True)
+class HeadRows:
+    """A head over variables: (variables, rows) and a constant each; what its values write."""
+
+    query: Matrix
+    query_bias: Matrix
+    key: Matrix
+    key_bias: Matrix
+    value: Matrix
+    value_bias: Matrix
+    written: Matrix  # (values, variables)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The plain checkpoint and, over variables, the parts it was made of."""
+
+    checkpoint: Checkpoint
+    tokens: Matrix
+    positions: Matrix
+    heads: list[list[HeadRows]]
+    into: list[Matrix]
+    """Of each block, (variables, sides of clips)."""
+    into_bias: list[Matrix]
+    out: list[Matrix]
+    readout: Matrix
+    """(rows, variables), in units of `scale`."""
+    scale: float
+
+
+def undisguise(c: Checkpoint, directions: Directions) -> Plain:
+    """What a disguised checkpoint computes if its directions are as claimed."""
+    basis = directions.residual.astype(np.float64).T  # (d_model, variables)
+    d, size, n_head = c.d_model, c.d_head, c.n_head
+    if basis.shape[0] != d or len(directions.heads) != c.blocks:
+        raise VoidError("the directions are not of this checkpoint")
+    tokens = _read_rows(c.tensor("transformer.wte.weight"), basis)
+    positions = _read_rows(c.tensor("transformer.wpe.weight"), basis)
+    tensors: dict[str, Array] = {
+        "transformer.wte.weight": _embedding(tokens),
+        "transformer.wpe.weight": _embedding(positions),
+    }
+    variables = basis.shape[1]
+    width = size * max(n_head, -(-2 * variables // size))
+    tensors = {name: _widened(table, width) for name, table in tensors.items()}
+    heads: list[list[HeadRows]] = []
+    into, into_bias, out = [], [], []
+    for at in range(c.blocks):
+        name = f"transformer.h.{at}"
+        attn = c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d).astype(np.float64)
+        bias = c.tensor(f"{name}.attn.c_attn.bias", 3 * d).astype(np.float64)
+        proj = c.tensor(f"{name}.attn.c_proj.weight", d, d).astype(np.float64)
+        plain_attn, plain_bias = np.zeros((width, 3 * width)), np.zeros(3 * width)
+        plain_proj = np.zeros((width, width))
+        rows_of = []
+        for h in range(n_head):
+            found = _head(attn, bias, proj, directions, at, h, basis, size)
+            rows_of.append(found)
+            parts = (
+                (found.query, found.query_bias),
+                (found.key, found.key_bias),
+                (found.value, found.value_bias),
+            )
+            for part, (matrix, offset) in enumerate(parts):
+                start = part * width + h * size
+                columns = slice(start, start + matrix.shape[1])
+                plain_attn[: 2 * variables, columns] = _reading(matrix)
+                plain_bias[columns] = offset
+            rows = slice(h * size, h * size + len(found.written))
+            plain_proj[rows, : 2 * variables] = _embedding(found.written)
+        heads.append(rows_of)
+        sides = _sides(c, directions, at, basis)
+        into.append(sides[0])
+        into_bias.append(sides[1])
+        out.append(sides[2])
+        tensors |= {
+            f"{name}.attn.c_attn.weight": _float32(plain_attn),
+            f"{name}.attn.c_attn.bias": _float32(plain_bias),
+            f"{name}.attn.c_proj.weight": _float32(plain_proj),
+            f"{name}.mlp.c_fc.weight": _float32(_widened(_reading(sides[0]).T, width).T),
+            f"{name}.mlp.c_fc.bias": _float32(sides[1]),
+            f"{name}.mlp.c_proj.weight": _widened(_embedding(sides[2]), width),
+        }
+        for bias_name in ("attn.c_proj.bias", "mlp.c_proj.bias"):
+            if c.tensor(f"{name}.{bias_name}", d).any():
+                raise VoidError(f"{name}.{bias_name} is not 0")
+            tensors[f"{name}.{bias_name}"] = np.zeros(width, np.float32)
+    for norm in _norms(c):
+        tensors[f"transformer.{norm}.weight"] = np.ones(width, np.float32)
+        tensors[f"transformer.{norm}.bias"] = np.zeros(width, np.float32)
+    readout, scale = _readout(c, basis)
+    last = "lm_head.weight" if c.head == "lm" else "classifier.weight"
+    tensors[last] = _widened(_float32(_reading(readout.T).T), width)
+    if c.head != "lm":
+        tensors["classifier.bias"] = c.tensor("classifier.bias", 2)
+    checkpoint = Checkpoint(
+        c.symbols, c.propositional, c.tokens, c.bos, width // size, c.activation, c.epsilon,
+        c.head, tensors,
+    )  # fmt: skip
+    return Plain(
+        checkpoint, tokens, positions, heads, into, into_bias, out, readout, scale
+    )
+
+
+def _head(
+    attn: Matrix,
+    bias: Matrix,
+    proj: Matrix,
+    directions: Directions,
+    at: int,
+    h: int,
+    basis: Matrix,
+    size: int,
+) -> HeadRows:
+    d = len(attn)
+    head = directions.heads[at][h]
+    found: list[Matrix] = []
+    for part, rows in enumerate((head.query_key, head.query_key, head.value)):
+        own = slice(part * d + h * size, part * d + (h + 1) * size)
+        across = rows.astype(np.float64).T
+        reach = float(np.sqrt((attn[:, own] ** 2).sum() + (bias[own] ** 2).sum()))
+        found.append(snapped(basis.T @ attn[:, own] @ across, NEAR * reach))
+        found.append(snapped(bias[own] @ across, NEAR * reach))
+    written = proj[h * size : (h + 1) * size]
+    along = head.value.astype(np.float64) @ written @ basis
+    return HeadRows(*found, snapped(along, NEAR * float(np.sqrt((written**2).sum()))))
+
+
+def _sides(
+    c: Checkpoint, directions: Directions, at: int, basis: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
+    """The sides of a block's clips: the mean of the units that share one."""
+    name = f"transformer.h.{at}.mlp"
+    bias = c.tensor(f"{name}.c_fc.bias").astype(np.float64)
+    into = c.tensor(f"{name}.c_fc.weight", c.d_model, len(bias)).astype(np.float64)
+    out = c.tensor(f"{name}.c_proj.weight", len(bias), c.d_model).astype(np.float64)
+    units = directions.units[at]
+    if units.part.shape != bias.shape or not np.isfinite(units.share).all():
+        raise VoidError(f"block {at}: the directions are not of these hidden units")
+    if not (units.factor > 0).all() or not np.isfinite(units.factor).all():
+        raise VoidError(f"block {at}: a hidden unit's factor is not positive")
+    count = max(int(units.part.max(initial=-1)) + 1, 0)
+    if count > len(bias):
+        raise VoidError(f"block {at}: more sides of clips than hidden units")
+    shared = np.zeros((count, len(bias)))
+    own = np.flatnonzero(units.part >= 0)
+    shared[units.part[own], own] = units.share[own]
+    factor = units.factor.astype(np.float64)
+    mean_in = (into / factor) @ shared.T
+    mean_bias = shared @ (bias / factor)
+    total = (shared != 0) @ (out * factor[:, None])
+    reach = NEAR * np.sqrt((mean_in**2).sum(axis=0) + mean_bias**2)
+    written = total @ basis
+    near = NEAR * np.sqrt((total**2).sum(axis=1))
+    return (
+        snapped(basis.T @ mean_in, reach[None, :]),
+        snapped(mean_bias, reach),
+        snapped(written, near[:, None]),
+    )
+
+
+def _readout(c: Checkpoint, basis: Matrix) -> tuple[Matrix, float]:
+    """Rows in units of the largest entry: only signs and ratios are read."""
+    rows = c.tensor("lm_head.weight" if c.head == "lm" else "classifier.weight")
+    if rows.shape[1:] != (c.d_model,):
+        raise VoidError("the read-out does not read the residual stream")
+    along = rows.astype(np.float64) @ basis
+    scale = float(np.abs(along).max(initial=0.0))
+    if scale <= 0:
+        raise VoidError("the read-out reads nothing")
+    reach = NEAR * float(np.sqrt((rows.astype(np.float64) ** 2).sum())) / scale
+    return snapped(along / scale, reach), scale
+
+
+def _read_rows(table: Array, basis: Matrix) -> Matrix:
+    rows = table.astype(np.float64)
+    near = NEAR * np.sqrt((rows**2).sum(axis=1))
+    return snapped(rows @ basis, near[:, None])
+
+
+def snapped(values: Matrix, near: Matrix | float) -> Matrix:
+    """Each value's nearest binary fraction with the fewest digits that is `near` enough."""
+    near = np.broadcast_to(near, values.shape)
+    found = np.zeros(values.shape)
+    left = np.abs(values) > near
+    largest = float(np.abs(values).max(initial=1.0))
+    unit = 2.0 ** np.ceil(np.log2(largest))
+    for _ in range(80):
+        if not left.any():
+            break
+        tried = np.round(values / unit) * unit
+        good = left & (np.abs(values - tried) <= near)
+        found[good] = tried[good]
+        left &= ~good
+        unit /= 2
+    found[left] = values[left]
+    return _float32(found).astype(np.float64)  # what is derived from, and compared with
+
+
+def _reading(forms: Matrix) -> Matrix:
+    """(variables, columns) as weights on pairs (+v, -v)."""
+    pairs = np.zeros((2 * len(forms), forms.shape[1]))
+    pairs[0::2], pairs[1::2] = forms / 2, -forms / 2
+    return pairs
+
+
+def _embedding(rows: Matrix) -> Array:
+    """(rows, variables) as pairs (+v, -v)."""
+    pairs = np.zeros((len(rows), 2 * rows.shape[1]))
+    pairs[:, 0::2], pairs[:, 1::2] = rows, -rows
+    return _float32(pairs)
+
+
+def _widened(rows: Array, width: int) -> Array:
+    wide = np.zeros((len(rows), width), rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide
+
+
+def _float32(array: Matrix) -> Array:
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32)
+
+
+def _norms(c: Checkpoint) -> list[str]:
+    return [f"h.{at}.ln_{k}" for at in range(c.blocks) for k in (1, 2)] + ["ln_f"]
