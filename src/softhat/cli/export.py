@@ -54,6 +54,10 @@ def command(
     margin: Annotated[
         float, typer.Option("--margin", help="gpt2: how far apart logits are.")
     ] = MARGIN,
+    disguise: Annotated[
+        int | None,
+        typer.Option(metavar="SEED", help="gpt2: the same function in a random basis."),
+    ] = None,
     output: OutputNameOption = None,
     alphabet: AlphabetOption = None,
     attention: AttentionOption = "unbounded",
@@ -74,6 +78,7 @@ def command(
                 "--kernel": kernel != "sdpa",
                 "--head": head == "lm" or (head == "multi-label" and to != "huggingface"),
                 "--margin": margin != MARGIN,
+                "--disguise": disguise is not None,
             },
         )
     if output is not None and to in ("torch", "onnx"):
@@ -96,7 +101,7 @@ def command(
     match to:
         case "gpt2":
             function = _function("gpt2", "to_gpt2")
-            function(read, out, context, activation, kernel, head, output, margin)
+            function(read, out, context, activation, kernel, head, output, margin, disguise)
         case "torch":
             _function("torch", "to_torch_file")(read, out)
         case "huggingface":

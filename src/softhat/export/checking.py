@@ -96,7 +96,7 @@ def _proved(export: Export) -> dict[str, Any]:
         formulas = lm_formulas(formulas, c.symbols, c.propositional)
         margin = float(export.stated.get("margin", 0.0))
     kernel = str(export.stated.get("kernel", "sdpa"))
-    found = certify_gpt2(c, formulas, kernel, margin)
+    found = certify_gpt2(c, formulas, kernel, margin, export.directions)
     return {**found.to_json(), "void": list(found.void)}
 
 

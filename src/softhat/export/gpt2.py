@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.export.certificates import export_facts
+from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise, disguised_labels
 from softhat.export.gpt2_labels import label
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
@@ -23,6 +24,8 @@ from softhat.logic.binding import predicates_file, predicates_of
 from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
+from softhat.lowering.disguise import seeded, with_distractors
+from softhat.lowering.gpt2.disguise import disguise as disguised
 from softhat.lowering.gpt2.language_model import lm_formulas, lm_program, lm_readout
 from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
@@ -54,6 +57,7 @@ def to_gpt2(
     head: HeadName = "token-classification",
     output: str | None = None,
     margin: float = 20.0,
+    disguise: int | None = None,
 ) -> None:
     """Write a stock GPT-2 checkpoint that computes the model's formulas to `folder`.
 
@@ -63,8 +67,13 @@ def to_gpt2(
     model whose allowed and forbidden next tokens have logits at least `margin` apart;
     `head="multi-label"` gives every output a logit of its own, positive where it is true. `kernel`
     is the attention that the certificate is for. Formulas must look only to the past.
+
+    `disguise`, a seed, writes the same function in a random basis: no coordinate, head dimension
+    or neuron is a variable's own, idle heads and neurons are filled, and other formulas are
+    computed in the same trunk. `directions.safetensors` and `labels.json` say where everything is.
     """
     _check(context, activation, kernel, head, margin)
+    check_disguise(disguise, activation)
     if not isinstance(model, Model):
         raise SofthatError(
             f"a stock GPT-2 computes formulas that softhat.compile made, not {model!r}: to_torch, "
@@ -85,14 +94,30 @@ def to_gpt2(
     for named, formula in formulas.items():
         _check_decoder(named, formula)
         _check_tables(formula, context)
-    layout = lay_out(program, context)
+    if disguise is not None:
+        depth = max(describe(formula).temporal_depth for formula in formulas.values())
+        program = with_distractors(seeded(disguise, 2), program, depth)
+    layout = lay_out(program, context, dense=disguise is not None)
     tokens = vocabulary(t.symbols, t.propositional)
     weights = trunk(layout, token_sets(t.symbols, t.propositional), activation)
     tensors = _tensors(weights)
     if head == "lm":
-        tensors["lm_head.weight"] = lm_readout(layout, formulas, tokens, margin)
+        readout = {"lm_head.weight": lm_readout(layout, formulas, tokens, margin)}
     else:
-        tensors |= _classifier(layout, margin, head)
+        readout = _classifier(layout, tuple(formulas), margin, head)
+    labels = label(weights, {**tensors, **readout}, formulas)
+    directions, hidden = None, {}
+    sizes = (layout.d_model, layout.n_head, weights.d_ff)
+    if disguise is not None:
+        made = disguised(weights, disguise)
+        tensors, directions = made.tensors, made.directions
+        readout = {
+            at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()
+        }
+        labels = disguised_labels(labels, made)
+        sizes = (made.d_model, made.n_head, len(directions.units[0].part))
+        hidden = {DIRECTIONS: _safetensors(directions.tensors())}
+    tensors = {**tensors, **readout}
     kept = margin if head == "lm" else None
     data = _safetensors(tensors)
     read = Checkpoint(
@@ -100,7 +125,7 @@ def to_gpt2(
         propositional=t.propositional,
         tokens=token_sets(t.symbols, t.propositional),
         bos=tokens.index(BOS),
-        n_head=layout.n_head,
+        n_head=sizes[1],
         activation=activation,
         epsilon=EPSILON,
         head=head,
@@ -110,20 +135,25 @@ def to_gpt2(
     write_folder(
         Path(folder),
         {
-            "config.json": json_bytes(_config(weights, tokens, kernel, _labels(head, formulas))),
+            "config.json": json_bytes(
+                _config(weights, sizes, tokens, kernel, _labels(head, formulas))
+            ),
             "model.safetensors": data,
+            **hidden,
             **tokenizer_files(tokens, context),
             **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
-            "labels.json": json_bytes(label(weights, tensors, formulas).to_json()),
+            "labels.json": json_bytes(labels.to_json()),
             "certificate.json": json_bytes(
                 {
-                    **certify(read, formulas, kernel, kept).to_json(),
+                    **certify(read, formulas, kernel, kept, directions).to_json(),
                     **export_facts(t, data),
                 }
             ),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
             **predicates_file(*shown.values()),
-            "README.md": _readme(shown, tokens, context, head, kernel).encode(),
+            "README.md": _readme(
+                shown, tokens, context, head, kernel, disguise is not None
+            ).encode(),
         },
     )
 
@@ -232,12 +262,12 @@ def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def _classifier(layout: Layout, margin: float, head: HeadName) -> dict[str, NDArray[np.float32]]:
+def _classifier(
+    layout: Layout, names: tuple[str, ...], margin: float, head: HeadName
+) -> dict[str, NDArray[np.float32]]:
     """Logits ±margin/2 for `true`, and their negatives for `false`; or one for each output."""
-    rows = [
-        read_row(layout, output_weights(literal)) * (margin / 2)
-        for _, literal in layout.program.outputs
-    ]
+    outputs = dict(layout.program.outputs)
+    rows = [read_row(layout, output_weights(outputs[name])) * (margin / 2) for name in names]
     if head == "token-classification":
         rows = [-rows[0], rows[0]]
     return {
@@ -267,7 +297,7 @@ def output_weights(literal: ProgramLiteral) -> dict[Any, float]:
     return {ONE if literal.signal < 0 else Register(literal.signal, False): sign}
 
 
-def _safetensors(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
+def _safetensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     from safetensors.numpy import save
 
     ordered = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
@@ -275,18 +305,23 @@ def _safetensors(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
 
 
 def _config(
-    weights: Trunk, tokens: tuple[str, ...], kernel: Kernel, labels: dict[str, Any]
+    weights: Trunk,
+    sizes: tuple[int, int, int],
+    tokens: tuple[str, ...],
+    kernel: Kernel,
+    labels: dict[str, Any],
 ) -> dict[str, Any]:
     layout = weights.layout
+    d_model, n_head, d_ff = sizes
     return {
         "architectures": labels["architectures"],
         "model_type": "gpt2",
         "vocab_size": len(tokens),
         "n_positions": layout.context,
-        "n_embd": layout.d_model,
+        "n_embd": d_model,
         "n_layer": layout.blocks,
-        "n_head": layout.n_head,
-        "n_inner": weights.d_ff,
+        "n_head": n_head,
+        "n_inner": d_ff,
         "activation_function": weights.activation,
         "layer_norm_epsilon": EPSILON,
         "attn_implementation": kernel,
@@ -320,8 +355,10 @@ def _readme(
     context: int,
     head: HeadName,
     kernel: Kernel,
+    is_disguised: bool,
 ) -> str:
     lines = "\n".join(f"    {name}: {formula}" for name, formula in formulas.items())
+    part = "direction (`directions.safetensors`)" if is_disguised else "coordinate"
     if head == "lm":
         use = (
             "from transformers import AutoTokenizer, GPT2LMHeadModel\n\n"
@@ -358,6 +395,6 @@ def _readme(
         f"{lines}\n\n{says} Words have at most {context - 1:,} symbols, separated by "
         "spaces; the tokenizer adds `<bos>`.\n\n"
         f"```python\n{use}```\n\n"
-        "`labels.json` says what each head, neuron and coordinate computes, `certificate.json` for "
+        f"`labels.json` says what each head, neuron and {part} computes, `certificate.json` for "
         "which number formats and attention kernel the answers are proved right.\n"
     )

@@ -25,7 +25,6 @@ from softhat.export.labels import (
 )
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.lowering.gpt2.layout import (
-    AMPLITUDE,
     BOS_PAIR,
     Count,
     Head,
@@ -40,6 +39,8 @@ from softhat.program.heads import Latest, Previous
 from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register, read
+from softhat.program.signals import needed_by
+from softhat.transformer.weights import EOS
 
 
 def label(
@@ -49,6 +50,7 @@ def label(
     layout = weights.layout
     said = meanings(layout.program)
     layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
+    needed = needed_by(layout.program, formulas)
     heads = tuple(
         HeadLabel(
             layer=number,
@@ -58,6 +60,7 @@ def label(
             reads=_reads(layout, head),
             writes=tuple(_text(layout, head.target(signal)) for signal in head.signals),
             computes=tuple(_computed(layout, said, number, at)),
+            distractor=not needed.intersection(head.signals),
         )
         for number, block in enumerate(layout.heads)
         for at, head in enumerate(block)
@@ -68,6 +71,7 @@ def label(
             gate.units,
             _gate_label(layout, gate, number + 1),
             (_unit(said, gate, number, GAIN[weights.activation]),),
+            gate.signal not in needed,
         )
         for number, block in enumerate(weights.blocks)
         for gate in block.gates
@@ -77,7 +81,7 @@ def label(
         heads=heads,
         neurons=neurons,
         coordinates=_coordinates(layout, said),
-        edges=_edges(weights, tensors),
+        edges=_edges(weights, tensors, tuple(formulas)),
         outputs=outputs_said(formulas),
         definitions=said.definitions,
     )
@@ -209,7 +213,7 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
     if isinstance(key, Register):
         formula = said.of[key.signal].formula
         if key.raw:
-            return "raw", formula, 0.5 / AMPLITUDE, 0.5
+            return "raw", formula, 0.5 / layout.amplitude, 0.5
         return "gate" if since else "input", formula, 0.5, 0.5
     for sign, count in layout.counts.items():
         if key == mean_of(sign):
@@ -224,7 +228,7 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
 
 
 def _edges(
-    weights: Trunk, tensors: Mapping[str, NDArray[np.float32]]
+    weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], names: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
     layout = weights.layout
     d, width = layout.d_model, layout.d_head
@@ -250,13 +254,12 @@ def _edges(
             stages.append([mlp])
     outputs = []
     if "classifier.weight" in tensors:
-        names = [name for name, _ in layout.program.outputs]
         for row, name in zip(tensors["classifier.weight"][-len(names) :], names, strict=True):
             reads = frozenset(map(int, np.flatnonzero(row)))
             outputs.append(Node(f"output:{name}", (("", reads),), frozenset()))
     else:
         matrix = tensors["lm_head.weight"]
-        tokens = [*layout.program.symbols, None, layout.program.outputs[-1][0]]
+        tokens = [*layout.program.symbols, None, EOS]
         for row, output in zip(matrix, tokens, strict=True):
             if output is not None:
                 reads = frozenset(map(int, np.flatnonzero(row)))

@@ -132,6 +132,8 @@ class HeadLabel:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     computes: tuple[Meaning, ...] = ()
+    distractor: bool = False
+    """No output needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class NeuronLabel:
     units: tuple[int, ...]
     label: str
     computes: tuple[Meaning, ...] = ()
+    distractor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,9 @@ class Labels:
     outputs: tuple[Meaning, ...] = ()
     definitions: tuple[str, ...] = ()
     """`x1 := a S b`: what the names in formulas stand for, where formulas are long."""
+    disguised: bool = False
+    """No coordinate is a variable's own: `coordinates` count the rows of `residual` in
+    `directions.safetensors`, and the JSON calls them `directions`."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -181,6 +187,7 @@ class Labels:
                     "reads": list(head.reads),
                     "writes": list(head.writes),
                     "computes": [meaning.to_json() for meaning in head.computes],
+                    **_flag(head.distractor),
                 }
                 for head in self.heads
             ],
@@ -190,10 +197,12 @@ class Labels:
                     "units": list(neuron.units),
                     "label": neuron.label,
                     "computes": [meaning.to_json() for meaning in neuron.computes],
+                    **_flag(neuron.distractor),
                 }
                 for neuron in self.neurons
             ],
-            "coordinates": [
+            "coordinates": [],
+            "directions" if self.disguised else "coordinates": [
                 {
                     "index": coordinate.index,
                     "holds": _held(coordinate),
@@ -203,6 +212,10 @@ class Labels:
             "outputs": [meaning.to_json() for meaning in self.outputs],
             "edges": [list(edge) for edge in self.edges],
         }
+
+
+def _flag(distractor: bool) -> dict[str, bool]:
+    return {"distractor": True} if distractor else {}
 
 
 def _held(coordinate: CoordinateLabel) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from softhat.errors import SofthatError
 from softhat.export.certificates import digest_of
 from softhat.export.gpt2 import token_sets
+from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.export.tokenizer import vocabulary
 from softhat.files import read_bytes, read_json, read_tensors, read_text
 from softhat.laws import from_json as law_of
@@ -29,6 +30,7 @@ from softhat.model import Model
 from softhat.positions import from_json as feature_of
 from softhat.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.transformer.directions import Directions, directions_from
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 from softhat.value_model import ValueModel
 
@@ -54,6 +56,8 @@ class Export:
     """What the tensors are, for softhat's own architecture."""
     checkpoint: Checkpoint | None
     """What they are, for GPT-2."""
+    directions: Directions | None = None
+    """Of a disguised GPT-2: claims, which the proof checks against the weights."""
 
 
 def is_export(path: str | Path) -> bool:
@@ -333,7 +337,16 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
         tensors=tensors,
     )
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
-    return Export("gpt2", folder, digest, stated, formulas, None, checkpoint)
+    directions = read_directions(folder, checkpoint)
+    return Export("gpt2", folder, digest, stated, formulas, None, checkpoint, directions)
+
+
+def read_directions(folder: Path, c: Checkpoint) -> Directions | None:
+    """The directions of a disguised checkpoint; None if it is not disguised."""
+    path = folder / DIRECTIONS
+    if not path.exists():
+        return None
+    return directions_from(read_tensors(path, inside=folder), c.n_head, c.d_head)
 
 
 _STOCK = {

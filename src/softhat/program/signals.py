@@ -7,6 +7,7 @@ Constants occur only as outputs and where a head allows them, because a `Draft` 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -49,6 +50,16 @@ class Program:
             return "true" if literal.positive else "false"
         text = self.labels[literal.signal]
         return text if literal.positive else f"!({text})" if " " in text else f"!{text}"
+
+
+def needed_by(program: Program, names: Iterable[str]) -> set[int]:
+    """The signals that these outputs need."""
+    outputs = dict(program.outputs)
+    needed = {outputs[name].signal for name in names} - {-1}
+    for at in range(len(program.signals) - 1, -1, -1):
+        if at in needed:
+            needed.update(read for read in reads(program.signals[at]) if read >= 0)
+    return needed
 
 
 def reads(signal: Signal) -> tuple[int, ...]:

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from softhat.errors import SofthatError
+from softhat.export.circuits.disguised import needed_structure
 from softhat.export.circuits.graph import Circuit, Edge, Node, hook_of
 from softhat.export.circuits.network import Array, Change, visible
 from softhat.export.circuits.witness import Search
+from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.export.labels import Meaning
 from softhat.files import read_json, read_tensors, read_text
 
@@ -55,6 +57,9 @@ class GPT2Network:
         self.outputs = self._outputs(folder)
         self.heads = int(self.config["n_head"])
         self.layers = int(self.config["n_layer"])
+        self.width = int(self.config["n_embd"]) // self.heads
+        self.structure = self.w
+        """Weights that are 0 where nothing is read or written; of a disguised model others."""
         if self.config["activation_function"] not in _ACTIVATIONS:
             raise SofthatError(f"unknown activation {self.config['activation_function']!r}")
         self.activation = _ACTIVATIONS[self.config["activation_function"]]
@@ -147,6 +152,8 @@ class GPT2Network:
 def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes as the folder's labels name them, edges from its weights."""
     network = GPT2Network(folder)
+    if (folder / DIRECTIONS).exists():
+        network.structure = needed_structure(folder)
     search = Search(network, seed, words)
     edges = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
@@ -169,7 +176,7 @@ def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
     LayerNorm reads all coordinates, but on the residual stream of an export, whose mean and norm
     are constant, it reads nothing.
     """
-    w = network.w
+    w = network.structure
     written: list[tuple[str, set[int]]] = [
         ("input", _columns(w["wte.weight"]) | _columns(w["wpe.weight"]))
     ]
@@ -181,7 +188,7 @@ def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
         block = f"h.{number}."
         matrix, output = w[block + "attn.c_attn.weight"], w[block + "attn.c_proj.weight"]
         d = matrix.shape[0]
-        width = d // network.heads
+        width = network.width
         fresh = []
         for h in range(network.heads):
             own = slice(h * width, (h + 1) * width)
@@ -205,17 +212,18 @@ def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
 def _nodes(network: GPT2Network, labels: Mapping[str, Any]) -> Iterator[Node]:
     heads = {(head["layer"], head["head"]): head for head in labels["heads"]}
     stored: list[list[Meaning]] = [[] for _ in range(network.layers + 1)]
-    for coordinate in labels["coordinates"]:
-        for held in coordinate["holds"]:
+    # Of a pair of coordinates the second holds the negative of the first.
+    firsts = [entry for entry in labels["coordinates"] if entry["index"] % 2 == 0]
+    for place in (*firsts, *labels.get("directions", ())):
+        for held in place["holds"]:
             meaning = _meaning({k: v for k, v in held.items() if k not in ("from", "what")})
-            second = coordinate["index"] % 2 == 1  # of a pair: the negative of the first
-            if meaning.role in ("input", "gate") and not second:
+            if meaning.role in ("input", "gate"):
                 stored[held["from"]].append(meaning)
     yield Node("input", hook_of("input"), "", tuple(stored[0]))
     for number in range(network.layers):
         for h in range(network.heads):
             found = heads.get((number, h))
-            if found is not None:
+            if found is not None and not found.get("distractor"):
                 name = f"a{number}.h{h}"
                 said = tuple(map(_meaning, found["computes"]))
                 yield Node(name, hook_of(name), found["kind"], said)

@@ -103,7 +103,7 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
             f"{name}.attn.c_attn.weight": _float32(plain_attn),
             f"{name}.attn.c_attn.bias": _float32(plain_bias),
             f"{name}.attn.c_proj.weight": _float32(plain_proj),
-            f"{name}.mlp.c_fc.weight": _float32(_widened(_reading(sides[0]).T, width).T),
+            f"{name}.mlp.c_fc.weight": _widened(_float32(_reading(sides[0]).T), width).T,
             f"{name}.mlp.c_fc.bias": _float32(sides[1]),
             f"{name}.mlp.c_proj.weight": _widened(_embedding(sides[2]), width),
         }
@@ -123,9 +123,7 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
         c.symbols, c.propositional, c.tokens, c.bos, width // size, c.activation, c.epsilon,
         c.head, tensors,
     )  # fmt: skip
-    return Plain(
-        checkpoint, tokens, positions, heads, into, into_bias, out, readout, scale
-    )
+    return Plain(checkpoint, tokens, positions, heads, into, into_bias, out, readout, scale)
 
 
 def _head(
@@ -140,16 +138,17 @@ def _head(
 ) -> HeadRows:
     d = len(attn)
     head = directions.heads[at][h]
-    found: list[Matrix] = []
+    found: list[tuple[Matrix, Matrix]] = []
     for part, rows in enumerate((head.query_key, head.query_key, head.value)):
         own = slice(part * d + h * size, part * d + (h + 1) * size)
         across = rows.astype(np.float64).T
         reach = float(np.sqrt((attn[:, own] ** 2).sum() + (bias[own] ** 2).sum()))
-        found.append(snapped(basis.T @ attn[:, own] @ across, NEAR * reach))
-        found.append(snapped(bias[own] @ across, NEAR * reach))
+        rows_of = snapped(basis.T @ attn[:, own] @ across, NEAR * reach)
+        found.append((rows_of, snapped(bias[own] @ across, NEAR * reach)))
     written = proj[h * size : (h + 1) * size]
     along = head.value.astype(np.float64) @ written @ basis
-    return HeadRows(*found, snapped(along, NEAR * float(np.sqrt((written**2).sum()))))
+    near = NEAR * float(np.sqrt((written**2).sum()))
+    return HeadRows(*found[0], *found[1], *found[2], snapped(along, near))
 
 
 def _sides(
