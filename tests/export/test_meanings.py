@@ -77,7 +77,7 @@ def said(labels: dict[str, Any]) -> Iterator[Meaning]:
     for part in (*labels["heads"], *labels["neurons"]):
         assert part["computes"]
         yield from map(Meaning.from_json, part["computes"])
-    for coordinate in labels["coordinates"]:
+    for coordinate in (*labels["coordinates"], *labels.get("directions", ())):
         for held in coordinate["holds"]:
             data = {k: v for k, v in held.items() if k not in ("from", "what")}
             if held["what"] != "(-1)^i/P":  # neither a formula nor a term
