@@ -111,9 +111,7 @@ def to_gpt2(
     if disguise is not None:
         made = disguised(weights, disguise)
         tensors, directions = made.tensors, made.directions
-        readout = {
-            at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()
-        }
+        readout = {at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()}
         labels = disguised_labels(labels, made)
         sizes = (made.d_model, made.n_head, len(directions.units[0].part))
         hidden = {DIRECTIONS: _safetensors(directions.tensors())}

@@ -123,7 +123,9 @@ def _entry(rng: np.random.Generator, tensors: dict[str, Any], directions: Direct
     return directions
 
 
-def _column(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
+def _column(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
     tensor = tensors[_tensor(rng, tensors)]
     column = int(rng.integers(tensor.shape[1]))
     tensor[:, column] *= np.float32(rng.choice([0.0, -1.0, 0.5, 1.001, 2.0]))
@@ -142,7 +144,7 @@ def _out_of_span(
     """A write that no direction sees, but LayerNorm does."""
     name = str(rng.choice([n for n in sorted(tensors) if n.endswith("c_proj.weight")]))
     basis = directions.residual.astype(np.float64)
-    vector = rng.standard_normal(basis.shape[1])
+    vector: Any = rng.standard_normal(basis.shape[1])
     vector -= (basis @ vector) @ basis
     row = int(rng.integers(len(tensors[name])))
     tensors[name][row] += (10.0 ** rng.uniform(-4, 2) * vector).astype(np.float32)

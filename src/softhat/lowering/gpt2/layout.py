@@ -199,9 +199,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
     return amplitude
 
 
-def _dense_mean_amplitude(
-    heads: tuple[tuple[Head, ...], ...], squares: int, means: int
-) -> float:
+def _dense_mean_amplitude(heads: tuple[tuple[Head, ...], ...], squares: int, means: int) -> float:
     """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
     blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far
     above 2^-7 (`squares` is about the square of the norm)."""

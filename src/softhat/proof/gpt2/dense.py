@@ -169,14 +169,18 @@ class Basis:
         ]
         left, right = wide.T @ q, wide.T @ k
         scores = np.abs(left @ right.T - stacked[0] @ stacked[1].T)
-        scores += SLACK * (np.abs(left) @ np.abs(right).T + np.abs(stacked[0]) @ np.abs(stacked[1].T))
+        scores += SLACK * (
+            np.abs(left) @ np.abs(right).T + np.abs(stacked[0]) @ np.abs(stacked[1].T)
+        )
         through = v @ out
         rows, lifted = v[:-1] @ values.T, plain.written @ self.u.T
         off = wide.T @ through - stacked[2] @ plain.written @ self.u.T
         norms = np.sqrt((off**2).sum(axis=1)) + SLACK * frobenius(v) * frobenius(out)
         norms += SLACK * frobenius(stacked[2]) * frobenius(plain.written)
         return HeadMatrices(
-            query=self.reading(attn[:, own[0]], bias[own[0]], plain.query, plain.query_bias, across),
+            query=self.reading(
+                attn[:, own[0]], bias[own[0]], plain.query, plain.query_bias, across
+            ),
             key=self.reading(attn[:, own[1]], bias[own[1]], plain.key, plain.key_bias, across),
             value=self.reading(
                 attn[:, own[2]], bias[own[2]], plain.value, plain.value_bias, values

@@ -218,10 +218,9 @@ class DenseBounds:
         exact = off.copy()
         for p in np.flatnonzero(weights):
             start, now = self.found.cells[0][p], self.found.cells[head.block][p]
-            if isinstance(start, Constant) and isinstance(now, Bit):
-                # Without bad the bit is -1 if its weight is negative, and 1 otherwise.
-                if start.ordinary == (-1.0 if weights[p] < 0 else 1.0):
-                    exact[p] = 0.0
+            free = -1.0 if weights[p] < 0 else 1.0  # the bit where the key is not ruled out
+            if isinstance(now, Bit) and isinstance(start, Constant) and start.ordinary == free:
+                exact[p] = 0.0
         return exact
 
     def _score_errors(
@@ -254,9 +253,7 @@ class DenseBounds:
 
     # Counts
 
-    def _mean(
-        self, head: Head, matrices: HeadMatrices, off: Vector, norm: Norm, n: int
-    ) -> Vector:
+    def _mean(self, head: Head, matrices: HeadMatrices, off: Vector, norm: Norm, n: int) -> Vector:
         """Errors of means along their directions: of the values, at the word's own positions and
         at `<bos>`, which has a share of 1/(n+1), and of the weights, which are not quite equal."""
         uneven = 1.01 * expm1(2 * sum(self._score_errors(matrices, off, norm))) + 2 * EXP
@@ -266,9 +263,7 @@ class DenseBounds:
         errors: Vector = own + start / (n + 1) + uneven * 1.01 * sizes
         return errors
 
-    def _sign(
-        self, head: Head, matrices: HeadMatrices, off: Vector, norm: Norm, n: int
-    ) -> float:
+    def _sign(self, head: Head, matrices: HeadMatrices, off: Vector, norm: Norm, n: int) -> float:
         """The leak of a Sign head whose mean keeps its sign and a tenth of its size: errors are
         relative to the query, which may be large, or not, and those count against the least
         |score|."""
@@ -309,9 +304,7 @@ class DenseBounds:
         name = "mean of a count, of the least"
         self.bounds[name] = max(self.bounds.get(name, 0.0), worst)
         need(relative <= 0.05, "Sign heads: scores may be off too far")
-        need(
-            worst + relative <= 0.9, "counts: for longer words a mean's error may reach its size"
-        )
+        need(worst + relative <= 0.9, "counts: for longer words a mean's error may reach its size")
         return (n + 1) * exp(min(700.0, 2 - least / 10))
 
     # Feed-forward layers and the read-out
