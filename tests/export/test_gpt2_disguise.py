@@ -209,6 +209,14 @@ def test_language_models_keep_their_margin(tmp_path: Path) -> None:
     assert certificate.ok and certificate.max_length["float32"] == 127
 
 
+def test_several_outputs(tmp_path: Path) -> None:
+    model = softhat.compile({"since": "a S b", "more": "#(a) > #(b)", "never": "false"}, "ab")
+    softhat.to_gpt2(model, tmp_path / "m", 64, head="multi-label", disguise=2)
+    certificate = softhat.certify(tmp_path / "m")
+    assert certificate.ok and certificate.max_length["float32"] == 63
+    assert softhat.verify(tmp_path / "m", exhaustive=5, random=20, adversarial=5).ok
+
+
 def test_propositions_and_predicates(tmp_path: Path) -> None:
     model = softhat.compile("(p S (q & at(s))) & !Y p", propositions=["p", "q"],
                             predicates={"s": "0(01)"})  # fmt: skip

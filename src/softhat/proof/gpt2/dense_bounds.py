@@ -416,7 +416,8 @@ class DenseBounds:
             kept = scale * self.found.margin - 2 * float(errors.max())
             need(kept >= self.margin, "read-out: the margin may not be kept")
             return
-        (used,) = np.nonzero(plain[1])
-        need(len(used) == 1, "read-out: it does not read one variable")
-        size = scale * float(abs(plain[1, used[0]])) * float(self.own[used[0]])
-        need(float(errors.sum()) < size, "read-out: logits may be off too far")
+        for row, error in zip(plain, errors, strict=True):
+            (used,) = np.nonzero(row)
+            need(len(used) == 1, "read-out: a logit does not read one variable")
+            size = scale * float(abs(row[used[0]])) * float(self.own[used[0]])
+            need(float(error) < size / 2, "read-out: logits may be off too far")

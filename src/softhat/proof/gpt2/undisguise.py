@@ -118,7 +118,7 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
     last = "lm_head.weight" if c.head == "lm" else "classifier.weight"
     tensors[last] = _widened(_float32(_reading(readout.T).T), width)
     if c.head != "lm":
-        tensors["classifier.bias"] = c.tensor("classifier.bias", 2)
+        tensors["classifier.bias"] = c.tensor("classifier.bias")
     checkpoint = Checkpoint(
         c.symbols, c.propositional, c.tokens, c.bos, width // size, c.activation, c.epsilon,
         c.head, tensors,
