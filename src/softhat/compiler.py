@@ -8,11 +8,9 @@ word, with weights that depend neither on the word nor on n. Machine-checked: `u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from softhat.errors import SofthatError
-from softhat.frontends.rasp.compile import compile_rasp
-from softhat.frontends.rasp.language import SOp
 from softhat.logic.binding import predicates_of, with_tables
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.nodes import Formula
@@ -23,7 +21,10 @@ from softhat.predicates import LENGTH
 from softhat.program.build import build
 from softhat.program.strict import spelled_out
 from softhat.transformer.weights import BOS, EOS, Attention
-from softhat.value_model import ValueModel
+
+if TYPE_CHECKING:
+    from softhat.frontends.rasp.language import SOp
+    from softhat.value_model import ValueModel
 
 OUTPUT = "output"
 """The name of the output of a model of one formula."""
@@ -53,7 +54,7 @@ def compile(
     if attention not in get_args(Attention):
         choices = ", ".join(get_args(Attention))
         raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
-    if isinstance(formula, SOp):
+    if not isinstance(formula, Formula | str | Mapping):
         return _rasp(formula, alphabet, attention, max_length, causal)
     if max_length is not None or causal:
         raise SofthatError("max_length and causal are for RASP programs; a formula has no length")
@@ -68,8 +69,14 @@ def compile(
 
 
 def _rasp(
-    program: SOp, alphabet: Any, attention: Attention, max_length: int | None, causal: bool
+    program: object, alphabet: Any, attention: Attention, max_length: int | None, causal: bool
 ) -> ValueModel:
+    from softhat.frontends.rasp.compile import compile_rasp  # formulas start faster without
+    from softhat.frontends.rasp.language import SOp
+    from softhat.value_model import ValueModel
+
+    if not isinstance(program, SOp):
+        raise SofthatError(f"expected a formula or a RASP program, got {program!r}")
     if alphabet is None or not isinstance(alphabet, Iterable):
         raise SofthatError("a RASP program needs its alphabet: alphabet=['a', 'b']")
     if max_length is None:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 import softhat
-from softhat.logic.sample import sampled
+from softhat.logic.sample import Seen, sampled
+from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.walk import distinct
+
+
+def seen_of(formula: Formula, symbols: str = "ab", propositional: bool = False) -> Seen:
+    rows, (root,) = distinct(formula)
+    return sampled(rows, [root], symbols, propositional)[root]
 
 
 @pytest.mark.parametrize(
@@ -27,15 +34,31 @@ from softhat.logic.syntax.parse import parse
     ],
 )
 def test_words(formula: str, some: bool, every: bool) -> None:
-    asked = parse(formula)
-    assert sampled([asked], "ab", False) == {asked: (some, every)}
+    assert seen_of(parse(formula))[:2] == (some, every)
 
 
 def test_sets() -> None:
-    both, one = parse("p & q & Y (!p & !q)"), parse("p | q")
-    assert sampled([both, one], "pq", True) == {both: (True, False), one: (True, False)}
+    for formula in ("p & q & Y (!p & !q)", "p | q"):
+        assert seen_of(parse(formula), "pq", True)[:2] == (True, False)
 
 
 def test_words_end_with_a_table() -> None:
     formula = softhat.parse("at(p) | n > 2").bind({"p": [True, True]})
-    assert sampled([formula], "ab", False)[formula] == (True, True)
+    assert seen_of(formula)[:2] == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("formula", "beside"),
+    [
+        ("a S b", True),
+        ("a U b", True),
+        ("(a | b) S (a | b)", False),
+        ("(first | a) S (a | first)", False),
+        ("Y !(a & b)", False),
+        ("Y !a", True),
+        ("X !last", True),
+        ("X !first", False),
+    ],
+)
+def test_what_a_head_needs_beside(formula: str, beside: bool) -> None:
+    assert seen_of(parse(formula)).beside == beside

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softhat.compiler import compile as compile_program
 from softhat.errors import SofthatError
-from softhat.frontends.rasp.language import SOp
 from softhat.transformer.weights import Attention
-from softhat.value_model import ValueModel
+
+if TYPE_CHECKING:
+    from softhat.value_model import ValueModel
 
 _PROGRAM = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)(?:@(?P<length>\d{1,9}))?")
 LENGTH = 64
@@ -35,6 +35,8 @@ def read_rasp(
     causal: bool = False,
 ) -> ValueModel:
     """The compiled program of `file.py:NAME`."""
+    from softhat.frontends.rasp.language import SOp  # most commands need no RASP
+
     found = _PROGRAM.fullmatch(argument)
     assert found is not None  # is_rasp
     path, name = found["file"], found["name"]
@@ -58,6 +60,8 @@ def read_rasp(
 
 
 def _run(path: str) -> dict[str, Any]:
+    import runpy
+
     try:
         return runpy.run_path(path)
     except SofthatError:

@@ -1,4 +1,4 @@
-"""Sample words: does a formula hold somewhere, and everywhere, on a few hundred of them?
+"""Sample words: what holds somewhere, and everywhere, on a few hundred of them?
 
 What a sample shows is never proof of a constant, but it refutes most of what is none, at the
 cost of one evaluation. The words are the same every time, dense and sparse in each symbol.
@@ -6,42 +6,102 @@ cost of one evaluation. The words are the same every time, dense and sparse in e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.logic.binding import longest_word
-from softhat.logic.semantics.plan import planned
+from softhat.logic.linear import difference
+from softhat.logic.semantics.counts import compare
 from softhat.logic.semantics.rows import Row, row_of
-from softhat.logic.semantics.truth import signals
+from softhat.logic.semantics.truth import step
 from softhat.logic.semantics.words import Bools
-from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import TRUE, Comparison, Node, Not, Term
+from softhat.predicates import longest
 
 _WORDS = 128
 """Of each length."""
-_ROWS = ((8,), (1, 2, 3, 4, 16, 64))
-"""Lengths that are tried together. What is not constant on the first row needs no second."""
+_LENGTHS = ((8,), (1, 2, 3, 4, 16, 64))
+"""Those that are tried together. What is not constant on the first words needs no others."""
+
+Rows = Sequence[tuple[Node, tuple[int, ...]]]
+"""Distinct nodes, each with the places of its children, children first."""
+
+
+class Seen(NamedTuple):
+    """Does a formula hold somewhere, and everywhere; and does that occur which a head needs beside
+    its own value: for `f S g` and `f U g` a key that they rule out, f & !g, for `Y !f` and `X !f`
+    an f there."""
+
+    some: bool = False
+    every: bool = True
+    beside: bool = False
+
+    @property
+    def is_candidate(self) -> bool:
+        """May something of it be constant?"""
+        return self.every or not self.some or not self.beside
 
 
 def sampled(
-    formulas: Iterable[Formula], symbols: Sequence[str], propositional: bool
-) -> dict[Formula, tuple[bool, bool]]:
-    """Whether each holds somewhere, and everywhere, on the sample."""
-    found = dict.fromkeys(formulas, (False, True))
-    end = longest_word(*found)
-    for lengths in _ROWS:
-        open_ = tuple(f for f, (some, every) in found.items() if every or not some)
-        tried = tuple(n for n in lengths if end is None or n <= end)
-        if not open_ or not tried:
+    rows: Rows, asked: Iterable[int], symbols: Sequence[str], propositional: bool
+) -> dict[int, Seen]:
+    """What is seen of core formulas, by their places in `rows`."""
+    seen = dict.fromkeys(asked, Seen())
+    tables = [longest(node.predicate) for node, _ in rows if isinstance(node, nodes.At)]
+    end = min((n for n in tables if n is not None), default=None)
+    for lengths in _LENGTHS:
+        tried = tuple([n for n in lengths if end is None or n <= end])
+        open_ = [at for at, now in seen.items() if now.is_candidate]
+        if not tried or not open_:
             continue
         row, planes = _sample(tuple(symbols), propositional, tried)
-        held = signals(planned(open_), row, planes.__getitem__)
-        for formula, signal in zip(open_, held, strict=True):
-            some, every = found[formula]
-            found[formula] = (some or signal != 0, every and signal == row.inside)
-    return found
+        signals = _signals(rows, open_, row, planes)
+        for at in open_:
+            some, every, beside = seen[at]
+            own = signals[at]
+            beside = beside or _beside(*rows[at], own, signals, row)
+            seen[at] = Seen(some or own != 0, every and own == row.inside, beside)
+    return seen
+
+
+def _beside(
+    node: Node, places: tuple[int, ...], own: int, signals: Mapping[int, int], row: Row
+) -> bool:
+    match node:
+        case nodes.Since() | nodes.Until():
+            return signals[places[0]] & ~signals[places[1]] != 0
+        case nodes.Yesterday(Not()):
+            return own | row.first != row.inside
+        case nodes.Tomorrow(Not()):
+            return own | row.last != row.inside
+    return True
+
+
+def _signals(
+    rows: Rows, wanted: Sequence[int], row: Row, planes: Mapping[str, Bools]
+) -> dict[int, int]:
+    """The truth signals of wanted formulas and of all below them."""
+    needed = set(wanted)
+    for at in range(len(rows) - 1, -1, -1):
+        if at in needed:
+            needed.update(rows[at][1])
+    signals: dict[int, int] = {}
+    place_of: dict[Node, int] = {}
+    for at in sorted(needed):
+        node, places = rows[at]
+        if isinstance(node, Comparison):
+            place_of = place_of or {node: place for place, (node, _) in enumerate(rows)}
+            form = difference(node)
+            counted = [row.inside if f == TRUE else signals[place_of[f]] for f in form.operands]
+            signals[at] = compare(node.relation, form, counted, row)
+        elif not isinstance(node, Term):
+            below = [signals[place] for place in places]
+            signals[at] = step(node, below, row, planes.__getitem__)
+    return signals
 
 
 @lru_cache(maxsize=64)

@@ -8,13 +8,13 @@ reach.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from itertools import product
 
 from softhat.errors import SofthatError
 from softhat.logic.core import to_core
 from softhat.logic.linear import Weighted, difference
-from softhat.logic.sample import sampled
+from softhat.logic.sample import Seen, sampled
 from softhat.logic.semantics.counts import RELATIONS
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
@@ -56,21 +56,20 @@ def settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> Fo
 def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> Formula:
     core = to_core(formula)
     rows, (root,) = distinct(core)
-    asked = [node for node, _ in rows if isinstance(node, _DECIDED)]
+    asked = [at for at, (node, _) in enumerate(rows) if isinstance(node, _DECIDED)]
     if not asked or len(rows) > MOST_NODES:
         return formula
-    beside = [found for found in map(_beside, asked) if found is not None]
-    seen = sampled([*asked, *beside], symbols, propositional)
-    never = {node for node, (some, _) in seen.items() if not some}
-    always = {node for node, (_, all_) in seen.items() if all_}
-    if not never and not always:
+    seen = sampled(rows, asked, symbols, propositional)
+    if not any(now.is_candidate for now in seen.values()):
         return formula
     left, open_ = MOST_CANDIDATES, MOST_OPEN
     made: list[Node] = []
-    for node, places in rows:
+    for at, (node, places) in enumerate(rows):
         now = rebuild(node, [made[place] for place in places])
-        if left and open_ and isinstance(node, _DECIDED) and isinstance(now, Formula):
-            for impossible, instead in _goals(node, now, never, always):
+        if left and open_ and at in seen and isinstance(now, Formula):
+            goal = _goal(now, seen[at])
+            if goal is not None:
+                impossible, instead = goal
                 left -= 1
                 proved = _never(impossible, symbols, propositional)
                 if proved:
@@ -82,36 +81,20 @@ def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> F
     return formula if result == core else result
 
 
-def _goals(
-    node: Node, now: Formula, never: Set[Formula], always: Set[Formula]
-) -> list[tuple[Formula, Formula]]:
+def _goal(now: Formula, seen: Seen) -> tuple[Formula, Formula] | None:
     """What must be impossible, and what stands for `now` if it is."""
-    if node in never:
-        return [(now, FALSE)]
-    if node in always:
-        return [(Not(now), TRUE)]
-    beside, instead = _beside(node), _beside(now)
-    if beside in never and instead is not None:
+    if not seen.some:
+        return now, FALSE
+    if seen.every:
+        return Not(now), TRUE
+    if not seen.beside:
         match now:
-            case nodes.Since(_, right) | nodes.Until(_, right):
-                return [(instead, right)]
-            case nodes.Yesterday():
-                return [(instead, Not(nodes.FIRST))]
-            case nodes.Tomorrow():
-                return [(instead, Not(nodes.LAST))]
-    return []
-
-
-def _beside(node: Node) -> Formula | None:
-    """What a head needs beside its own value: the keys that `S` and `U` rule out, and for `Y !f`
-    and `X !f` what is known of f."""
-    match node:
-        case nodes.Since(f, g) | nodes.Until(f, g) if not isinstance(f, Constant):
-            return And(f, Not(g))
-        case nodes.Yesterday(Not(f)):
-            return nodes.Yesterday(f)
-        case nodes.Tomorrow(Not(f)):
-            return nodes.Tomorrow(f)
+            case nodes.Since(f, g) | nodes.Until(f, g) if not isinstance(f, Constant):
+                return And(f, Not(g)), g
+            case nodes.Yesterday(Not(f)):
+                return nodes.Yesterday(f), Not(nodes.FIRST)
+            case nodes.Tomorrow(Not(f)):
+                return nodes.Tomorrow(f), Not(nodes.LAST)
     return None
 
 

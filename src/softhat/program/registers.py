@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from softhat.program.gates import Total
 from softhat.program.heads import Head
@@ -18,8 +19,7 @@ from softhat.program.schedule import AT_THE_END, Schedule, Term
 from softhat.program.signals import Program, reads
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Register:
+class Register(NamedTuple):
     """The raw output of a head, or the stored bit, of a signal."""
 
     signal: int

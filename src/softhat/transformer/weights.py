@@ -41,10 +41,11 @@ class Sparse:
 
     @staticmethod
     def of(shape: tuple[int, ...], entries: Iterable[tuple[tuple[int, ...], float]]) -> Sparse:
-        kept = sorted((at, value) for at, value in entries if value)
-        places = np.array([at for at, _ in kept], dtype=np.int64).reshape(len(kept), len(shape))
-        values = np.array([value for _, value in kept], dtype=np.float64)
-        return Sparse(shape, tuple(places.T), values)
+        kept = sorted([entry for entry in entries if entry[1]])
+        if not kept:
+            return Sparse(shape, (_NOWHERE,) * len(shape), np.zeros(0))
+        at, values = zip(*kept, strict=True)
+        return Sparse(shape, tuple(np.array(at, dtype=np.int64).T), np.array(values, np.float64))
 
     @staticmethod
     def from_dense(array: NDArray[Any]) -> Sparse:
@@ -60,6 +61,9 @@ class Sparse:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape))
+
+
+_NOWHERE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
