@@ -44,6 +44,9 @@ class Format:
     divisions: int = 1
     """Roundings of a mean after its sum: one division, or a reciprocal and a product."""
 
+    def __hash__(self) -> int:  # bounds are looked up by it, often
+        return hash(self.name)
+
     @property
     def u(self) -> float:
         """The largest relative error of rounding to storage; 0 where sums are stored as such."""

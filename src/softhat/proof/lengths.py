@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf, isnan
 
@@ -18,6 +18,7 @@ from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 from softhat.transformer.weights import Transformer
 
+CONSIDERED = "the largest length considered"
 ASSUMPTIONS = (
     "softhat's dense runtime: projections, scores, weights, head outputs, hidden units and the "
     "residual stream are rounded to the dtype; sums are taken in float32 (float64 for float64, for "
@@ -49,7 +50,7 @@ class Proof:
     clips: dict[tuple[int, Clip], str] = field(default_factory=dict)
     outputs: list[tuple[str, Threshold | None, bool]] = field(default_factory=list)
     longest: int = CAP
-    end: str = "the largest length considered"
+    end: str = CONSIDERED
     """Why there is nothing beyond `longest`."""
 
 
@@ -67,7 +68,10 @@ class Report:
         self.t, self.formulas, self.proof = t, formulas, proof
         self.reasons = reasons
         self.formats = formats
+        self.scaled = t.attention == "temperature"
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
+        self.bounds: dict[tuple[int, int, str], Bound | Failure] = {}
+        """Of kinds, by their identity; for the worst of all lengths to n, -n stands for n."""
         self.also: list[Callable[[int, Format], str | None]] = []
         """Further reasons why a length may fail in a format."""
 
@@ -149,8 +153,28 @@ class Report:
     def _kind_limit(self, kind: Kind, form: Format) -> tuple[int, str]:
         key = (kind, form.name)
         if key not in self.limits:
-            self.limits[key] = self._search(lambda n: _reason(bound(kind, n, form)))
+            self.limits[key] = self._search(lambda n: _reason(self._bound(kind, n, form)))
         return self.limits[key]
+
+    def _bound(self, kind: Kind, n: int, form: Format) -> Bound | Failure:
+        key = (id(kind), n, form.name)
+        if key not in self.bounds:
+            self.bounds[key] = bound(kind, n, form)
+        return self.bounds[key]
+
+    def _worst(self, kind: Kind, form: Format, upto: int) -> Bound | Failure:
+        """At least the error at every length up to `upto`."""
+        key = (id(kind), -upto, form.name)
+        if key not in self.bounds:
+            worst = Bound(0.0, 0.0, 0.0)
+            for n in _ends(upto, self.scaled):
+                made = self._bound(kind, n, form)
+                if isinstance(made, Failure):
+                    return made
+                low, high = max(worst.low, made.low), max(worst.high, made.high)
+                worst = Bound(low, high, max(worst.over, made.over))
+            self.bounds[key] = worst
+        return self.bounds[key]
 
     def _limit(self, form: Format) -> tuple[int, str]:
         """The length up to which every head, gate and read-out is proved."""
@@ -189,7 +213,7 @@ class Report:
         self, fails: Callable[[int], str | None], upto: int | None = None
     ) -> tuple[int, str]:
         longest = self.proof.longest if upto is None else upto
-        return _search(fails, longest, self.t.attention == "temperature")
+        return _search(fails, longest, self.scaled)
 
     def _sum_limit(self, total: Sum, clip: Clip | None, form: Format, upto: int) -> tuple[int, str]:
         raws = []
@@ -198,14 +222,13 @@ class Report:
             assert not isinstance(kind, Failure)
             raws.append((kind, positive))
 
-        def fails(n: int) -> str | None:
-            errors = []
-            for kind, positive in raws:
-                error = bound(kind, n, form)
+        def wrong(errors: Iterable[Bound | Failure]) -> str | None:
+            made: list[tuple[Bound, bool]] = []
+            for error, (_, positive) in zip(errors, raws, strict=True):
                 if isinstance(error, Failure):
                     return error.reason
-                errors.append((error, positive))
-            return clip_fails(clip, errors, form) if clip else sum_fails(total, errors, form)
+                made.append((error, positive))
+            return clip_fails(clip, made, form) if clip else sum_fails(total, made, form)
 
         shape = (
             total.top,
@@ -216,7 +239,13 @@ class Report:
         )
         key = ((shape, tuple(sorted(raws, key=hash))), form.name)
         if key not in self.limits:
-            self.limits[key] = self._search(fails, upto)
+            # What holds with the worst of all errors at once holds with each length's own.
+            if wrong(self._worst(kind, form, upto) for kind, _ in raws) is None:
+                self.limits[key] = upto, CONSIDERED
+            else:
+                self.limits[key] = self._search(
+                    lambda n: wrong(self._bound(kind, n, form) for kind, _ in raws), upto
+                )
         return self.limits[key]
 
 
@@ -285,15 +314,12 @@ def _search(fails: Callable[[int], str | None], upto: int, scaled: bool) -> tupl
     the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.)
     """
     low = 0
-    scale, growth = (4, 2) if scaled else (256, 256)
-    while True:
-        high = min(scale - 2, upto)
+    for high in _ends(upto, scaled):
         if fails(high) is not None:
             break
         low = high
-        if high == upto:
-            return upto, "the largest length considered"
-        scale *= growth
+    else:
+        return upto, CONSIDERED
     while high - low > 1:
         middle = (low + high) // 2
         if fails(middle) is None:
@@ -301,3 +327,13 @@ def _search(fails: Callable[[int], str | None], upto: int, scaled: bool) -> tupl
         else:
             high = middle
     return low, fails(high) or ""
+
+
+def _ends(upto: int, scaled: bool) -> Iterator[int]:
+    """Lengths to `upto` among which every bound is largest at one: the last of every P, if there
+    is a P; else `upto` itself, and shorter ones that a search may stop at."""
+    scale, growth = (4, 2) if scaled else (256, 256)
+    while scale - 2 < upto:
+        yield scale - 2
+        scale *= growth
+    yield upto

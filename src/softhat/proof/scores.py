@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import frexp, inf, nextafter
+from typing import NamedTuple
 
 from softhat.proof.arithmetic import Format, grid_of
 from softhat.transformer.weights import Attention
@@ -27,8 +28,7 @@ CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One weight of a query or key row: of a feature (`base`·P^power), a bit or a mean."""
 
     base: str
