@@ -14,7 +14,7 @@ from itertools import product
 from softhat.errors import SofthatError
 from softhat.logic.core import to_core
 from softhat.logic.linear import Weighted, difference
-from softhat.logic.sample import Seen, sampled
+from softhat.logic.sample import Rows, Seen, sampled
 from softhat.logic.semantics.counts import RELATIONS
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
@@ -57,6 +57,9 @@ def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> F
     core = to_core(formula)
     rows, (root,) = distinct(core)
     asked = [at for at, (node, _) in enumerate(rows) if isinstance(node, _DECIDED)]
+    if not propositional:  # what only asks for the symbol becomes one input, exactly
+        looks = _looks(rows)
+        asked = [at for at in asked if looks[at]]
     if not asked or len(rows) > MOST_NODES:
         return formula
     seen = sampled(rows, asked, symbols, propositional)
@@ -79,6 +82,17 @@ def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> F
     result = made[root]
     assert isinstance(result, Formula)
     return formula if result == core else result
+
+
+def _looks(rows: Rows) -> list[bool]:
+    """Does each formula depend on more than the symbol at its position?"""
+    looks: list[bool] = []
+    for node, places in rows:
+        same = isinstance(node, nodes.Symbol | Constant)
+        if isinstance(node, Not | And | nodes.Or | nodes.Xor):
+            same = not any(looks[place] for place in places)
+        looks.append(not same)
+    return looks
 
 
 def _goal(now: Formula, seen: Seen) -> tuple[Formula, Formula] | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.print import to_short
+from softhat.logic.syntax.tokens import quote
 from softhat.program.gates import And, Xor
 from softhat.program.inputs import TokenIn
 from softhat.program.literals import FALSE, TRUE, Literal
@@ -169,5 +170,8 @@ def only(program: Program, *names: str) -> Program:
 
 
 def _symbols_label(symbols: tuple[str, ...]) -> str:
-    text = " | ".join(to_short(nodes.Symbol(s), LABEL_LIMIT) for s in symbols[:8])
+    text = " | ".join(
+        quote(s) if len(s) < LABEL_LIMIT // 2 else to_short(nodes.Symbol(s), LABEL_LIMIT)
+        for s in symbols[:8]
+    )
     return text if len(symbols) <= 8 else f"{text} | … ({len(symbols)} symbols)"
