@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from softhat.export.circuit import score as score
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
+    from softhat.export.llama import to_llama as to_llama
     from softhat.export.onnx import to_onnx as to_onnx
     from softhat.export.torch import to_torch as to_torch
     from softhat.folders import load as load
@@ -86,6 +87,7 @@ _HOME = {
     "symbol": "softhat.logic.syntax.nodes",
     "to_ahat": "softhat.ahat.from_model",
     "to_gpt2": "softhat.export.gpt2",
+    "to_llama": "softhat.export.llama",
     "to_huggingface": "softhat.export.huggingface_folder",
     "to_onnx": "softhat.export.onnx",
     "to_torch": "softhat.export.torch",

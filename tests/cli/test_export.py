@@ -64,3 +64,20 @@ def test_a_model_is_not_replaced_by_its_own_export(tmp_path: Path) -> None:
     assert done.code == 2
     assert "is the model itself" in done.err
     assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+
+
+def test_formula_to_llama(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = softhat(
+        "export", "!c S a", "--alphabet", "abc", "--to", "llama", "--context", "64",
+        "--positions", "bits", "--json", "-o", str(out),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["max_length"]["bfloat16"] == 63
+    assert json.loads((out / "config.json").read_text())["model_type"] == "llama"
+    again = softhat("certify", str(out), "--json")
+    assert again.code == 0 and json.loads(again.out)["max_length"]["bfloat16"] == 63
+    refused = softhat("export", "a", "--to", "llama", "--family", "gemma2", "-o", str(out))
+    assert refused.code == 2 and "gemma2" in refused.err
+    refused = softhat("export", "a", "--to", "gpt2", "--positions", "bits", "-o", str(out))
+    assert refused.code == 2 and "--positions is an option of --to llama" in refused.err

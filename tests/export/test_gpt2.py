@@ -24,7 +24,7 @@ from softhat.logic.syntax.parse import parse
 from tests.lowering.suite import all_codes, expected, formulas, long_words, nested
 
 pytest.importorskip("transformers")
-CHILD = Path(__file__).with_name("gpt2_without_softhat.py")
+CHILD = Path(__file__).with_name("stock_without_softhat.py")
 
 
 def decoders() -> list[Formula]:

@@ -25,7 +25,8 @@ from softhat.files import read_json
 from softhat.model import Model
 from softhat.value_model import ValueModel
 
-Target = Literal["gpt2", "torch", "huggingface", "onnx"]
+Target = Literal["gpt2", "llama", "torch", "huggingface", "onnx"]
+STOCK = ("gpt2", "llama")
 CONTEXT, MARGIN = 1024, 20.0
 
 
@@ -34,30 +35,37 @@ def command(
     to: Annotated[Target, typer.Option("--to", help="The format.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
     context: Annotated[
-        int, typer.Option("--context", help="gpt2: positions, <bos> included.")
+        int, typer.Option("--context", help="gpt2, llama: positions, <bos> included.")
     ] = CONTEXT,
     activation: Annotated[
         Literal["relu", "gelu_new"], typer.Option("--activation", help="gpt2: of its gates.")
     ] = "relu",
     kernel: Annotated[
         Literal["sdpa", "eager"],
-        typer.Option("--kernel", help="gpt2: the attention that the certificate is for."),
+        typer.Option("--kernel", help="gpt2, llama: the attention that the certificate is for."),
     ] = "sdpa",
     head: Annotated[
         Literal["token-classification", "lm", "multi-label"],
         typer.Option(
             "--head",
-            help="gpt2: lm needs an output for each symbol, 'may come next'; gpt2, huggingface: "
-            "multi-label has a logit for each output.",
+            help="gpt2, llama: lm needs an output for each symbol, 'may come next'; gpt2, "
+            "huggingface: multi-label has a logit for each output.",
         ),
     ] = "token-classification",
     margin: Annotated[
-        float, typer.Option("--margin", help="gpt2: how far apart logits are.")
+        float, typer.Option("--margin", help="gpt2, llama: how far apart logits are.")
     ] = MARGIN,
     disguise: Annotated[
         int | None,
         typer.Option(metavar="SEED", help="gpt2: the same function in a random basis."),
     ] = None,
+    family: Annotated[
+        str, typer.Option("--family", help="llama: llama, mistral or qwen2.")
+    ] = "llama",
+    positions: Annotated[
+        Literal["rope", "bits"],
+        typer.Option("--positions", help="llama: bits for bfloat16, and for mod(m, r)."),
+    ] = "rope",
     output: OutputNameOption = None,
     alphabet: AlphabetOption = None,
     attention: AttentionOption = "unbounded",
@@ -65,43 +73,48 @@ def command(
     props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a model for other tools: a stock GPT-2, Hugging Face, PyTorch or ONNX.
+    """Write a model for other tools: a stock GPT-2 or Llama, Hugging Face, PyTorch or ONNX.
 
     Example: softhat export '!c S a' --alphabet abc --to gpt2 --context 1024 -o out
     """
-    if to != "gpt2":
-        _refuse(
-            to,
-            {
-                "--context": context != CONTEXT,
-                "--activation": activation != "relu",
-                "--kernel": kernel != "sdpa",
-                "--head": head == "lm" or (head == "multi-label" and to != "huggingface"),
-                "--margin": margin != MARGIN,
-                "--disguise": disguise is not None,
-            },
-        )
+    _refuse(
+        to,
+        {
+            "--context": (context != CONTEXT, STOCK),
+            "--activation": (activation != "relu", ("gpt2",)),
+            "--kernel": (kernel != "sdpa", STOCK),
+            "--head": (head == "lm", STOCK),
+            "--head multi-label": (head == "multi-label", ("gpt2", "huggingface")),
+            "--margin": (margin != MARGIN, STOCK),
+            "--disguise": (disguise is not None, ("gpt2",)),
+            "--family": (family != "llama", ("llama",)),
+            "--positions": (positions != "rope", ("llama",)),
+        },
+    )
     if output is not None and to in ("torch", "onnx"):
         raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
     read = read_model(model, alphabet, attention, symbols, props)
     if is_folder(str(out)) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
-    if to == "gpt2" and not isinstance(read, Model):
+    if to in STOCK and not isinstance(read, Model):
         what = (
             "computes the values of a RASP program"
             if isinstance(read, ValueModel)
             else "simulates hard attention"
         )
         raise SofthatError(
-            f"{model} {what}; a stock GPT-2 holds compiled formulas: use --to torch, huggingface "
-            "or onnx"
+            f"{model} {what}; a stock {'GPT-2' if to == 'gpt2' else 'Llama'} holds compiled "
+            "formulas: use --to torch, huggingface or onnx"
         )
     chosen = {} if output is None else {"output": output}
     match to:
         case "gpt2":
             function = _function("gpt2", "to_gpt2")
             function(read, out, context, activation, kernel, head, output, margin, disguise)
+        case "llama":
+            function = _function("llama", "to_llama")
+            function(read, out, context, family, head, positions, kernel, output, margin)
         case "torch":
             _function("torch", "to_torch_file")(read, out)
         case "huggingface":
@@ -117,11 +130,12 @@ def command(
     print_facts(facts)
 
 
-def _refuse(to: Target, given: dict[str, bool]) -> None:
+def _refuse(to: Target, given: dict[str, tuple[bool, tuple[str, ...]]]) -> None:
     """An option that the format does not have would be ignored: say so instead."""
-    for name, is_given in given.items():
-        if is_given:
-            raise SofthatError(f"{name} is an option of --to gpt2, not of --to {to}: leave it out")
+    for name, (is_given, formats) in given.items():
+        if is_given and to not in formats:
+            has = " and ".join(f"--to {target}" for target in formats)
+            raise SofthatError(f"{name} is an option of {has}, not of --to {to}: leave it out")
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:

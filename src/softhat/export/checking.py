@@ -18,6 +18,8 @@ from softhat.folders import load
 from softhat.lowering.gpt2.language_model import lm_formulas
 from softhat.model import Model
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
+from softhat.proof.llama.certificate import certify as certify_llama
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.verification.report import Verification
 from softhat.verification.verify import verify as verify_model
 
@@ -96,6 +98,9 @@ def _proved(export: Export) -> dict[str, Any]:
         formulas = lm_formulas(formulas, c.symbols, c.propositional)
         margin = float(export.stated.get("margin", 0.0))
     kernel = str(export.stated.get("kernel", "sdpa"))
+    if isinstance(c, LlamaCheckpoint):
+        llama = certify_llama(c, formulas, kernel, margin)
+        return {**llama.to_json(), "void": list(llama.void)}
     found = certify_gpt2(c, formulas, kernel, margin, export.directions)
     return {**found.to_json(), "void": list(found.void)}
 
@@ -147,9 +152,9 @@ def verify(
     _refuse_other_weights(export)
     if export.model is not None:
         return verify_model(export.model, *args, **options)
-    from softhat.export.gpt2_verify import verify_gpt2
+    from softhat.export.stock_verify import verify_stock
 
-    return verify_gpt2(export, certify_export(export), *args, **options)
+    return verify_stock(export, certify_export(export), *args, **options)
 
 
 def _refuse_other_weights(export: Export) -> None:

@@ -30,6 +30,8 @@ from softhat.model import Model
 from softhat.positions import from_json as feature_of
 from softhat.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.reading import FAMILIES
 from softhat.transformer.directions import Directions, directions_from
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 from softhat.value_model import ValueModel
@@ -45,7 +47,7 @@ class Export:
     """What stands in an exported folder (for ONNX: in a file and those beside it)."""
 
     kind: str
-    """torch, huggingface, onnx or gpt2."""
+    """torch, huggingface, onnx, gpt2, llama, mistral or qwen2."""
     path: Path
     digest: str
     """Of the weights, as they stand in the file."""
@@ -54,8 +56,8 @@ class Export:
     formulas: dict[str, Formula]
     model: Model | ValueModel | None
     """What the tensors are, for softhat's own architecture."""
-    checkpoint: Checkpoint | None
-    """What they are, for GPT-2."""
+    checkpoint: Checkpoint | LlamaCheckpoint | None
+    """What they are, for stock architectures."""
     directions: Directions | None = None
     """Of a disguised GPT-2: claims, which the proof checks against the weights."""
 
@@ -89,6 +91,10 @@ def read_export(path: str | Path) -> Export:
                 return _huggingface(path, config)
             case "gpt2":
                 return _gpt2(path, config)
+            case "llama" | "mistral" | "qwen2" as family:
+                from softhat.export.llama_reading import read_llama
+
+                return read_llama(path, config, family)
         raise SofthatError(f"{path} is no folder that `softhat export` wrote")
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         if isinstance(error, SofthatError):
@@ -107,7 +113,8 @@ def _config(folder: Path) -> dict[str, Any]:
 def _kind(config: dict[str, Any]) -> str | None:
     if config.get("format") == "softhat-torch/1":
         return "torch"
-    return {"softhat": "huggingface", "gpt2": "gpt2"}.get(str(config.get("model_type")))
+    stock = {name: name for name in ("gpt2", *FAMILIES)}
+    return {"softhat": "huggingface", **stock}.get(str(config.get("model_type")))
 
 
 def formulas_in(
@@ -127,7 +134,7 @@ def formulas_in(
     return formulas
 
 
-def _formulas(folder: Path, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
+def formulas_of(folder: Path, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
     if (folder / "ahat.json").exists():
         raise SofthatError(
             f"{folder} is the export of a simulation, whose proof is about its own folder: give "
@@ -139,7 +146,7 @@ def _formulas(folder: Path, symbols: tuple[str, ...], propositional: bool) -> di
     return formulas_in(text, symbols, propositional, predicates)
 
 
-def _stated(folder: Path) -> dict[str, Any]:
+def stated_in(folder: Path) -> dict[str, Any]:
     path = folder / "certificate.json"
     stated = read_json(path, inside=folder) if path.exists() else {}
     if not isinstance(stated, dict):
@@ -173,8 +180,8 @@ def _torch(folder: Path, config: dict[str, Any]) -> Export:
 
 
 def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
-    stated = _stated(folder)
-    symbols, propositional = _alphabet(folder, stated)
+    stated = stated_in(folder)
+    symbols, propositional = alphabet_of(folder, stated)
     tensors = {
         name.removeprefix("softhat.body."): array
         for name, array in read_tensors(folder / WEIGHTS, inside=folder).items()
@@ -184,7 +191,7 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
     if is_rasp:
         outputs = tuple(str(config["id2label"][str(k)]) for k in range(len(bias)))
     else:
-        outputs = tuple(_formulas(folder, symbols, propositional))
+        outputs = tuple(formulas_of(folder, symbols, propositional))
     if is_rasp or _several(folder, config, outputs):
         tensors["readout.weight"], tensors["readout.bias"] = classifier, bias
     else:
@@ -218,11 +225,11 @@ def _native(kind: str, folder: Path, t: Transformer) -> Export:
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     if (folder / RASP).exists():
         program = ValueModel.read(t, read_json(folder / RASP, inside=folder))
-        return Export(kind, folder, digest, _stated(folder), {}, program, None)
-    formulas = _formulas(folder, t.symbols, t.propositional)
+        return Export(kind, folder, digest, stated_in(folder), {}, program, None)
+    formulas = formulas_of(folder, t.symbols, t.propositional)
     if tuple(formulas) != t.outputs:
         raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
-    return Export(kind, folder, digest, _stated(folder), formulas, Model(t, formulas), None)
+    return Export(kind, folder, digest, stated_in(folder), formulas, Model(t, formulas), None)
 
 
 def transformer_from(
@@ -297,7 +304,7 @@ def _several(folder: Path, config: dict[str, Any], outputs: tuple[str, ...]) -> 
 # GPT-2
 
 
-def _alphabet(folder: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
+def alphabet_of(folder: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
     """Alphabet and mode as `certificate.json` states them, if the tokenizer has their tokens."""
     symbols = check_symbols(tuple(map(str, stated["alphabet"])))
     propositional = bool(stated["propositional"])
@@ -308,9 +315,26 @@ def _alphabet(folder: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], bo
     return symbols, propositional
 
 
+def bos_of(
+    folder: Path, config: dict[str, Any], symbols: tuple[str, ...], propositional: bool
+) -> int:
+    """The token that the tokenizer puts first, if the configuration says the same."""
+    bos = vocabulary(symbols, propositional).index(BOS)
+    if int(config["bos_token_id"]) != bos:
+        raise SofthatError(f"{folder}/config.json: bos_token_id is not the tokenizer's, {bos}")
+    return bos
+
+
+def check_sizes(folder: Path, config: dict[str, Any], sizes: dict[str, int]) -> None:
+    """The configuration runs as many blocks as the weights have."""
+    for name, size in sizes.items():
+        if int(config[name]) != size:
+            raise SofthatError(f"{folder}/config.json: {name} is {config[name]}, not {size}")
+
+
 def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
-    stated = _stated(folder)
-    symbols, propositional = _alphabet(folder, stated)
+    stated = stated_in(folder)
+    symbols, propositional = alphabet_of(folder, stated)
     for name, wanted in _STOCK.items():
         if config.get(name, wanted) != wanted:
             raise SofthatError(f"{folder}/config.json: {name} is {config[name]!r}, not {wanted!r}")
@@ -318,7 +342,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
     lm = architecture == "GPT2LMHeadModel"
     if not lm and architecture != "GPT2ForTokenClassification":
         raise SofthatError(f"{folder}: {architecture} is no model that softhat exports")
-    formulas = _formulas(folder, symbols, propositional)
+    formulas = formulas_of(folder, symbols, propositional)
     several = _several(folder, config, tuple(formulas))
     if lm and config.get("tie_word_embeddings", True):
         raise SofthatError(f"{folder}: the lm head is tied to the embedding")
@@ -329,13 +353,14 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
         symbols=symbols,
         propositional=propositional,
         tokens=token_sets(symbols, propositional),
-        bos=int(config["bos_token_id"]),
+        bos=bos_of(folder, config, symbols, propositional),
         n_head=int(config["n_head"]),
         activation=str(config["activation_function"]),
         epsilon=float(config["layer_norm_epsilon"]),
         head="lm" if lm else "multi-label" if several else "token-classification",
         tensors=tensors,
     )
+    check_sizes(folder, config, {"n_layer": checkpoint.blocks, "n_embd": checkpoint.d_model})
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     directions = read_directions(folder, checkpoint)
     return Export("gpt2", folder, digest, stated, formulas, None, checkpoint, directions)

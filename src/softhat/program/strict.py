@@ -24,15 +24,15 @@ def strict(program: Program) -> Program:
     """The same outputs in fewer layers."""
     if not any(isinstance(signal, Previous) for signal in program.signals):
         return program
-    return _rewritten(program, _in_one_head)
+    return rewritten(program, _in_one_head)
 
 
 def spelled_out(program: Program) -> Program:
     """The same outputs without `StrictLatest` and `Shift`."""
-    return _rewritten(program, _in_several_heads)
+    return rewritten(program, _in_several_heads)
 
 
-def _rewritten(program: Program, rule: Callable[[Draft, Signal, str], Literal]) -> Program:
+def rewritten(program: Program, rule: Callable[[Draft, Signal, str], Literal]) -> Program:
     """Every signal, its inputs already rewritten, by `rule`, which gives a positive literal."""
     draft = Draft(program.symbols, program.propositional)
     places = {-1: -1}

@@ -15,13 +15,14 @@ from softhat.errors import SofthatError
 from softhat.export.circuits.network import Array
 from softhat.export.reading import read_export
 from softhat.proof.cells import VoidError
+from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.undisguise import undisguise
 
 
 def needed_structure(folder: Path) -> dict[str, Array]:
     """The plain tensors, without what no output needs."""
     export = read_export(folder)
-    assert export.checkpoint is not None and export.directions is not None
+    assert isinstance(export.checkpoint, Checkpoint) and export.directions is not None
     try:
         plain = undisguise(export.checkpoint, export.directions).checkpoint
     except VoidError as error:

@@ -132,15 +132,15 @@ def mean_of(sign: int) -> str:
 
 def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
-    program = _with_position_inputs(spelled_out(program))
+    program = with_position_inputs(spelled_out(program))
     layers = schedule(program, store_outputs=True)
     stored = stored_layers(program, layers)
-    counts = _counts(program, context)
+    counts = counts_of(program, context)
     bits = (context - 1).bit_length()
     # 1/√d_head is a power of two. A dense head has room for what scores do not see.
     d_head = 16 if bits + (4 if dense else 2) <= 16 else 64
     heads = tuple(
-        tuple(head for group in layer.heads for head in _heads(program, group, counts, d_head))
+        tuple(head for group in layer.heads for head in heads_of(program, group, counts, d_head))
         for layer in layers.layers
     )
     flat = [head for block in heads for head in block]
@@ -213,7 +213,7 @@ def _dense_mean_amplitude(heads: tuple[tuple[Head, ...], ...], squares: int, mea
     return amplitude
 
 
-def _with_position_inputs(program: Program) -> Program:
+def with_position_inputs(program: Program) -> Program:
     """Comparisons of `i` with a constant become inputs, like `first` and `mod`."""
 
     def changed(signal: Signal) -> Signal:
@@ -232,7 +232,7 @@ def _with_position_inputs(program: Program) -> Program:
     )
 
 
-def _heads(
+def heads_of(
     program: Program, group: HeadGroup, counts: dict[int, Count], d_head: int
 ) -> Iterable[Head]:
     """A group of equal scores as heads of at most d_head values each."""
@@ -255,7 +255,7 @@ def _heads(
         yield Head(kind, signals[start : start + d_head], bad)
 
 
-def _counts(program: Program, context: int) -> dict[int, Count]:
+def counts_of(program: Program, context: int) -> dict[int, Count]:
     counts = {}
     for at, signal in enumerate(program.signals):
         if not isinstance(signal, Sign):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,20 @@ from numpy.typing import NDArray
 from softhat.proof.cells import VoidError
 from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.checkpoint import Checkpoint, Pairs
+
+
+class Vocabulary(Protocol):
+    """The ordinary tokens of a checkpoint: which symbols (or propositions) hold at each."""
+
+    @property
+    def symbols(self) -> tuple[str, ...]: ...
+
+    @property
+    def propositional(self) -> bool: ...
+
+    @property
+    def tokens(self) -> tuple[frozenset[str], ...]: ...
+
 
 LEVEL = 1 << 19
 """Of position predicates in decision diagrams."""
@@ -108,10 +123,10 @@ def _cell(
         return Table(atoms.table(values[1:] > 0, LEVEL), values)
     if start != -1.0:
         raise VoidError(f"{where} holds symbols and is not -1 at <bos>")
-    return Bit(_of_tokens(c, atoms, values > 0))
+    return Bit(of_tokens(c, atoms, values > 0))
 
 
-def _of_tokens(c: Checkpoint, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
+def of_tokens(c: Vocabulary, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
     """The function that is true at these tokens."""
     space = atoms.space
     if not c.propositional:

@@ -1,4 +1,4 @@
-"""Trying to break a stock GPT-2: Hugging Face runs it, formulas say what is right.
+"""Trying to break a stock GPT-2 or Llama: Hugging Face runs it, formulas say what is right.
 
 All short words, random words and words made for the formulas, in batches of equal length. The
 checkpoint is run as users run it (`transformers`), in the number format and by the attention
@@ -21,11 +21,24 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.lowering.gpt2.language_model import lm_formulas
 from softhat.verification.report import Counterexample, Verification
 
+CLASSES = {
+    ("gpt2", "lm"): "GPT2LMHeadModel",
+    ("gpt2", "token-classification"): "GPT2ForTokenClassification",
+    **{
+        (family, head): name + kind
+        for family, name in (("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"))
+        for head, kind in (
+            ("lm", "ForCausalLM"),
+            ("token-classification", "ForTokenClassification"),
+        )
+    },
+}
+"""The class of transformers that runs an export of a kind with a head."""
 BATCH = 1 << 16
 """Positions in a batch."""
 
 
-def verify_gpt2(
+def verify_stock(
     export: Export,
     certificate: Any,
     exhaustive: int = 10,
@@ -41,7 +54,7 @@ def verify_gpt2(
     beyond: bool = False,
     **unused: Any,
 ) -> Verification:
-    """Compare a GPT-2 checkpoint with its formulas; words stay within its certificate, if there
+    """Compare a stock checkpoint with its formulas; words stay within its certificate, if there
     is one for the dtype, and within its context."""
     checkpoint = export.checkpoint
     assert checkpoint is not None
@@ -122,8 +135,7 @@ class _Runner:
         assert c is not None
         self.torch, self.c, self.formulas = torch, c, formulas
         self.kernel = str(export.stated.get("kernel", "sdpa"))
-        lm = c.head == "lm"
-        kind = transformers.GPT2LMHeadModel if lm else transformers.GPT2ForTokenClassification
+        kind = getattr(transformers, CLASSES[export.kind, c.head])
         bars = transformers.utils.logging
         shown = bars.is_progress_bar_enabled()
         bars.disable_progress_bar()

@@ -24,7 +24,7 @@ def main(manifest: str) -> None:
         raise AssertionError("softhat can be imported: this proves nothing")
     import numpy as np
     import torch
-    from transformers import AutoTokenizer, GPT2ForTokenClassification, pipeline
+    from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -33,7 +33,7 @@ def main(manifest: str) -> None:
     with open(manifest) as file:  # noqa: PTH123
         tasks = json.load(file)
     for task in tasks:
-        model = GPT2ForTokenClassification.from_pretrained(
+        model = AutoModelForTokenClassification.from_pretrained(
             task["folder"],
             dtype=getattr(torch, task.get("dtype", "float32")),
             attn_implementation=task.get("kernel", "sdpa"),

@@ -1,0 +1,306 @@
+"""A stock Llama that computes a formula: a checkpoint for unmodified Hugging Face transformers.
+
+The way: formula → attention program → layout → tensors → folder. Nothing in the folder needs
+softhat: `LlamaForTokenClassification.from_pretrained`, `pipeline("token-classification")` and, for
+language models, `LlamaForCausalLM.generate` run it as it is. Mistral and Qwen2 are the same
+construction under other names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.compiler import compile as compile_model
+from softhat.errors import SofthatError
+from softhat.export.certificates import export_facts
+from softhat.export.gpt2 import LABELS, Kernel, output_weights, token_sets
+from softhat.export.llama_labels import label
+from softhat.export.stock import (
+    check_choice,
+    check_context,
+    check_decoder,
+    check_margin,
+    check_tables,
+    safetensors_bytes,
+    sampling,
+)
+from softhat.export.tokenizer import tokenizer_files, vocabulary
+from softhat.files import json_bytes, write_folder
+from softhat.logic.binding import predicates_file
+from softhat.logic.syntax import nodes
+from softhat.lowering.gpt2.heads import Form
+from softhat.lowering.gpt2.language_model import lm_formulas, lm_program
+from softhat.lowering.llama.layout import Layout, lay_out
+from softhat.lowering.llama.rotary import Positions, rotary
+from softhat.lowering.llama.weights import Trunk, lm_readout, row_of, trunk
+from softhat.model import Model
+from softhat.program.draft import only
+from softhat.proof.llama.certificate import LlamaCertificate, certify
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.transformer.weights import BOS, EOS
+
+Family = Literal["llama", "mistral", "qwen2"]
+HeadName = Literal["token-classification", "lm"]
+EPSILON = 1e-12
+"""RMSNorm's ε: far below what float32 resolves."""
+MOST_CONTEXT = 1 << 17
+CLASSES = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2"}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A stock checkpoint before it is written: what every file format is made from."""
+
+    model: Model
+    formulas: dict[str, nodes.Formula]
+    tokens: tuple[str, ...]
+    trunk: Trunk
+    family: Family
+    head: HeadName
+    kernel: Kernel
+    margin: float
+    tensors: dict[str, NDArray[np.float32]]
+
+    @property
+    def layout(self) -> Layout:
+        return self.trunk.layout
+
+    @property
+    def shown(self) -> dict[str, nodes.Formula]:
+        """The formulas that the model was compiled from."""
+        known = self.model.formulas
+        return {name: known[name] for name in self.formulas if name in known}
+
+    def certificate(self) -> LlamaCertificate:
+        """What is proved, from the tensors."""
+        t, rotary = self.model.transformer, self.layout.rotary
+        read = LlamaCheckpoint(
+            symbols=t.symbols,
+            propositional=t.propositional,
+            tokens=token_sets(t.symbols, t.propositional),
+            bos=self.tokens.index(BOS),
+            family=self.family,
+            context=self.layout.context,
+            n_head=self.layout.n_head,
+            n_kv=self.layout.n_kv,
+            head_dim=rotary.head_dim,
+            theta=rotary.theta,
+            factor=rotary.factor,
+            epsilon=EPSILON,
+            head=self.head,
+            tensors=self.tensors,
+        )
+        kept = self.margin if self.head == "lm" else None
+        return certify(read, self.formulas, self.kernel, kept)
+
+
+def to_llama(
+    model: Model | nodes.Formula | str,
+    folder: str | Path,
+    context: int = 1024,
+    family: Family = "llama",
+    head: HeadName = "token-classification",
+    positions: Positions = "rope",
+    kernel: Kernel = "sdpa",
+    output: str | None = None,
+    margin: float = 20.0,
+) -> None:
+    """Write a stock Llama checkpoint that computes the model's formulas to `folder`.
+
+    `context` counts `<bos>`: words of up to context - 1 symbols. `family` is `llama`, `mistral` or
+    `qwen2`. `positions="rope"` looks back by rotary distances: no extra layer, float32;
+    `positions="bits"` finds the binary digits of positions in a block of their own: bfloat16, and
+    `mod` and other predicates of the position. `head="token-classification"` labels every symbol
+    true or false by one output; `head="lm"` takes a model with an output for each symbol, "may come
+    next" (and optionally `<eos>`, "the word may end"), and makes a language model whose allowed and
+    forbidden next tokens have logits at least `margin` apart. `kernel` is the attention that the
+    certificate is for. Formulas must look only to the past.
+    """
+    made = checkpoint(model, context, family, head, positions, kernel, output, margin)
+    data = safetensors_bytes(made.tensors)
+    lm = {"generation_config.json": json_bytes(sampling(made.tokens))} if head == "lm" else {}
+    write_folder(
+        Path(folder),
+        {
+            "config.json": json_bytes(_config(made)),
+            "model.safetensors": data,
+            **tokenizer_files(made.tokens, context),
+            **lm,
+            "labels.json": json_bytes(
+                label(made.trunk, made.tensors, made.shown, family).to_json()
+            ),
+            "certificate.json": json_bytes(
+                {**made.certificate().to_json(), **export_facts(made.model.transformer, data)}
+            ),
+            "formula.txt": "".join(f"{n}: {f}\n" for n, f in made.shown.items()).encode(),
+            **predicates_file(*made.shown.values()),
+            "README.md": _readme(made).encode(),
+        },
+    )
+
+
+def checkpoint(
+    model: Model | nodes.Formula | str,
+    context: int,
+    family: Family,
+    head: HeadName,
+    positions: Positions,
+    kernel: Kernel,
+    output: str | None,
+    margin: float,
+) -> Checkpoint:
+    """The tensors of a stock checkpoint, and what they are made from."""
+    _check(context, family, head, positions, kernel, margin)
+    if isinstance(model, nodes.Formula | str):
+        model = compile_model(model)
+    if not isinstance(model, Model):
+        raise SofthatError(f"expected a model that softhat.compile made, got {model!r}")
+    t = model.transformer
+    if head == "lm":
+        if output is not None:
+            raise SofthatError("head='lm' uses all outputs, one for each symbol: leave output out")
+        formulas = lm_formulas(model.formulas, t.symbols, t.propositional)
+        program = lm_program(model.program)
+    else:
+        name = model.output_name(output)
+        formulas = {name: model.formulas[name]}
+        program = only(model.program, name)
+    for named, formula in formulas.items():
+        check_decoder(named, formula, CLASSES[family])
+        check_tables(formula, context)
+    layout = lay_out(program, rotary(positions, context), square=family == "qwen2")
+    weights = trunk(layout, token_sets(t.symbols, t.propositional))
+    tensors = _tensors(weights, family)
+    if head == "lm":
+        tensors["lm_head.weight"] = lm_readout(layout, formulas, margin)
+    else:
+        tensors |= _classifier(layout, margin)
+    tokens = vocabulary(t.symbols, t.propositional)
+    return Checkpoint(model, formulas, tokens, weights, family, head, kernel, margin, tensors)
+
+
+def _check(
+    context: int, family: str, head: str, positions: str, kernel: str, margin: float
+) -> None:
+    if family not in CLASSES:
+        raise SofthatError(
+            f"family {family!r} is no architecture that this construction fits as it is: choose "
+            f"one of {', '.join(CLASSES)}"
+        )
+    check_choice("head", head, HeadName)
+    check_choice("positions", positions, Positions)
+    check_choice("kernel", kernel, Kernel)
+    check_context(context, MOST_CONTEXT)
+    check_margin(margin)
+
+
+def _tensors(weights: Trunk, family: Family) -> dict[str, NDArray[np.float32]]:
+    ones = np.ones(weights.layout.d_model, dtype=np.float32)
+    tensors = {"model.embed_tokens.weight": weights.embedding, "model.norm.weight": ones}
+    for at, block in enumerate(weights.blocks):
+        name = f"model.layers.{at}"
+        attention = {"q": block.query, "k": block.key, "v": block.value, "o": block.output}
+        for kind, matrix in attention.items():
+            tensors[f"{name}.self_attn.{kind}_proj.weight"] = matrix
+            if family == "qwen2" and kind != "o":
+                zeros = np.zeros(len(matrix), dtype=np.float32)
+                tensors[f"{name}.self_attn.{kind}_proj.bias"] = zeros
+        for kind, matrix in {"gate": block.gate, "up": block.up, "down": block.down}.items():
+            tensors[f"{name}.mlp.{kind}_proj.weight"] = matrix
+        for kind in ("input_layernorm", "post_attention_layernorm"):
+            tensors[f"{name}.{kind}.weight"] = ones
+    return tensors
+
+
+def _classifier(layout: Layout, margin: float) -> dict[str, NDArray[np.float32]]:
+    """Logits ±margin/2 for `true`, and their negatives for `false`."""
+    ((_, literal),) = layout.program.outputs
+    row = row_of(layout, Form(output_weights(literal))) * (margin / 2)
+    return {
+        "score.weight": np.stack([-row, row]).astype(np.float32),
+        "score.bias": np.zeros(2, dtype=np.float32),
+    }
+
+
+def _config(made: Checkpoint) -> dict[str, Any]:
+    layout, rotary, tokens = made.layout, made.layout.rotary, made.tokens
+    classify = made.head == "token-classification"
+    kind = "ForTokenClassification" if classify else "ForCausalLM"
+    labels: dict[str, Any] = {}
+    if classify:
+        labels = {
+            "id2label": {str(at): name for at, name in enumerate(LABELS)},
+            "label2id": {name: at for at, name in enumerate(LABELS)},
+            "classifier_dropout": 0.0,
+        }
+    scaled: dict[str, Any] = {"rope_type": "default"}
+    if rotary.factor != 1:
+        scaled = {"rope_type": "linear", "factor": rotary.factor}
+    own: dict[str, dict[str, Any]] = {
+        "llama": {"attention_bias": False, "mlp_bias": False, "head_dim": rotary.head_dim},
+        "mistral": {"sliding_window": None, "head_dim": rotary.head_dim},
+        "qwen2": {"use_sliding_window": False, "sliding_window": None},
+    }
+    return {
+        "architectures": [CLASSES[made.family] + kind],
+        "model_type": made.family,
+        "vocab_size": len(tokens),
+        "max_position_embeddings": layout.context,
+        "hidden_size": layout.d_model,
+        "intermediate_size": made.trunk.d_ff,
+        "num_hidden_layers": layout.blocks,
+        "num_attention_heads": layout.n_head,
+        "num_key_value_heads": layout.n_kv,
+        "hidden_act": "silu",
+        "rms_norm_eps": EPSILON,
+        "rope_theta": rotary.theta,
+        "rope_parameters": {**scaled, "rope_theta": rotary.theta},
+        **({"rope_scaling": scaled} if rotary.factor != 1 else {}),
+        **own[made.family],
+        "attn_implementation": made.kernel,
+        "attention_dropout": 0.0,
+        "tie_word_embeddings": False,
+        "use_cache": True,
+        "bos_token_id": tokens.index(BOS),
+        "eos_token_id": tokens.index(EOS),
+        "pad_token_id": tokens.index(EOS),
+        **labels,
+        "torch_dtype": "float32",
+    }
+
+
+def _readme(made: Checkpoint) -> str:
+    name = CLASSES[made.family]
+    lines = "\n".join(f"    {n}: {formula}" for n, formula in made.shown.items())
+    if made.head == "lm":
+        use = (
+            f"from transformers import AutoTokenizer, {name}ForCausalLM\n\n"
+            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
+            f"model = {name}ForCausalLM.from_pretrained(folder)\n"
+            'start = tokenizer("", return_tensors="pt")\n'
+            "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
+        )
+        says = "After each symbol, every output says whether that token may come next."
+    else:
+        shown = " ".join(made.tokens[:-2][:3])
+        use = (
+            "from transformers import pipeline\n\n"
+            f'print(pipeline("token-classification", folder)({shown!r}))\n'
+        )
+        says = "It labels each symbol of a word with the truth of the formula there."
+    return (
+        f"# A formula as a stock {name}\n\n"
+        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from\n\n"
+        f"{lines}\n\n{says} Words have at most {made.layout.context - 1:,} symbols, separated by "
+        "spaces; the tokenizer adds `<bos>`.\n\n"
+        f"```python\n{use}```\n\n"
+        "Load it in a number format by `from_pretrained(folder, dtype=…)`: `model.to(…)` would "
+        "round the rotary frequencies as well. `labels.json` says what each head, neuron and "
+        "coordinate computes, `certificate.json` for which number formats and attention kernel the "
+        "answers are proved right.\n"
+    )

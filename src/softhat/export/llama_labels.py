@@ -1,0 +1,276 @@
+"""Labels of a Llama export: its heads, neurons, residual coordinates and the circuit's edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.labels import (
+    ROLES,
+    CoordinateLabel,
+    HeadLabel,
+    Labels,
+    Meaning,
+    NeuronLabel,
+    Node,
+    circuit,
+    outputs_said,
+    residual,
+    spoken,
+    stated,
+)
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
+from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Count, Key, bit, mean_of
+from softhat.lowering.gpt2.weights import GateTerm
+from softhat.lowering.llama.layout import Group, Head, Layout, values_of
+from softhat.lowering.llama.weights import GAIN, Block, Trunk, groups_of
+from softhat.program.heads import Latest, Previous
+from softhat.program.literals import Literal
+from softhat.program.meanings import Meanings, meanings
+from softhat.program.registers import Register, read
+from softhat.transformer.weights import EOS
+
+Tensors = Mapping[str, NDArray[np.float32]]
+
+
+def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], family: str) -> Labels:
+    """Names from the layout, edges from the weights, outputs as they were asked for."""
+    layout = weights.layout
+    said = meanings(layout.program)
+    layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
+    heads = tuple(
+        HeadLabel(
+            layer=number,
+            head=h,
+            kind=head.kind,
+            label=_named(layout, head),
+            reads=_reads(layout, head),
+            writes=tuple(_text(layout, target) for target in head.targets),
+            computes=tuple(_computed(layout, said, group, head, number, h)),
+        )
+        for number in range(layout.blocks)
+        for h, group, head in _placed(layout, number)
+    )
+    return Labels(
+        model=family,
+        heads=heads,
+        neurons=tuple(_neurons(layout, said, weights.blocks)),
+        coordinates=_coordinates(layout, said),
+        edges=_edges(layout, weights, tensors),
+        outputs=outputs_said(formulas),
+        definitions=said.definitions,
+    )
+
+
+def _placed(layout: Layout, number: int) -> Iterator[tuple[int, Group, Head]]:
+    """The query heads of a block, with their numbers and the groups that they are in."""
+    for at, group in enumerate(groups_of(layout, number)):
+        for place, head in enumerate(group.heads):
+            yield at * layout.shared + place, group, head
+
+
+def _named(layout: Layout, head: Head) -> str:
+    if head.kind == "Digit":
+        return bit(head.digit)
+    return "; ".join(layout.program.labels[signal] for signal in head.signals)
+
+
+def _computed(
+    layout: Layout, said: Meanings, group: Group, head: Head, number: int, h: int
+) -> Iterator[Meaning]:
+    """What stands in the value coordinates of a head: bits as they are, means divided by V."""
+    hook = f"blocks.{number}.attn.hook_z"
+    forms = values_of(layout.program, layout.counts, head)
+    places = [group.values.index(form) for form in forms]
+    if head.kind == "Digit":
+        yield stated(
+            "position", None, hook, [(places[0], 1.0)], head=h, term="i", over="1", digit=head.digit
+        )
+        return
+    role = ROLES.get(head.kind, "lookup")
+    for place, signal in zip(places, head.signals, strict=True):
+        formula = said.of[signal].formula
+        if head.kind == "Average":
+            count = layout.counts[signal]
+            direction = [(place, 2 * count.scale)]
+            yield stated(role, formula, hook, direction, head=h, **_mean(said, count))
+        else:
+            yield stated(role, formula, hook, [(place, 1.0)], head=h)
+
+
+def _mean(said: Meanings, count: Count) -> dict[str, Any]:
+    """Twice the mean: Σ counts - c + 1/2 is no integer."""
+    doubled = [(2 * a, source) for a, source in count.terms]
+    return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
+
+
+def _neurons(layout: Layout, said: Meanings, blocks: tuple[Block, ...]) -> Iterator[NeuronLabel]:
+    """Where a term holds the difference of its two units is G/2, else 0."""
+    for number, block in enumerate(blocks):
+        hook = f"blocks.{number}.mlp.hook_post"
+        for signal, units in block.tables:
+            formula = said.of[signal].formula
+            signs = [2 / GAIN, -2 / GAIN] * (len(units) // 2)
+            meaning = stated("term", formula, hook, list(zip(units, signs, strict=True)))
+            yield NeuronLabel(number, units, layout.program.labels[signal], (meaning,))
+        for gate in block.gates:
+            low, high = gate.units
+            formula = said.conjunction(gate.term)
+            meaning = stated("term", formula, hook, [(low, 2 / GAIN), (high, -2 / GAIN)])
+            layer = number - layout.first + 1
+            yield NeuronLabel(number, gate.units, _gate_label(layout, gate, layer), (meaning,))
+
+
+def _gate_label(layout: Layout, gate: GateTerm, layer: int) -> str:
+    text = " & ".join(_literal(layout, literal, layer) for literal in gate.term)
+    sign = "not " if gate.complement else ""
+    return f"{layout.program.labels[gate.signal]}: {sign}({text})"
+
+
+def _literal(layout: Layout, literal: Literal, layer: int) -> str:
+    text = _text(layout, read(layout.stored, literal.signal, layer))
+    return text if literal.positive else f"!({text})"
+
+
+def _text(layout: Layout, key: Key) -> str:
+    labels = layout.program.labels
+    if isinstance(key, Register):
+        return f"raw {labels[key.signal]}" if key.raw else labels[key.signal]
+    for sign, count in layout.counts.items():
+        if key == mean_of(sign):
+            return f"{labels[count.average]} against {count.threshold}"
+    return key
+
+
+def _reads(layout: Layout, head: Head) -> tuple[str, ...]:
+    """What its scores and values depend on, in words."""
+    program = layout.program
+    found: dict[str, None] = {}
+    match head.kind:
+        case "Latest":
+            assert head.bad is not None
+            found["the position"] = None
+            found[program.label(head.bad)] = None
+        case "Previous" | "Digit":
+            found["the position"] = None
+        case "Sign":
+            found[_text(layout, mean_of(head.signals[0]))] = None
+    for signal in head.signals:
+        if head.kind == "Average":
+            for _, source in layout.counts[signal].terms:
+                found["true" if source < 0 else program.labels[source]] = None
+        match program.signals[signal]:
+            case Latest(_, value, _) | Previous(value, _):
+                found[program.label(value)] = None
+    return tuple(found)
+
+
+class _Held(NamedTuple):
+    """What a coordinate holds: weight·x + offset is the reading of its meaning."""
+
+    since: int
+    text: str
+    role: str
+    formula: Formula | None
+    weight: float
+    offset: float = 0.0
+    number: Mapping[str, Any] = {}
+
+    def meaning(self, coordinate: int) -> Meaning:
+        head = self.role in ("raw", "mean", "position")  # its block's feed-forward reads it already
+        hook = f"blocks.{self.since - 1}.hook_resid_mid" if head else residual(self.since)
+        direction = [(coordinate, self.weight)]
+        return stated(self.role, self.formula, hook, direction, self.offset, **self.number)
+
+
+def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+    rows = [_Held(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
+    for at in layout.zeros:
+        rows[at] = _Held(0, "empty", "empty", FALSE, 1.0)
+    for at in layout.pads:
+        rows[at] = _Held(0, "pad: keeps the norm", "pad", TRUE, 0.5)
+    born = _born(layout)
+    for key, at in layout.coordinate.items():
+        if isinstance(key, Register) or key in (ONE, BOS_PAIR, ORDINARY) or key in born:
+            since = born.get(key, 0)
+            rows[at] = _Held(since, _text(layout, key), *_held(layout, said, key, since))
+    return tuple(
+        CoordinateLabel(at, ((row.since, row.text),), (row.meaning(at),))
+        for at, row in enumerate(rows)
+    )
+
+
+def _born(layout: Layout) -> dict[Key, int]:
+    """After how many blocks each coordinate holds what it is for."""
+    born: dict[Key, int] = {
+        Register(at, False): layer + layout.first if layer else int(at in layout.tables)
+        for at, layer in layout.stored.items()
+    }
+    for number in range(layout.blocks):
+        for _, _, head in _placed(layout, number):
+            born |= dict.fromkeys(head.targets, number + 1)
+    return born
+
+
+def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+    """Role, formula, weight, offset and numbers of what a coordinate holds."""
+    if isinstance(key, Register):
+        formula = said.of[key.signal].formula
+        return "raw" if key.raw else "gate" if since else "input", formula, 0.5, 0.5
+    for sign, count in layout.counts.items():
+        if key == mean_of(sign):
+            weight = 2 * count.scale / layout.mean_amplitude
+            return "mean", said.of[sign].formula, weight, 0.0, _mean(said, count)
+    for b in range(layout.rotary.digits):
+        if key == bit(b):
+            return "position", None, 0.5, 0.5, {"term": "i", "over": "1", "digit": b}
+    sink = key == BOS_PAIR
+    return "sink" if sink else "constant", FALSE if sink else TRUE, 1.0
+
+
+def _edges(layout: Layout, weights: Trunk, tensors: Tensors) -> tuple[tuple[str, str], ...]:
+    """Attention itself knows how far apart query and key are: no node gives it positions."""
+    size = layout.rotary.head_dim
+    varying = (weights.embedding != weights.embedding[0]).any(axis=0)
+    stages: list[list[Node]] = [[Node("embed", (), _some(varying))]]
+    for number, block in enumerate(weights.blocks):
+        stage = []
+        for h, _, _ in _placed(layout, number):
+            own = slice(h * size, (h + 1) * size)
+            at = h // layout.shared
+            used = np.flatnonzero(block.output[:, own].any(axis=0)) + at * size
+            turning = np.asarray(block.query[own].any(axis=1))
+            half = size // 2
+            pairs = turning[:half] | turning[half:]
+            keys = np.flatnonzero(np.concatenate([pairs, pairs])) + at * size
+            inputs = (
+                (".q", _some(block.query[own].any(axis=0))),
+                (".k", _some(block.key[keys].any(axis=0))),
+                (".v", _some(block.value[used].any(axis=0))),
+            )
+            writes = _some(block.output[:, own].any(axis=1))
+            stage.append(Node(f"L{number}.H{h}", inputs, writes))
+        stages.append(stage)
+        if block.gates or block.tables:
+            reads = _some(block.gate.any(axis=0))
+            writes = _some(block.down.any(axis=1))
+            stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
+    outputs = []
+    if "score.weight" in tensors:
+        ((name, _),) = layout.program.outputs
+        reads = _some(tensors["score.weight"].any(axis=0))
+        outputs.append(Node(f"output:{name}", (("", reads),), frozenset()))
+    else:
+        names = [*layout.program.symbols, None, EOS]
+        for row, output in zip(tensors["lm_head.weight"], names, strict=True):
+            if output is not None:
+                outputs.append(Node(f"output:{output}", (("", _some(row)),), frozenset()))
+    return circuit([*stages, outputs])
+
+
+def _some(row: Any) -> frozenset[int]:
+    return frozenset(map(int, np.flatnonzero(row)))

@@ -1,0 +1,101 @@
+"""What checkpoints of stock architectures share: what fits a decoder, and the files they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.logic.binding import predicates_of
+from softhat.logic.fragments import describe
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.walk import distinct
+from softhat.predicates import depends_on_length, longest
+from softhat.transformer.weights import BOS, EOS
+
+FUTURE = {
+    nodes.Tomorrow: "X",
+    nodes.WeakTomorrow: "N",
+    nodes.Eventually: "F",
+    nodes.Always: "G",
+    nodes.Until: "U",
+    nodes.Release: "R",
+    nodes.WeakUntil: "W",
+    nodes.StrongRelease: "M",
+    nodes.CountFuture: "#>",
+    nodes.Last: "last",
+    nodes.Length: "n",
+    nodes.CountAll: "#*",
+}
+
+
+def check_choice(what: str, value: Any, allowed: Any) -> None:
+    """`value` is one of a Literal's names."""
+    if value not in get_args(allowed):
+        names = ", ".join(get_args(allowed))
+        raise SofthatError(f"unknown {what} {value!r}: choose one of {names}")
+
+
+def check_context(context: Any, most: int) -> None:
+    if not isinstance(context, int) or isinstance(context, bool) or context < 2:
+        raise SofthatError(
+            f"context is {context!r}, but it counts <bos>: give a whole number of at least 2, one "
+            "more than the longest word"
+        )
+    if context > most:
+        raise SofthatError(f"context is {context:,}, but an export has at most {most:,} positions")
+
+
+def check_margin(margin: Any) -> None:
+    if not isinstance(margin, int | float) or not 0 < margin <= 1e4:
+        raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
+
+
+def check_decoder(name: str, formula: nodes.Formula, architecture: str) -> None:
+    """A decoder sees only the past; say which operator does not."""
+    if describe(formula).is_decoder:
+        return
+    parts = [node for node, _ in distinct(formula)[0]]
+    uses = [spelled for kind, spelled in FUTURE.items() if kind in map(type, parts)]
+    uses += [
+        f"{part}, which depends on n"
+        for part in parts
+        if isinstance(part, nodes.At) and depends_on_length(part.predicate)
+    ]
+    found = ", ".join(uses)
+    raise SofthatError(
+        f"{architecture} is a decoder and sees only the past, but the formula of {name!r} uses "
+        f"{found}: rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
+    )
+
+
+def check_tables(formula: nodes.Formula, context: int) -> None:
+    """A position needs to know each predicate there."""
+    for name, predicate in predicates_of(formula).items():
+        most = longest(predicate)
+        if most is not None and context - 1 > most:
+            raise SofthatError(
+                f"the numerical predicate {name!r} is a table of {most:,} positions, and a context "
+                f"of {context:,} has {context - 1:,}: choose a context of at most {most + 1:,}"
+            )
+
+
+def safetensors_bytes(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
+    from safetensors.numpy import save
+
+    ordered = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
+    return bytes(save(ordered, metadata={"format": "pt"}))
+
+
+def sampling(tokens: tuple[str, ...]) -> dict[str, Any]:
+    """`generation_config.json`: sample from all of the distribution."""
+    return {
+        "bos_token_id": tokens.index(BOS),
+        "eos_token_id": tokens.index(EOS),
+        "pad_token_id": tokens.index(EOS),
+        "do_sample": True,
+        "top_k": 0,
+    }

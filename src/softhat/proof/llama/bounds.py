@@ -1,0 +1,367 @@
+"""Why a Llama is right in floating point, given what its weights compute.
+
+Block by block: the error of RMSNorm's factor, which all coordinates of a position share, of what
+attention reads, of scores (against the gap of the head's theorem), of head outputs, of the sums
+that gates clip, of stored bits, and of the means of counts.
+
+float32 carries errors along and bounds them; clips keep them from growing with depth. In bfloat16
+and float16 rounding works for us: everything Boolean is rounded to exactly 0 or ±1 at every step,
+and that is what is checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp, floor, inf, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.gpt2.bounds import BLOCK, Storage, U, need
+from softhat.proof.gpt2.pairs import Cell, Constant, Mean
+from softhat.proof.llama.checkpoint import Array
+from softhat.proof.llama.heads import Head
+from softhat.proof.llama.reading import Block, Derivation
+from softhat.proof.llama.scores import Rows, Scores
+
+FAR = 24.0
+"""silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
+TAIL = FAR * exp(-FAR)
+LEAST_GAP = 20.0
+"""e^-20 is below float32's roundoff: weights of losers are lost in the winner's."""
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a sublayer reads: what coordinates hold, how far each may be off before RMSNorm, and how
+    far RMSNorm's factor may be off 1."""
+
+    cells: list[Cell]
+    off: Vector
+    scale: float
+    exact: bool
+    """Everything but means is read as exactly what it is."""
+
+
+class Bounds:
+    """The bounds of one checkpoint for one storage format and attention kernel."""
+
+    def __init__(self, found: Derivation, fused: bool, storage: Storage, margin: float | None):
+        self.found, self.c = found, found.checkpoint
+        self.fused, self.storage, self.margin = fused, storage, margin
+        self.scores = Scores(storage, fused, found.frequencies, self.c.context)
+        self.bounds: dict[str, float] = {}
+        self.averages: list[tuple[Head, Block, Read]] = []
+
+    def check(self) -> None:
+        """Everything but the means of counts, whose error grows with the length."""
+        bits = np.zeros(self.c.d_model)
+        worst = {"RMSNorm, scale": 0.0, "head output": 0.0, "sum that a gate clips": 0.0}
+
+        def record(name: str, value: float) -> None:
+            worst[name] = max(worst[name], value)
+
+        self.later = 0.0
+        for number, block in enumerate(self.found.blocks):
+            read = self._read(self.found.cells[number], bits)
+            self.later = max(self.later, read.scale)
+            record("RMSNorm, scale", read.scale)
+            after = bits.copy()
+            for head, targets in zip(block.heads, block.targets, strict=True):
+                if head.kind == "Average":
+                    self.averages.append((head, block, read))
+                    continue
+                output = self._lookup(head, block, read)
+                record("head output", output)
+                after[targets] = 0.0 if not self.storage.wide else 2 * output + 2 * U
+            read = self._read(self.found.after_attention[number], after)
+            record("RMSNorm, scale", read.scale)
+            record("sum that a gate clips", self._gates(block, read))
+            bits = self._stored(block, read)
+        read = self._read(self.found.cells[-1], bits)
+        self.later = max(self.later, read.scale)
+        self._read_out(read)
+        self.bounds |= {"stored bit": float(bits.max()), **worst}
+
+    # RMSNorm
+
+    def _read(self, cells: list[Cell], bits: Vector) -> Read:
+        """How far RMSNorm's factor may be off 1: bits that are off, squares of means, ε, and its
+        own rounding (see the assumptions). Squares of exact integers add up exactly in any order,
+        and the reciprocal root of 1 is 1. Small formats read ±1 back exactly: below a power of two
+        numbers are one unit apart, so RMSNorm may move them by half of that."""
+        d = self.c.d_model
+        sizes = [_magnitude(cell) for cell in cells]
+        whole = all(size == round(size) for size in sizes) and d < 2**20
+        small = self.c.epsilon <= 2.0**-26  # 1 + ε is stored as 1
+        if whole and small and not bits.any() and not any(isinstance(c, Mean) for c in cells):
+            return Read(cells, bits, 0.0, True)
+        means = sum((1.01 * _magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
+        squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
+        scale = 0.51 * (squares + min(d + 64, 256) * U) + 4 * U
+        need(scale < 2.0**-7, "RMSNorm's error is not small")
+        if not self.storage.wide:
+            need(scale < 0.4 * self.storage.unit, "RMSNorm moves bits by more than half an ulp")
+        return Read(cells, bits, scale, not self.storage.wide)
+
+    # What is read
+
+    def _sizes(self, read: Read) -> Vector:
+        """No coordinate is larger; what is exact is not larger at all."""
+        care = 1.0 if read.exact else 1.02
+        sizes = [
+            (1.02 if isinstance(cell, Mean) else care) * _magnitude(cell) for cell in read.cells
+        ]
+        return np.array(sizes)
+
+    def _row_errors(self, rows: Array, read: Read) -> Vector:
+        """How far each row, a sum, may be off before it is stored. Sums of few digits are exact."""
+        weights, sizes = np.abs(rows.astype(np.float64)), self._sizes(read)
+        rounding = ((rows != 0).sum(axis=1) + 1) * U * (weights @ sizes)
+        if read.exact:
+            exact = [
+                size <= 2.0**23 * _grid(row)
+                for row, size in zip(rows, weights @ sizes, strict=True)
+            ]
+            return np.where(exact, 0.0, rounding)
+        off = 1.01 * read.off + sizes * (read.scale + 3 * U)
+        return np.asarray(weights @ off + rounding, np.float64)
+
+    def _rows(self, rows: Array, read: Read) -> Rows:
+        """Queries or keys as stored. Small formats hold them exactly, or round them."""
+        size = np.abs(rows.astype(np.float64)) @ self._sizes(read)
+        need(float(size.max(initial=0)) <= self.storage.largest, "queries or keys overflow")
+        off = self._row_errors(rows, read)
+        if not self.storage.wide:
+            exact = [self._held(row, s) for row, s in zip(rows, size, strict=True)]
+            off = np.where(exact, 0.0, off + self.storage.unit * size + self.storage.floor)
+        return Rows(size, off)
+
+    def _held(self, row: Array, size: float) -> bool:
+        """Where bits and constants are exact, a row of few digits is held exactly."""
+        grid = _grid(row)
+        return size <= grid / self.storage.unit and size <= 2.0**23 * grid
+
+    # Heads
+
+    def _slices(self, head: Head) -> tuple[slice, slice]:
+        size = self.c.head_dim
+        group = head.head // (self.c.n_head // self.c.n_kv)
+        return (
+            slice(head.head * size, (head.head + 1) * size),
+            slice(group * size, (group + 1) * size),
+        )
+
+    def _lookup(self, head: Head, block: Block, read: Read) -> float:
+        """How far the output of a head may be off 0 or 1."""
+        own, shared = self._slices(head)
+        length = self.c.context
+        # The factor of the query's position is common to all its scores: it scales the gap.
+        query = self._rows(block.query[own], replace(read, scale=0.0))
+        key = self._rows(block.key[shared], read)
+        scale = read.scale
+        need(float(query.size @ key.size) < 1e30, f"{head.kind} heads: scores overflow")
+        if not self.fused:
+            products = float(query.size @ key.size)
+            need(products <= self.storage.largest, f"{head.kind} heads: scores overflow")
+        values = block.value[shared][self._used(head, block)]
+        value = float(self._row_errors(values, read).max())
+        # Weights of exactly 1 and values of exactly 1 add up exactly: only the division rounds.
+        counted = self.fused and read.exact and not value
+        added = 2.0 if counted else self._summation(length)
+        match head.kind:
+            case "Sign":
+                need(
+                    self.scores.slow(head.pairs[0].pair) < 0.1, "Sign heads: a pair turns too fast"
+                )
+                leak = length * exp(min(700.0, 2 - 0.8 * head.decision / 10))
+            case "Digit":
+                decision = self.scores.decision(head, query, key, scale)
+                need(decision >= LEAST_GAP, "Digit heads: the sign of a sine may be wrong")
+                leak = length * exp(-decision)
+            case _:
+                gap, off = head.gap * (1 - scale), 2 * self.scores.off(head, query, key)
+                need(gap - off >= max(head.gap / 4, LEAST_GAP / 2), self._too_far(head))
+                each = exp(off - gap)
+                if head.kind == "Previous":
+                    leak = length * each
+                else:  # keys without bad, and those with it
+                    clear = head.clear * (1 - scale)
+                    leak = each / (1 - each) + length * exp(min(700.0, off - clear))
+                # Keys whose weight is not lost in the winner's.
+                added = 32.0 if gap - off >= LEAST_GAP else added
+        error = value + 2.2 * leak + 2 * added * U
+        if self.storage.wide:
+            return error
+        if not self.fused and head.kind in ("Sign", "Digit"):  # n weights of 1/n, each rounded
+            need(False, f"{head.kind} heads: eager attention rounds weights: use kernel='sdpa'")
+        sizes = np.abs(values.astype(np.float64)) @ self._sizes(read)
+        held = all(self._held(row, s) for row, s in zip(values, sizes, strict=True))
+        need(held, f"{head.kind} heads: a value is not exact")
+        need(error < self.storage.unit / 8, f"{head.kind} heads: 1 is not rounded to exactly 1")
+        return 0.0  # -1 and twice 0 or 1, rounded, is ±1
+
+    def _too_far(self, head: Head) -> str:
+        advice = ""
+        if not self.storage.wide:
+            other = [] if self.fused else ["kernel='sdpa'"]
+            other += ["positions='bits'"] if self.c.factor == 1 else []
+            advice = f": use {' and '.join(other)}" if other else ""
+        return (
+            f"{head.kind} heads: in {self.storage.name} scores may be off by more than a "
+            f"step{advice}"
+        )
+
+    def _used(self, head: Head, block: Block) -> list[int]:
+        own, _ = self._slices(head)
+        return [int(r) for r in np.flatnonzero(block.output[:, own].any(axis=0))]
+
+    def _summation(self, length: int) -> float:
+        """The error of a sum over keys is at most this many units of Σ |terms|."""
+        return min(length, BLOCK + length / BLOCK + 2) if self.fused else length
+
+    # Counts
+
+    def check_counts(self, n: int) -> None:
+        """The mean of a count over i+1 <= n+1 positions keeps its sign, and a tenth of its size:
+        the error is below 9/10 of the least |mean|, least/(i+1), here in units of that."""
+        worst = 0.0
+        for head, block, read in self.averages:
+            worst = max([worst, *self._mean_errors(head, block, read, n + 1)])
+        self.bounds["mean of a count, of the least"] = worst
+        need(worst <= 0.9, "counts: for longer words a mean's error may reach its size")
+
+    def _mean_errors(self, head: Head, block: Block, read: Read, positions: int) -> list[float]:
+        storage, cells = self.storage, read.cells
+        own, shared = self._slices(head)
+        targets, columns = np.nonzero(block.output[:, own])
+        matrix = block.value[shared][columns]
+        alone = [
+            p for p, cell in enumerate(cells) if isinstance(cell, Constant) and cell.ordinary == 0
+        ]
+        ordinary = matrix.copy()
+        ordinary[:, alone] = 0  # those coordinates are exactly 0 except at <bos>
+        values = self._row_errors(ordinary, read)
+        errors = []
+        for r, (target, count) in enumerate(zip(targets.tolist(), head.counts, strict=True)):
+            if not count.least:
+                continue  # its sign is read by nothing
+            size = 1.01 * count.size
+            constant = 1.01 * abs(count.bos) / positions
+            amplitude = float(block.output[target, own][columns[r]])
+            added = self._summation(positions) * U * (size + constant)
+            value = 0.0
+            if not storage.wide:
+                need(
+                    self._exact_values(matrix[r], cells),
+                    f"counts: a coefficient or constant has too many digits for {storage.name}",
+                )
+            if read.exact and self._exact_values(matrix[r], cells):
+                exact = positions * (size + constant) / count.grid <= 2.0**24
+                need(exact or storage.wide, "counts: sums beyond float32's integers")
+                if exact and self.fused:
+                    added = 4 * U * (size + constant) / positions
+            else:
+                only_bos = float(np.abs(matrix[r, alone]).sum()) / positions
+                value = float(values[r]) + only_bos * (read.scale + 8 * U)
+            drowned = 4 * storage.floor / amplitude + storage.floor
+            error = positions * (value + added + drowned) / count.least
+            errors.append(error + self.later + 8 * storage.unit)
+        return errors
+
+    def _exact_values(self, row: Array, cells: list[Cell]) -> bool:
+        """Averaged values are multiples of a power of two, exact with few digits: at `<bos>` and
+        elsewhere other coordinates count."""
+        for side in ("ordinary", "bos"):
+            sizes = [
+                abs(getattr(cell, side)) if isinstance(cell, Constant) else _magnitude(cell)
+                for cell in cells
+            ]
+            size = float(np.abs(row.astype(np.float64)) @ np.array(sizes))
+            if not self._held(np.where(np.array(sizes) > 0, row, 0.0), size):
+                return False
+        return True
+
+    # Gates and read-out
+
+    def _gates(self, block: Block, read: Read) -> float:
+        """What gates clip stays on its side of the clip, beyond silu's tail. In small formats
+        hidden units are off by less than half a spacing, so that they are rounded to their exact
+        values."""
+        errors = self._row_errors(block.gate, read)
+        worst = 0.0
+        for gate in block.gates:
+            error = float(errors[list(gate.units)].max())
+            worst = max(worst, error * gate.out / 4)
+            room = -gate.fails - FAR
+            if not gate.never:
+                room = min(room, gate.low - FAR)
+                if not self.storage.wide:
+                    room = min(room, self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2)
+                    for held in (gate.low, gate.high):
+                        cast = float(np.float32(held).astype(self.storage.dtype))
+                        need(cast == held, "gates: a hidden unit has too many digits")
+            if not self.storage.wide:  # sums that fail are stored too, and may be rounded up
+                room = min(room, -gate.fails * (1 - self.storage.unit) - FAR)
+            need(error <= room, "gates: a sum of literals may be off too far")
+        sizes = np.abs(block.gate.astype(np.float64)) @ self._sizes(read)
+        largest = float(sizes.max(initial=0)) * 1.1
+        need(largest <= self.storage.largest, "gates: hidden units overflow")
+        return worst
+
+    def _stored(self, block: Block, read: Read) -> Vector:
+        """The error of bits after the gates. Where a term holds, its gate adds
+        w(silu(g₁)·f - silu(g₂)·f): the literals' errors cancel, f and the constants have the
+        factor of the position, and units of terms that fail are below silu's tail."""
+        weights = np.abs(block.gate.astype(np.float64))
+        reach = weights @ self._sizes(read)
+        rounding = ((block.gate != 0).sum(axis=1) + 1) * U * reach
+        after = read.off.copy()
+        entries = (block.down != 0).sum(axis=1)
+        worst: dict[int, float] = {}
+        for gate in block.gates:
+            held = 1.05 * gate.out * (gate.low + gate.high)
+            moved = gate.out * float(rounding[list(gate.units)].sum())
+            constants = float(sum(reach[list(gate.units)])) * gate.out * 3 * U
+            common = 2 * ((1 + read.scale + 4 * U) ** 2 - 1)
+            added = int(entries[gate.target])
+            tails = gate.out * added * TAIL * 1.1
+            error = 1.05 * moved + constants + common + held * (12 + added) * U + tails + 2 * U
+            worst[gate.target] = max(worst.get(gate.target, 0.0), error)
+            if not self.storage.wide:
+                need(tails < self.storage.unit / 8, "gates: silu's tails are not lost")
+        for target, error in worst.items():
+            after[target] = error if self.storage.wide else 0.0
+        return after
+
+    def _read_out(self, read: Read) -> None:
+        """The logits of stored bits keep their sign, and an lm head its margin."""
+        off = float(read.off.max()) + read.scale
+        need(off + 8 * self.storage.unit < 1 / 4, "read-out: logits may be off too far")
+        if self.margin is not None:
+            # At <bos> a logit adds up to three times its size, in weights that round alike.
+            assert self.found.margin is not None
+            kept = self.found.margin * (1 - 3 * off - 3 * self.storage.unit)
+            need(kept >= self.margin, "read-out: the margin may not be kept")
+
+
+def _magnitude(cell: Cell) -> float:
+    match cell:
+        case Constant(ordinary, bos):
+            return max(abs(ordinary), abs(bos))
+        case Mean(bos=bos, size=size, amplitude=amplitude):
+            return amplitude * max(size, abs(float(bos)))
+    return 1.0
+
+
+def _grid(row: Array) -> float:
+    """The largest power of two that all weights of a row are multiples of."""
+    return min((_power(float(w)) for w in row if w), default=inf)
+
+
+def _power(weight: float) -> float:
+    """The largest power of two that a weight is a multiple of."""
+    numerator, denominator = weight.as_integer_ratio()
+    return float(numerator & -numerator) / denominator

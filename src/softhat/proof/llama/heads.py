@@ -1,0 +1,353 @@
+"""The heads of a stock Llama, recognised from their weights, each with its theorem.
+
+The score of key j for query i is Σ_p Re(q_p·conj(k_p)·e^(iω_p(i - j)))/√head_dim over rotary pairs.
+A pair whose query and key are constants adds a function of the distance i - j, which is tabulated
+for every distance; a slow pair whose second coordinates are 0 is read as the product of the first.
+Nothing is taken from labels: a head is what its queries, keys and values are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.atoms import Sum
+from softhat.proof.cells import VoidError
+from softhat.proof.gpt2.bounded import BoundedAtoms
+from softhat.proof.gpt2.heads import Count, common, nearest, power_in
+from softhat.proof.gpt2.pairs import (
+    LEVEL,
+    Bit,
+    Cell,
+    Constant,
+    Form,
+    Mean,
+    Table,
+    function_of,
+    literal,
+    split,
+)
+
+Name = Literal["Latest", "Previous", "Average", "Sign", "Digit"]
+Role = Literal["distance", "content", "bos"]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A rotary pair that a head uses: what for, and the query there, a constant (0 for a Sign)."""
+
+    pair: int
+    role: Role
+    query: complex
+    single: bool
+    """The key's second coordinate is 0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """A query head of a block. `gap`: of Latest, in logits, what a step back costs at least, of
+    Previous what every other key loses; `clear`: how far a ruled-out key lies below all others;
+    `decision`: a Sign's least |score|; `scores`: a Digit's score of `<bos>` at each position."""
+
+    block: int
+    head: int
+    kind: Name
+    pairs: tuple[Pair, ...] = ()
+    gap: float = 0.0
+    clear: float = inf
+    decision: float = 0.0
+    counts: tuple[Count, ...] = ()
+    scores: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadForms:
+    """A head's queries and keys by rotary pair and side, and the values that it writes."""
+
+    block: int
+    head: int
+    query: list[tuple[Form, Form]]
+    key: list[tuple[Form, Form]]
+    values: list[Form]
+    targets: list[float]
+    """The weights with which the values are written."""
+    frequencies: Vector
+    context: int
+
+    @property
+    def where(self) -> str:
+        return f"block {self.block}, head {self.head}"
+
+    @property
+    def root(self) -> float:
+        return sqrt(2 * len(self.frequencies))
+
+
+def recognise(
+    h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms
+) -> tuple[Head, list[Cell]]:
+    """The head and, for each value that it writes, what its coordinate then holds."""
+    used = [
+        p
+        for p in range(len(h.frequencies))
+        if any(f.weights for f in h.query[p]) and any(f.weights for f in h.key[p])
+    ]
+    if not used:
+        return _average(h, cells, number, atoms)
+    level = (1 << 50) + (number << 20)
+    read = [cells[at] for p in used for f in h.query[p] for at in f.weights]
+    if any(isinstance(cell, Mean) for cell in read):
+        return _sign(h, used, cells, atoms, level)
+    pairs = [_pair(h, p, cells) for p in used]
+    roles = {pair.role for pair in pairs}
+    if "bos" in roles:
+        if roles != {"bos"}:
+            raise VoidError(f"{h.where} has scores that no kind of head has")
+        return _digit(h, pairs, cells, atoms)
+    table = sum((_turning(h, pair, cells) for pair in pairs if pair.role == "distance"), _zeros(h))
+    if "content" not in roles and h.context > 1 and table[1] > table[0]:
+        return _previous(h, pairs, table, cells, atoms, level)
+    return _latest(h, pairs, table, cells, atoms, level)
+
+
+def _zeros(h: HeadForms) -> Vector:
+    return np.zeros(h.context)
+
+
+def _constants(form: Form, cells: list[Cell]) -> tuple[float, float] | None:
+    """A form's value at ordinary positions and at `<bos>`, if it reads constants only."""
+    found = split(form, cells)
+    if found.bits or found.others:
+        return None
+    return float(found.ordinary), float(found.bos)
+
+
+def _pair(h: HeadForms, p: int, cells: list[Cell]) -> Pair:
+    query = [_constants(form, cells) for form in h.query[p]]
+    if query[0] is None or query[1] is None:
+        raise VoidError(f"{h.where} has queries that no kind of head has")
+    (q1, start1), (q2, start2) = query[0], query[1]
+    if (q1, q2) != (start1, start2):
+        raise VoidError(f"{h.where} has queries that <bos> does not share")
+    key = [_constants(form, cells) for form in h.key[p]]
+    single = not h.key[p][1].weights
+    role: Role = "content"
+    if key[0] is not None and key[1] is not None:
+        if key[0][0] == key[0][1] and key[1][0] == key[1][1]:
+            role = "distance"
+        elif key[0][0] == key[1][0] == 0:
+            role = "bos"
+    if role == "content" and (q2 != 0 or not single):
+        raise VoidError(f"{h.where} turns what its keys say of their positions")
+    return Pair(p, role, complex(q1, q2), single)
+
+
+def _turning(h: HeadForms, pair: Pair, cells: list[Cell]) -> Vector:
+    """What a pair of constants adds to the score at each distance."""
+    ends = [_constants(form, cells) for form in h.key[pair.pair]]
+    assert ends[0] is not None and ends[1] is not None
+    side = 1 if pair.role == "bos" else 0
+    key = complex(ends[0][side], ends[1][side])
+    angles = h.frequencies[pair.pair] * np.arange(h.context)
+    turned = pair.query * key.conjugate() * np.exp(1j * angles) / h.root
+    return np.asarray(turned.real, np.float64)
+
+
+def _doubled(h: HeadForms) -> None:
+    """A Boolean output is -1 and twice what the head returns."""
+    if any(weight != 2 for weight in h.targets):
+        raise VoidError(f"{h.where} does not write twice what it returns")
+
+
+def _latest(
+    h: HeadForms,
+    pairs: list[Pair],
+    table: Vector,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    level: int,
+) -> tuple[Head, list[Cell]]:
+    """Theorem. Scores T(i - j) + Q(j) - Π·bad_j, each step back costing at least C, over j <= i put
+    all but e^-C/(1 - e^-C) + n·e^-clear on the last j <= i without bad: `<bos>` is never bad, the
+    others without bad lose C a step, those with bad lie `clear` below all without."""
+    total: dict[int, Fraction] = {}
+    for pair in pairs:
+        if pair.role == "content":
+            for at, w in h.key[pair.pair][0].weights.items():
+                share = Fraction(pair.query.real) * Fraction(w) / Fraction(h.root)
+                total[at] = total.get(at, Fraction(0)) + share
+    bits = [at for at, w in total.items() if w and isinstance(cells[at], Bit)]
+    tables = [at for at, w in total.items() if w and isinstance(cells[at], Table)]
+    if len(bits) > 1:
+        raise VoidError(f"{h.where} rules out keys by several bits")
+    step = float(-np.diff(table).max()) if h.context > 1 else 0.0
+    candidates: list[int | None] = [*bits] or [None, *tables]
+    for ruling in candidates:  # a predicate of the position can rule out keys too
+        found = _ruled(h, total, cells, ruling, atoms, table, step)
+        if found is not None:
+            bad, gap, clear = found
+            break
+    else:
+        raise VoidError(f"{h.where} has scores that do not fall with the distance")
+    if clear <= 0:
+        raise VoidError(f"{h.where} does not put ruled-out keys below all others")
+    _doubled(h)
+    made: list[Cell] = []
+    for form in h.values:
+        held = literal(form, cells, atoms, f"{h.where}: a value")
+        if atoms.space.both(bad, held) != atoms.space.false:
+            raise VoidError(f"{h.where}: its value does not imply that the key is not ruled out")
+        made.append(Bit(atoms.since(bad, held, "past", level)))
+    return Head(h.block, h.head, "Latest", tuple(pairs), gap, clear), made
+
+
+def _ruled(
+    h: HeadForms,
+    total: dict[int, Fraction],
+    cells: list[Cell],
+    ruling: int | None,
+    atoms: BoundedAtoms,
+    table: Vector,
+    step: float,
+) -> tuple[int, float, float] | None:
+    """With the coordinate `ruling` as bad: bad, the least step, how far ruled-out keys lie below
+    all others; None if scores do not fall with the distance."""
+    places = np.zeros(h.context)
+    own = start = size = Fraction(0)
+    penalty, bad = Fraction(0), atoms.space.false
+    for at, w in total.items():
+        cell = cells[at]
+        size += abs(w) * 2
+        if at == ruling:  # w·v is -|w| or |w|: the better of the two is no penalty
+            first = Fraction(float(cell.values[0])) if isinstance(cell, Table) else Fraction(-1)
+            function = function_of(cell)
+            bad = function if w < 0 else atoms.space.negation(function)
+            penalty = 2 * abs(w)
+            own += abs(w)
+            start += w * first
+            continue
+        match cell:
+            case Table(values=values):
+                places += float(w) * values
+            case Constant(ordinary, bos):
+                own += w * Fraction(ordinary)
+                start += w * Fraction(bos)
+            case _ if w:
+                return None
+    places[1:] += float(own)
+    places[0] += float(start)
+    slack = (float(size) + float(np.abs(table).max())) * (len(total) + 8) * 2.0**-50
+    rises = float(np.diff(places).min()) if h.context > 1 else 0.0
+    gap = step + rises - slack
+    if gap <= 0:
+        return None
+    spread = float(np.ptp(table)) + float(np.ptp(places)) + slack
+    return bad, gap, float(penalty) - spread if ruling is not None else inf
+
+
+def _previous(
+    h: HeadForms,
+    pairs: list[Pair],
+    table: Vector,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    level: int,
+) -> tuple[Head, list[Cell]]:
+    """Theorem. Scores T(i - j) with T(1) - T(d) >= C for every other distance d put all but n·e^-C
+    on j = i-1 (`<bos>` for i = 1)."""
+    slack = float(np.abs(table).max()) * (len(pairs) + 8) * 2.0**-50
+    gap = float((table[1] - np.delete(table, 1)).min()) - slack
+    if gap <= 0:
+        raise VoidError(f"{h.where} has scores that do not single out the position before")
+    _doubled(h)
+    made: list[Cell] = [
+        Bit(atoms.previous(literal(form, cells, atoms, f"{h.where}: a value"), "past", level))
+        for form in h.values
+    ]
+    return Head(h.block, h.head, "Previous", tuple(pairs), gap), made
+
+
+def _digit(
+    h: HeadForms, pairs: list[Pair], cells: list[Cell], atoms: BoundedAtoms
+) -> tuple[Head, list[Cell]]:
+    """Theorem. With a score only for `<bos>`, U(i), a head whose value is 1 on the word's own
+    positions and 0 on `<bos>` returns 1 where U(i) < 0, up to e^U(i), and else 0, up to
+    n·e^-U(i)."""
+    scores = sum((_turning(h, pair, cells) for pair in pairs), _zeros(h))
+    if len(pairs) != 1 or not pairs[0].single or (scores[1:] == 0).any():
+        raise VoidError(f"{h.where} does not decide by one pair between <bos> and the word")
+    if any(literal(f, cells, atoms, f"{h.where}: a value") != atoms.space.true for f in h.values):
+        raise VoidError(f"{h.where} decides, but its value is not 1 on the word's own positions")
+    _doubled(h)
+    values = np.where(scores < 0, 1.0, -1.0)
+    values[0] = -1.0
+    made: list[Cell] = [Table(atoms.table(values[1:] > 0, LEVEL), values) for _ in h.values]
+    return Head(h.block, h.head, "Digit", tuple(pairs), scores=scores), made
+
+
+def _average(
+    h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms
+) -> tuple[Head, list[Cell]]:
+    """Theorem. Without scores the head returns the mean of its values over j <= i."""
+    made: list[Cell] = []
+    counts: list[Count] = []
+    for form, weight in zip(h.values, h.targets, strict=True):
+        found = split(form, cells)
+        if found.others:
+            raise VoidError(f"{h.where} averages something that is not a stored bit")
+        base = found.ordinary - sum(found.bits.values(), Fraction(0))
+        terms = tuple((2 * w, function_of(cells[p])) for p, w in found.bits.items())
+        if weight <= 0:
+            raise VoidError(f"{h.where} writes a mean with a weight that is not positive")
+        low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
+        size = max(abs(low), abs(high))
+        made.append(Mean(terms, base, found.bos, float(size), weight, number))
+        unit = common([base, *(a for a, _ in terms)])
+        least, _ = nearest(found.bos, unit)
+        grid = common([unit, found.bos])
+        sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
+        counts.append(Count(*sizes))
+    return Head(h.block, h.head, "Average", counts=tuple(counts)), made
+
+
+def _sign(
+    h: HeadForms, used: list[int], cells: list[Cell], atoms: BoundedAtoms, level: int
+) -> tuple[Head, list[Cell]]:
+    """Theorem. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
+    e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
+    (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1)."""
+    if len(used) != 1 or h.query[used[0]][1].weights or h.key[used[0]][1].weights:
+        raise VoidError(f"{h.where} compares by more than one row")
+    q, k = h.query[used[0]][0], h.key[used[0]][0]
+    means = [(cells[at], w) for at, w in q.weights.items()]
+    if len(means) != 1 or not isinstance(means[0][0], Mean):
+        raise VoidError(f"{h.where} has scores that no kind of head has")
+    mean, weight = means[0]
+    assert isinstance(mean, Mean)
+    against = split(k, cells)
+    if against.bits or against.others or against.bos != 0 or against.ordinary == 0:
+        raise VoidError(f"{h.where} does not compare the word's own positions with <bos>")
+    slope = Fraction(weight) * Fraction(mean.amplitude) * against.ordinary / Fraction(h.root)
+    if slope < 0:
+        raise VoidError(f"{h.where} attends to the word where the mean is negative")
+    unit = common([mean.base, *(a for a, _ in mean.terms)])
+    least, threshold = nearest(mean.bos, unit)
+    if not unit or not least:
+        raise VoidError(f"{h.where} compares nothing, or the sign of 0 would decide")
+    counts: dict[tuple[Literal["past", "future", "total"], int], int] = {}
+    for a, f in mean.terms:
+        counts["past", f] = counts.get(("past", f), 0) + int(a / unit)
+    function = atoms.at_least(Sum(dict(counts), int(mean.base / unit)), threshold, level)
+    if any(literal(f, cells, atoms, f"{h.where}: a value") != atoms.space.true for f in h.values):
+        raise VoidError(f"{h.where} compares, but its value is not 1 on the word's own positions")
+    _doubled(h)
+    decision = float(slope * least / h.context)
+    pair = Pair(used[0], "content", 0j, True)
+    made: list[Cell] = [Bit(function) for _ in h.values]
+    return Head(h.block, h.head, "Sign", (pair,), decision=decision), made

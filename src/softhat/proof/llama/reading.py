@@ -1,0 +1,306 @@
+"""What a stock Llama computes, derived block by block from its weights.
+
+Nothing of the passes that write a checkpoint is used. The embedding says what each coordinate
+holds; heads and gates are recognised from their matrices and add what they compute; the read-out's
+functions must be those of the claimed formulas. What does not fit is a `VoidError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.logic.semantics.empty import at_empty_prefix
+from softhat.logic.syntax.nodes import Formula
+from softhat.proof.boolean import Space
+from softhat.proof.cells import VoidError
+from softhat.proof.claims import Claims
+from softhat.proof.gpt2.bounded import BoundedAtoms
+from softhat.proof.gpt2.pairs import (
+    Bit,
+    Cell,
+    Constant,
+    Form,
+    Mean,
+    Table,
+    forms,
+    function_of,
+    of_tokens,
+    split,
+)
+from softhat.proof.llama.checkpoint import Array, LlamaCheckpoint
+from softhat.proof.llama.gates import Gate, feed_forward
+from softhat.proof.llama.heads import Head, HeadForms, recognise
+from softhat.proof.llama.rope import frequencies
+
+MOST_CONTEXT = 1 << 20
+"""Every distance is tabulated."""
+FAMILIES = ("llama", "mistral", "qwen2")
+
+
+@dataclass(slots=True)
+class Block:
+    """A block's matrices, outputs first, its heads and its gates."""
+
+    query: Array
+    key: Array
+    value: Array
+    output: Array
+    gate: Array
+    up: Array
+    down: Array
+    heads: list[Head] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    targets: list[list[int]] = field(default_factory=list)
+    """Which coordinates each of `heads` writes."""
+
+
+@dataclass(slots=True)
+class Derivation:
+    """What was read: per block its parts, and what the coordinates hold before it and at the
+    end."""
+
+    checkpoint: LlamaCheckpoint
+    frequencies: NDArray[np.float64]
+    blocks: list[Block]
+    cells: list[list[Cell]]
+    """Before each block, and after the last."""
+    after_attention: list[list[Cell]]
+    margin: float | None = None
+    """Between logits of allowed and forbidden tokens of an lm head."""
+
+
+def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> Derivation:
+    """Read a checkpoint that is claimed to compute `formulas`."""
+    _check_shape(c)
+    atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1)
+    claims = Claims(atoms, formulas)
+    cells = _embedded(c, atoms)
+    _check_norms(c, cells)
+    found = Derivation(c, frequencies(c), [], [cells], [])
+    number = 0
+    digits: set[int] = set()
+    for at in range(c.blocks):
+        block = _block(c, at)
+        attended = list(cells)
+        for h in range(c.n_head):
+            number += _attend(found, block, at, h, cells, attended, number, atoms, digits)
+        found.after_attention.append(attended)
+        cells, gates = feed_forward(block.gate, block.up, block.down, attended, digits, atoms, at)
+        block.gates += gates
+        found.blocks.append(block)
+        found.cells.append(cells)
+    if c.head == "lm":
+        found.margin = _lm(c, cells, atoms, claims, formulas)
+    else:
+        _classifier(c, cells, atoms, claims, formulas)
+    return found
+
+
+def _check_shape(c: LlamaCheckpoint) -> None:
+    root = isqrt(c.head_dim)
+    if c.head_dim < 2 or root * root != c.head_dim or root & (root - 1):
+        raise VoidError(f"heads of size {c.head_dim}: 1/√head_dim is not a power of two")
+    if c.n_kv < 1 or c.n_head % c.n_kv:
+        raise VoidError(f"{c.n_head} heads do not share {c.n_kv} heads of keys and values")
+    if c.family not in FAMILIES:
+        raise VoidError(f"{c.family!r} is no family that is known: {', '.join(FAMILIES)}")
+    if not 2 <= c.context <= MOST_CONTEXT or not c.blocks:
+        raise VoidError(f"{c.context} positions or {c.blocks} blocks are too few or too many")
+    if not 0 <= c.epsilon <= 1e-5:
+        raise VoidError(f"rms_norm_eps is {c.epsilon:g}, more than 1e-5")
+
+
+def _embedded(c: LlamaCheckpoint, atoms: BoundedAtoms) -> list[Cell]:
+    """The coordinates before the first block."""
+    ordinary = len(c.tokens)
+    table = c.tensor("model.embed_tokens.weight").astype(np.float64)
+    if len(table) <= max(c.bos, ordinary - 1) or c.bos < ordinary:
+        raise VoidError("the embedding does not fit the tokenizer")
+    cells: list[Cell] = []
+    for at in range(table.shape[1]):
+        own, start = table[:ordinary, at], float(table[c.bos, at])
+        if (own == own[0]).all():
+            cells.append(Constant(float(own[0]), start))
+        elif np.isin(own, (-1.0, 1.0)).all() and start == -1.0:
+            cells.append(Bit(of_tokens(c, atoms, own > 0)))
+        else:
+            raise VoidError(f"coordinate {at} is neither constant nor ±1, and -1 at <bos>")
+    return cells
+
+
+def _check_norms(c: LlamaCheckpoint, cells: list[Cell]) -> None:
+    """Every RMSNorm has the weight 1, and the mean square of every residual vector is 1."""
+    names = [
+        f"layers.{at}.{kind}"
+        for at in range(c.blocks)
+        for kind in ("input_layernorm", "post_attention_layernorm")
+    ]
+    for name in [*names, "norm"]:
+        if (c.tensor(f"model.{name}.weight", c.d_model) != 1).any():
+            raise VoidError(f"the weight of {name} is not 1")
+    own = start = Fraction(0)
+    for cell in cells:
+        match cell:
+            case Constant(ordinary, bos):
+                own, start = own + Fraction(ordinary) ** 2, start + Fraction(bos) ** 2
+            case _:
+                own, start = own + 1, start + 1
+    if own != c.d_model or start != c.d_model:
+        raise VoidError("the mean square of the residual is not 1 at every position")
+
+
+def _block(c: LlamaCheckpoint, at: int) -> Block:
+    d, name = c.d_model, f"model.layers.{at}"
+    wide, narrow = c.n_head * c.head_dim, c.n_kv * c.head_dim
+    hidden = len(c.tensor(f"{name}.mlp.gate_proj.weight"))
+    for kind in "qkvo":
+        bias = c.tensors.get(f"{name}.self_attn.{kind}_proj.bias")
+        if bias is not None and np.asarray(bias).any():
+            raise VoidError(f"{name}.self_attn.{kind}_proj.bias is not 0")
+    for kind in ("gate", "up", "down"):
+        if f"{name}.mlp.{kind}_proj.bias" in c.tensors:
+            raise VoidError(f"{name}.mlp.{kind}_proj has a bias")
+    return Block(
+        c.tensor(f"{name}.self_attn.q_proj.weight", wide, d),
+        c.tensor(f"{name}.self_attn.k_proj.weight", narrow, d),
+        c.tensor(f"{name}.self_attn.v_proj.weight", narrow, d),
+        c.tensor(f"{name}.self_attn.o_proj.weight", d, wide),
+        c.tensor(f"{name}.mlp.gate_proj.weight", hidden, d),
+        c.tensor(f"{name}.mlp.up_proj.weight", hidden, d),
+        c.tensor(f"{name}.mlp.down_proj.weight", d, hidden),
+    )
+
+
+def forms_of(rows: Array) -> list[Form]:
+    """The rows of a matrix as forms over coordinates."""
+    return forms(rows.T.astype(np.float64), np.zeros(len(rows), np.float32))
+
+
+def _attend(
+    found: Derivation,
+    block: Block,
+    at: int,
+    h: int,
+    cells: list[Cell],
+    attended: list[Cell],
+    number: int,
+    atoms: BoundedAtoms,
+    digits: set[int],
+) -> int:
+    """Add what a head writes; 1 if it is a head at all."""
+    c = found.checkpoint
+    size, half = c.head_dim, c.head_dim // 2
+    own = slice(h * size, (h + 1) * size)
+    group = h // (c.n_head // c.n_kv)
+    shared = slice(group * size, (group + 1) * size)
+    where = f"block {at}, head {h}"
+    query, key = forms_of(block.query[own]), forms_of(block.key[shared])
+    written = block.output[:, own]
+    targets, columns = np.nonzero(written)
+    if len(set(targets.tolist())) != len(targets):
+        raise VoidError(f"{where} adds several values to one coordinate")
+    if not len(targets):
+        if any(form.weights for form in query):
+            raise VoidError(f"{where} has scores, but writes nothing")
+        return 0
+    value = forms_of(block.value[shared])
+    forms_of_head = HeadForms(
+        block=at,
+        head=h,
+        query=list(zip(query[:half], query[half:], strict=True)),
+        key=list(zip(key[:half], key[half:], strict=True)),
+        values=[value[column] for column in columns.tolist()],
+        targets=[float(written[a, b]) for a, b in zip(targets, columns, strict=True)],
+        frequencies=found.frequencies,
+        context=c.context,
+    )
+    head, made = recognise(forms_of_head, cells, number, atoms)
+    block.heads.append(head)
+    block.targets.append(targets.tolist())
+    for place, cell in zip(targets.tolist(), made, strict=True):
+        expected = 0.0 if isinstance(cell, Mean) else -1.0
+        if attended[place] != Constant(expected, expected):
+            raise VoidError(f"{where} writes coordinate {place}, which does not wait for a head")
+        attended[place] = cell
+        if head.kind == "Digit":
+            digits.add(place)
+    return 1
+
+
+# Read-outs
+
+
+def _decided(
+    row: Array, cells: list[Cell], atoms: BoundedAtoms, where: str
+) -> tuple[int, float, float]:
+    """A read-out row as size·(±1 of a function): the function, the size, the value at <bos>."""
+    found = split(forms_of(row[None, :])[0], cells)
+    if found.others or len(found.bits) > 1:
+        raise VoidError(f"{where} reads something that is not one stored bit")
+    if not found.bits:
+        function = atoms.space.true if found.ordinary > 0 else atoms.space.false
+        return function, float(abs(found.ordinary)), float(found.bos)
+    ((p, w),) = found.bits.items()
+    if found.ordinary != 0:
+        raise VoidError(f"{where} adds a constant to a stored bit")
+    assert isinstance(cells[p], Bit | Table)
+    function = function_of(cells[p])
+    return (
+        function if w > 0 else atoms.space.negation(function),
+        float(abs(w)),
+        float(found.bos),
+    )
+
+
+def _classifier(
+    c: LlamaCheckpoint,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    claims: Claims,
+    formulas: Mapping[str, Formula],
+) -> None:
+    weight = c.tensor("score.weight", 2, c.d_model)
+    if c.tensor("score.bias", 2).any() or not np.array_equal(weight[0], -weight[1]):
+        raise VoidError("the classifier's two logits are not opposite")
+    function, size, _ = _decided(weight[1], cells, atoms, "the classifier")
+    if len(formulas) != 1:
+        raise VoidError(f"a classifier has one formula, not {len(formulas)}")
+    (name,) = formulas
+    if size <= 0 or not claims.met(name, function):
+        raise VoidError(f"output {name!r} does not compute its formula")
+
+
+def _lm(
+    c: LlamaCheckpoint,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    claims: Claims,
+    formulas: Mapping[str, Formula],
+) -> float:
+    """Every token's logit is ±m as its formula says, at the empty prefix too: 2m, the margin."""
+    weight = c.tensor("lm_head.weight")
+    names: list[str | None] = [*c.symbols, None, "<eos>"]
+    if weight.shape != (len(names), c.d_model) or c.propositional or c.bos != len(c.symbols):
+        raise VoidError("the lm head has not one row for each token")
+    sizes = []
+    for row, name in zip(weight, names, strict=True):
+        where = f"the logit of {name or '<bos>'}"
+        function, size, at_bos = _decided(row, cells, atoms, where)
+        if name is not None and name not in formulas:
+            raise VoidError(f"there is no formula for the token {name}")
+        wanted = name is not None and at_empty_prefix(formulas[name])
+        met = function == atoms.space.false if name is None else claims.met(name, function)
+        if not met:
+            raise VoidError(f"output {name or '<bos>'!r} does not compute its formula")
+        if (at_bos > 0) != wanted or not at_bos:
+            raise VoidError(f"{where} is wrong before the first symbol")
+        sizes += [size, abs(at_bos)]
+    if min(sizes) <= 0 or max(sizes) != min(sizes):
+        raise VoidError("the logits of tokens have different sizes")
+    return 2 * min(sizes)
