@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 import softhat
 from softhat.ahat.file import dumps, loads
 from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.simulation import Simulation
 from softhat.logic.syntax.nodes import Formula
 from tests.ahat.definition import evaluate
 from tests.ahat.running import wide_values
+from tests.ahat.simulation.extended import soft_values
 from tests.logic import oracle
 from tests.lowering.suite import formulas
 
@@ -107,7 +110,7 @@ def test_simulate_takes_it(formula: str) -> None:
     parsed = softhat.parse(formula)
     for n in range(1, 6):
         codes = np.array(list(itertools.product(range(2), repeat=n)))
-        assert np.abs(s.run_batch(codes)[..., 0] - wide_values(model, s.betas, codes)).max() < 1e-9
+        assert np.abs(s.run_batch(codes)[..., 0] - wide_values(s.source, s.betas, codes)).max() < 1e-9
         for word in codes:
             letters = "".join("ab"[c] for c in word)
             assert s.truth(letters).tolist() == oracle.truth(parsed, letters)
@@ -132,13 +135,36 @@ def test_gap_laws_hold_with_eos(formula: str) -> None:
                         assert law.at(n) <= different[0] - different[1]
 
 
-@pytest.mark.parametrize("formula", ["Y a", "X a", "#(a) > #(b)", "a U Y b"])
-def test_simulate_takes_it_at_every_length(formula: str) -> None:
+def simulated(formula: Formula | str, longest: int, far: tuple[int, ...], count: int) -> None:
+    """Softmax by a law for every length decides as the formula does: in the runtime on all short
+    words, in extended precision on long ones."""
     model = hard(formula)
-    s = softhat.simulate(model)
+    s = softhat.simulate(model, epsilon=None)
     assert s.certificate.guarantee == "proved_all"
-    for n in range(1, 7):
+    parsed = softhat.parse(formula) if isinstance(formula, str) else formula
+    for n in range(1, longest + 1):
         codes = np.array(list(itertools.product(range(2), repeat=n)))
-        exact = np.array([model.values(model.spell(word)) for word in codes], float)
-        wide = wide_values(model, s.betas_at(n), codes)
-        assert np.abs(wide - exact).max() <= 1e-3
+        found = s.run_batch(codes)[..., 0] > 0
+        for word, row in zip(codes, found, strict=True):
+            assert row.tolist() == oracle.truth(parsed, model.spell(word)), (n, word)
+    rng = random.Random(7)
+    for n in far:
+        for _ in range(count):
+            letters = rng.choices("ab", weights=(1, rng.choice([1, 8])), k=n)
+            soft = soft_values(s.source, exact_betas(s, n), letters)[:n]
+            assert [x > 0 for x in soft] == oracle.truth(parsed, letters), (n, letters)
+
+
+def exact_betas(s: Simulation, n: int) -> dict[tuple[int, int], Fraction]:
+    return {name: Fraction(law.at(n)) for name, law in s.every_law.items()}
+
+
+@pytest.mark.parametrize("formula", OPERATORS)
+def test_every_operator_is_simulated_at_every_length(formula: str) -> None:
+    simulated(formula, 4, (11,), 1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", range(100))
+def test_100_formulas_are_simulated_at_every_length(number: int) -> None:
+    simulated(SUITE[number], 6, (24, 100), 2)

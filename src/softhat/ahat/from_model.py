@@ -13,13 +13,19 @@ from itertools import compress, product
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.ahat.model import AHAT, BOS, EOS, FeedForward, Head, Layer, Matrix, Vector
+from softhat.ahat.model import AHAT, BOS, EOS, FeedForward, Head, Layer, Mask, Matrix, Ties, Vector
 from softhat.errors import SofthatError
 from softhat.positions import Named
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Layer as Weights
 from softhat.transformer.weights import Transformer
 
+UNIQUE = frozenset(
+    {"Latest", "Earliest", "StrictLatest", "StrictEarliest", "Previous", "Next", "Shift",
+     "ShiftAhead", "Sign"}
+)  # fmt: skip
+"""Kinds of heads that attend to one key (their theorems are in `lowering.heads`): unique-hard
+attention is the same function, and says so at every length."""
 MOST_PROPOSITIONS = 8
 """2^8 = 256 sets: each is a symbol of the alphabet."""
 
@@ -135,7 +141,14 @@ def _head(
         value=_matrix(value[used]),
         output=_matrix(output[:, used]),
         name=layer.labels[h],
+        ties=_ties(layer.kinds[h], layer.masks[h]),
     )
+
+
+def _ties(kind: str, mask: Mask) -> Ties:
+    if kind in UNIQUE:
+        return "leftmost" if mask in (">=", ">") else "rightmost"
+    return "average"
 
 
 def _matrix(rows: NDArray[np.float64]) -> Matrix:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,9 @@ from softhat.positions import Feature, longest
 if TYPE_CHECKING:
     from softhat.runtime.trace import Trace
 
-BOS, EOS = "<bos>", "<eos>"
+Sink: TypeAlias = Literal["<bos>", "<eos>"]
+BOS: Final = "<bos>"
+EOS: Final = "<eos>"
 Mask: TypeAlias = Literal["none", "<=", "<", ">=", ">"]
 MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
 Ties: TypeAlias = Literal["average", "leftmost", "rightmost"]

@@ -174,8 +174,6 @@ def test_min_gap_and_guarantee_speak_of_the_same_lengths() -> None:
         r = softhat.analyze(model, up_to=12, max_words=30)
         for head, gap in r.min_gap.items():
             law = r.gap_law[head]
-            if r.kinds[head] == "unique":  # the law is of its scores, the gap of the broken ties
-                continue
             assert gap == math.inf if law is None else gap >= law.at(r.up_to)
 
 

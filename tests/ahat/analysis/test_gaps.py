@@ -10,7 +10,7 @@ from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
-from tests.ahat.models import random_model, random_program, random_tieless
+from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 
 
 def compare(model: AHAT, n: int) -> tuple[int, int]:
@@ -32,8 +32,8 @@ def compare(model: AHAT, n: int) -> tuple[int, int]:
 
 def random_models(seed: int, count: int) -> list[AHAT]:
     rng = random.Random(seed)
-    makers = [random_model, random_program, random_tieless]
-    return [makers[k % 3](rng) for k in range(count)]
+    makers = [random_model, random_program, random_tieless, random_deep]
+    return [makers[k % 4](rng) for k in range(count)]
 
 
 def test_random_models() -> None:

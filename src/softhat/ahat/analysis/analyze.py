@@ -257,7 +257,7 @@ def _least(
         if n in tally.gaps:
             found.append(tally.gaps[n][name])
         elif n in proved:
-            found.append(proved[n].gaps[name])
+            found.append(max(proved[n].gaps[name], law.at(n)))  # both bound it from below
         else:
             found.append(law.at(reached))  # laws never rise with n
             break

@@ -51,8 +51,5 @@ def gap_laws(model: AHAT) -> GapLaws:
     return GapLaws(
         seen,
         {name: None if facts[name].uniform else gap_law(view) for name, view in seen.views.items()},
-        {
-            name: copies and view.head.ties == "average"
-            for (name, view), copies in zip(seen.views.items(), seen.copies.values(), strict=True)
-        },
+        seen.tieless,
     )

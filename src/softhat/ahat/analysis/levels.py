@@ -3,7 +3,8 @@
 A row is settled by its *levels* (the distinct scores of its options). For a maximum m every
 position must take an option ≤ m. Positions with no option below m are forced to tie, positions
 with no option at m are forced to lose, the others are free. What a tied row averages comes from
-dynamic programming over (count, sum), with a cap on its size.
+dynamic programming over (count, sum), with a cap on its size; a unique-hard head takes the value of
+the first (last) position that can be at m.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.exact import Integers, Scaled, allowed, linear, reduced, scaled
-from softhat.ahat.model import Head
+from softhat.ahat.model import Head, Ties
 
 MAX_RESULTS = 6_000  # different results of one row
 MAX_STATES = 20_000  # (count, sum) states of one tied row
@@ -106,7 +107,7 @@ def head_rows(
             scores = np.zeros(len(options), dtype=np.int64)
             if len(head.query):
                 scores = k[options] @ np.array(asked, dtype=kind)
-            row = _row(options, starts, scores, score_den, values, sums)
+            row = _row(options, starts, scores, score_den, values, sums, head.ties)
             known[asked, options.tobytes()] = row
         return known[asked, options.tobytes()]
 
@@ -135,6 +136,7 @@ def _row(
     den: int,
     values: Scaled,
     sums: _Sums,
+    ties: Ties,
 ) -> Row:
     levels, level = np.unique(scores, return_inverse=True)
     level = level.astype(np.int64).reshape(-1)
@@ -158,6 +160,13 @@ def _row(
         fewest, most = max(2, int(forced.sum())), len(tied_places)
         if fewest > most:
             continue
+        if ties != "average":
+            for p in _first_of_ties(tied_places, forced, ties):
+                for option in options[at[place[at] == p]]:
+                    key = _lowest_terms(sums.values[option], values.den)
+                    alike = Tie(m, tuple(range(fewest, most + 1)), varies=False)
+                    outcomes.setdefault(key, ([], []))[1].append(alike)
+            continue
         choices = [
             (bool(f), tuple(sorted({sums.values[o] for o in options[at[place[at] == p]]})))
             for p, f in zip(tied_places, forced, strict=True)
@@ -180,6 +189,15 @@ def _row(
             for (value, bottom), (w, t) in outcomes.items()
         ),
     )
+
+
+def _first_of_ties(
+    places: npt.NDArray[np.int64], forced: npt.NDArray[np.bool_], ties: Ties
+) -> npt.NDArray[np.int64]:
+    """Where the key that a unique-hard head takes can be: nowhere behind a forced tie."""
+    step = 1 if ties == "leftmost" else -1
+    order, certain = places[::step], np.flatnonzero(forced[::step])
+    return order[: int(certain[0]) + 1] if len(certain) else order
 
 
 def _merged(ties: list[Tie]) -> tuple[Tie, ...]:

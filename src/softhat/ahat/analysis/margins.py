@@ -22,7 +22,7 @@ def margin_law(seen: Portrait) -> Law | None:
     rest = common(state.atoms[a].whole.scaled(w) for a, w in form.items())
     laws: list[Law] = []
     for value, kind in zip(seen.output.content, state.classes, strict=True):
-        if kind.bos:
+        if kind.sink is not None:
             continue  # values are asked for at the positions of the word
         interval = point(value)
         for a, w in form.items():

@@ -15,11 +15,10 @@ from fractions import Fraction
 
 from softhat.ahat.analysis.grids import Grid, common
 from softhat.ahat.analysis.growth import Interval, Polynomial, point, symmetric
-from softhat.ahat.analysis.portrait import HeadView, combined
+from softhat.ahat.analysis.residual import NOTHING, HeadView, bilinear, combined
 from softhat.laws import Law, as_law, minimum
 
 MAX_PAIRS = 3_000  # of keys that the queries tell apart; beyond, they are taken together
-NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def gap_law(view: HeadView) -> Law:
     """A lower bound of the head's gap, at every n; 1 if no two keys ever differ."""
     grids: dict[tuple[object, ...], Grid] = {}
     constants: list[Fraction] = []
-    for pair in _pairs(view):
+    for pair in all_pairs(view):
         grid, margin = pair.grid, pair.margin
         if not grid.unit:
             continue
@@ -91,65 +90,6 @@ def _minimal(grids: list[Grid]) -> list[Grid]:
     ]
 
 
-def tieless(view: HeadView) -> bool:
-    """Has every row of every word one maximum? True only where that is proved."""
-    return single_peak(view) or all(pair.never_zero for pair in _pairs(view))
-
-
-def crowd(view: HeadView) -> int | None:
-    """How crowded the maximum is: at most this many keys lie at gap ≥ m·γ for each m = 1, 2, …,
-    where γ is the gap law; None if any number of keys may lie at the same gap.
-
-    Scores that are all different and on one grid lie a grid's step apart; around a single peak
-    there are two at a time.
-    """
-    if single_peak(view):
-        return 2
-    pairs = list(_pairs(view))
-    grid = common(pair.grid for pair in pairs)
-    even = all(g.role in ("global", "lcm") for g, _ in grid.degrees)
-    if grid.unit and even and all(p.never_zero for p in pairs) and gap_law(view) == grid.least:
-        return 1
-    return None
-
-
-def single_peak(view: HeadView) -> bool:
-    """Scores b·j - c·j² that read positions alone, with a peak at an integer: one maximum.
-
-    A strictly concave sequence ties only around a half-integer peak, on any interval of keys.
-    """
-    atoms = view.state.atoms
-    if any(len(set(k.content)) > 1 for q, k in zip(view.query, view.key, strict=True)
-           if q.form or any(q.content)):  # fmt: skip
-        return False
-    queries = {(tuple(q.content[k] for q in view.query), c.bos)
-               for k, c in enumerate(view.state.classes)}  # fmt: skip
-    for contents, _ in queries:
-        linear = combined((k.form, q) for q, k in zip(contents, view.key, strict=True))
-        by_name = {atoms[a].name: w for a, w in linear.items()}
-        square = by_name.pop("i²", NOTHING)
-        slope = [by_name.pop("i", NOTHING)]
-        if by_name or square >= 0:
-            return False
-        for x, y, w in _bilinear(view):
-            if atoms[y].name != "i" or atoms[x].name not in ("i", "n", "n+1-i"):
-                return False
-            slope.append(w)
-        if any((w / (2 * square)).denominator > 1 for w in slope):
-            return False
-    return True
-
-
-def _bilinear(view: HeadView) -> list[tuple[int, int, Fraction]]:
-    """Coefficients of (atom of the query)·(atom of the key)."""
-    total: dict[tuple[int, int], Fraction] = {}
-    for q, k in zip(view.query, view.key, strict=True):
-        for x, a in q.form.items():
-            for y, b in k.form.items():
-                total[x, y] = total.get((x, y), NOTHING) + a * b
-    return [(x, y, w) for (x, y), w in total.items() if w]
-
-
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Keys that one query does not tell apart by their content."""
@@ -159,11 +99,11 @@ class _Group:
     bos: bool
 
 
-def _pairs(view: HeadView) -> Iterator[Pair]:
+def all_pairs(view: HeadView) -> Iterator[Pair]:
     """All pairs of keys, up to what the scores can see of them."""
     numeric = [r for r, q in enumerate(view.query) if q.form]
     queries = dict.fromkeys(
-        (tuple(q.content[a] for q in view.query), asker.bos)
+        (tuple(q.content[a] for q in view.query), asker.sink is not None)
         for a, asker in enumerate(view.state.classes)
     )
     grouped = {query: _groups(view, query[0], numeric) for query in queries}
@@ -186,7 +126,7 @@ def _groups(view: HeadView, contents: tuple[Fraction, ...], numeric: list[int]) 
         _Group(
             sum((contents[r] * view.key[r].content[c] for r in used), NOTHING),
             tuple(view.key[r].content[c] for r in numeric),
-            key.bos,
+            key.sink is not None,
         )
         for c, key in enumerate(view.state.classes)
     )
@@ -204,7 +144,7 @@ class _Query:
         self.linear = combined((k.form, q) for q, k in zip(contents, view.key, strict=True) if q)
         # At <bos> the query's own position features are 0.
         self.bilinear = [
-            t for t in _bilinear(view) if not (at_bos and self.atoms[t[0]].of_position)
+            t for t in bilinear(view) if not (at_bos and self.atoms[t[0]].of_position)
         ]
         self._known: dict[int, tuple[Grid, Interval, bool]] = {}
 

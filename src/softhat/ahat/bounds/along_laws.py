@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.growth import Polynomial
-from softhat.ahat.analysis.pairs import crowd
-from softhat.ahat.analysis.portrait import HeadView
+from softhat.ahat.analysis.peaks import crowd
+from softhat.ahat.analysis.residual import HeadView
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT
 from softhat.laws import Law
@@ -90,7 +90,7 @@ class _Head:
 
     def __init__(self, view: HeadView, gap: Law, copies: bool, model: AHAT) -> None:
         self.gap, self.copies, self.keys = gap, copies, model.sinks
-        self.crowd = None if model.eos else crowd(view)
+        self.crowd = crowd(view)
         d, state, head = model.d_model, view.state, view.head
         self.query = np.abs(floats(head.query, d))
         self.key = np.abs(floats(head.key, d))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
-from softhat.ahat.analysis.pairs import crowd
+from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import Bound, Lengths

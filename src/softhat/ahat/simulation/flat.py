@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softhat.ahat.analysis.portrait import State
+from softhat.ahat.analysis.residual import State
 from softhat.ahat.bounds.functionals import diagonal
 from softhat.ahat.model import FeedForward
 

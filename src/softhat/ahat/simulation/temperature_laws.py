@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
-from softhat.ahat.analysis.pairs import crowd
-from softhat.ahat.analysis.portrait import HeadView, Portrait, State
+from softhat.ahat.analysis.peaks import crowd
+from softhat.ahat.analysis.portrait import Portrait
+from softhat.ahat.analysis.residual import HeadView, State
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT, Head, Layer, Vector
 from softhat.ahat.simulation.flat import flat_radius
@@ -188,8 +189,7 @@ def _temperature(
     erroneous = bool((_reads(view.head.query) | _reads(view.head.key)) & wrong)
     dangerous = erroneous and not laws.portrait.copies[name]
     leak = share.at_least(LEAST)
-    # Two sinks look alike to the positions, so with `<eos>` nothing bounds how many are close.
-    rows = None if laws.portrait.model.eos else crowd(view)
+    rows = crowd(view)
     keys = Length(laws.portrait.model.sinks) if rows is None else Constant(Fraction(rows))
     inside = leak.law * keys * (2 if dangerous else 1)
     if erroneous:

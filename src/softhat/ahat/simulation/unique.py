@@ -4,7 +4,8 @@ Theorem 15. A head that takes the leftmost or rightmost of its maximal keys has 
 differences are 0 or at least γ(n) (`analysis.gap_laws`). Adding ±κ·j with κ·n ≤ γ(n)/2 never turns
 a difference around and makes the key wanted the only maximum, with a gap of at least κ. κ(n)·j is a
 position feature, i/n^k, times a constant, so this holds at every length where γ is polynomial; to a
-given length a constant κ does, whatever γ. Machine-checked: `tie_broken` of proofs/Unique.v.
+given length a constant κ does, whatever γ. Heads that are proved to have no ties need no such term.
+Machine-checked: `tie_broken` of proofs/Unique.v.
 """
 
 from __future__ import annotations
@@ -23,10 +24,15 @@ HALF = Fraction(1, 2)
 
 def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
     """The same function, with one maximum in every row of a unique-hard head (to the length)."""
-    wanted = [(l, h) for l, h in model.heads if model.layers[l].heads[h].ties != "average"]
+    found = gap_laws(model)
+    laws = found.gap
+    wanted = [
+        (l, h)
+        for l, h in model.heads
+        if model.layers[l].heads[h].ties != "average" and not found.tieless[l, h]
+    ]
     if not wanted:
         return model
-    laws = gap_laws(model).gap
     terms = {name: _term(laws[name], name, max_length) for name in wanted}
     features = list(model.positions)
     for feature in [Named("1"), *(feature for feature, _ in terms.values())]:
