@@ -110,7 +110,9 @@ def test_simulate_takes_it(formula: str) -> None:
     parsed = softhat.parse(formula)
     for n in range(1, 6):
         codes = np.array(list(itertools.product(range(2), repeat=n)))
-        assert np.abs(s.run_batch(codes)[..., 0] - wide_values(s.source, s.betas, codes)).max() < 1e-9
+        assert (
+            np.abs(s.run_batch(codes)[..., 0] - wide_values(s.source, s.betas, codes)).max() < 1e-9
+        )
         for word in codes:
             letters = "".join("ab"[c] for c in word)
             assert s.truth(letters).tolist() == oracle.truth(parsed, letters)

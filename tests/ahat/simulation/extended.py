@@ -10,6 +10,7 @@ import decimal
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def soft_values(
     with decimal.localcontext() as context:
         context.prec = digits
         context.Emin, context.Emax = -(10**9), 10**9
-        exponential = np.frompyfunc(lambda x: Decimal(x).exp(), 1, 1)
+        least = Decimal(-3 * digits - 100)  # e^least is nothing beside 1, at this precision
+        zero = Decimal(0)
+        exponential = np.frompyfunc(lambda x: x.exp() if x > least else zero, 1, 1)
         return _run(model, betas, word, to_decimal, exponential, object)
 
 
@@ -69,7 +72,8 @@ def _run(
             beta = number(Fraction(betas[l, h]))
             query, key, value = (array(m, d) for m in (head.query, head.key, head.value))
             output = array(head.output, len(head.value))
-            mask = np.array([[sees(head.mask, i, j) for j in range(size)] for i in range(size)])
+            places = np.arange(size)
+            mask = np.frompyfunc(partial(sees, head.mask), 2, 1).outer(places, places).astype(bool)
             values = x @ value.T
             scores = np.full((size, size), zero, dtype=kind)
             if head.query:

@@ -81,15 +81,32 @@ def test_gallery_within_epsilon(name: str) -> None:
             assert error(made, source, word) <= EPSILON, (n, word)
 
 
+def climbed(
+    made: EveryLength, source: AHAT, word: list[str], steps: int, rng: random.Random
+) -> float:
+    """The greatest error found by changing single symbols, each change kept if it is no better."""
+    worst = error(made, source, word)
+    for _ in range(steps):
+        tried = list(word)
+        tried[rng.randrange(len(word))] = rng.choice(source.alphabet)
+        now = error(made, source, tried)
+        if now >= worst:
+            worst, word = now, tried
+    return worst
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", SOFT)
 def test_gallery_within_epsilon_at_full_size(name: str) -> None:
     source = GALLERY[name]()
     made = every_length(source, EPSILON)
     rng = random.Random(2)
-    for n, count in ((4, 256), (6, 729), (8, 300), (24, 40), (100, 12), (1000, 3)):
+    for n, count in ((4, 256), (6, 729), (8, 300), (24, 40), (100, 12), (1000, 4)):
         for word in words(source, n, count, rng):
             assert error(made, source, word) <= EPSILON, (n, word)
+    for n, steps in ((24, 150), (100, 20)):
+        start = [rng.choice(source.alphabet) for _ in range(n)]
+        assert climbed(made, source, start, steps, rng) <= EPSILON, n
 
 
 def test_laws_are_not_vacuous() -> None:
@@ -117,18 +134,23 @@ def test_laws_are_not_vacuous() -> None:
 
 
 def check_random(seed: int, models: int, lengths: tuple[tuple[int, int], ...]) -> int:
+    """How many of the models have dangerous ties. Where a law is exponential, β has hundreds of
+    digits at length 1,000, and lengths end at 100."""
     rng = random.Random(seed)
-    dangerous = 0
-    for k in range(models):
-        source = MAKERS[k % len(MAKERS)](rng)
+    dangerous = done = 0
+    while done < models:
+        source = MAKERS[done % len(MAKERS)](rng)
         if source.longest is not None:
             continue
         made = every_length(source, EPSILON)
+        done += 1
         heads = made.temperatures.heads.values()
         dangerous += any(h is not None and h.dangerous for h in heads)
         for n, count in lengths:
+            if n > 100 and any(h is not None and h.beta.log_at(n) > 40 for h in heads):
+                continue
             for word in words(source, n, count, rng):
-                assert error(made, source, word) <= EPSILON, (seed, k, n, word)
+                assert error(made, source, word) <= EPSILON, (seed, done, n, word)
     return dangerous
 
 
@@ -139,7 +161,8 @@ def test_random_models_within_epsilon() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(10))
 def test_random_models_within_epsilon_at_full_size(seed: int) -> None:
-    check_random(100 + seed, 30, ((1, 2), (2, 4), (3, 8), (4, 8), (24, 3), (100, 1)))
+    lengths = ((1, 2), (2, 4), (3, 8), (4, 8), (24, 3), (100, 2), (1000, 1))
+    assert check_random(100 + seed, 30, lengths) > 1
 
 
 @pytest.mark.parametrize("name", TABLE_FREE)

@@ -184,3 +184,35 @@ def test_half_precision_where_it_can() -> None:
     s = softhat.simulate(source, epsilon=None, dtype="float16")
     assert s.certificate.max_length["float16"] >= 64
     assert attack(s, source, random.Random(2)) > 30
+
+
+def at_the_end(name: str, dtype: str, count: int, longest: int) -> int:
+    """Words of the very length that is certified: ties of quotients, nearly constant words."""
+    source = GALLERY[name]()
+    s = softhat.simulate(source, epsilon=1e-3, dtype=dtype)
+    n = min(s.certificate.max_length[dtype], longest)
+    if not n:
+        return 0
+    rng = random.Random(n)
+    a, b = source.alphabet[:2]
+    words = [([a, b] * n)[:n], [a] * (n - 1) + [b], ([a, a, b, b] * n)[:n]]
+    words += [rng.choices(source.alphabet, k=n) for _ in range(count)]
+    for word in words:
+        found = s.margins(word, dtype=dtype).tolist()
+        for x, y in zip(found, source.values(word), strict=True):
+            assert abs(Fraction(x) - y) <= 1e-3, (name, dtype, n, word)
+    return n
+
+
+@pytest.mark.parametrize("name", ["dyck-argmin", "induction-average", "histogram"])
+def test_ties_that_floats_keep(name: str) -> None:
+    """Quotients of integers are rounded once: equal averages are equal floats, and tie."""
+    assert at_the_end(name, "float32", 1, 150) >= 150
+    at_the_end(name, "float16", 1, 150)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("name", [n for n in GALLERY if GALLERY[n]().longest is None])
+def test_the_gallery_at_its_certified_length(name: str, dtype: str) -> None:
+    at_the_end(name, dtype, 12, 700)

@@ -50,9 +50,7 @@ def embedded(model: AHAT) -> State:
     return State(tuple(seen), forms, tuple(atoms), _residues(model, finite))
 
 
-def _residues(
-    model: AHAT, finite: list[int]
-) -> dict[int, dict[Fraction, tuple[int, int]]]:
+def _residues(model: AHAT, finite: list[int]) -> dict[int, dict[Fraction, tuple[int, int]]]:
     """Coordinates that nothing but one periodic feature writes: what their contents say."""
     result = {}
     for c, row in enumerate(model.position_embedding):

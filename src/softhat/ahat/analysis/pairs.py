@@ -143,9 +143,7 @@ class _Query:
         self.atoms = view.state.atoms
         self.linear = combined((k.form, q) for q, k in zip(contents, view.key, strict=True) if q)
         # At <bos> the query's own position features are 0.
-        self.bilinear = [
-            t for t in bilinear(view) if not (at_bos and self.atoms[t[0]].of_position)
-        ]
+        self.bilinear = [t for t in bilinear(view) if not (at_bos and self.atoms[t[0]].of_position)]
         self._known: dict[int, tuple[Grid, Interval, bool]] = {}
 
     def pair(self, g: _Group, other: _Group) -> Pair:

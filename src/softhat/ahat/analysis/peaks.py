@@ -92,7 +92,8 @@ def _in_steps(view: HeadView) -> bool:
     if view.head.mask == "none":
         return False
     back = view.head.mask in ("<=", "<")
-    near, far = (BOS, EOS) if back else (EOS, BOS)
+    near: Sink = BOS if back else EOS
+    far: Sink = EOS if back else BOS
     own = view.head.mask in ("<=", ">=")
     for a, asker in enumerate(view.state.classes):
         if asker.sink == near:
@@ -123,9 +124,7 @@ def _levels(view: HeadView, a: int, place: str) -> tuple[Fraction, list[_Level]]
     at_sink = state.classes[a].sink is not None
     if bilinear(view):
         return None
-    linear = combined(
-        (k.form, q.content[a]) for q, k in zip(view.query, view.key, strict=True)
-    )
+    linear = combined((k.form, q.content[a]) for q, k in zip(view.query, view.key, strict=True))
     moving = {y: w for y, w in linear.items() if state.atoms[y].spread.unit}
     if len(moving) != 1 or state.atoms[next(iter(moving))].name != place:
         return None

@@ -221,9 +221,7 @@ def _fed_forward(state: State, forward: FeedForward, layer: int) -> State:
     return State(classes, tuple(forms), tuple(atoms), _unwritten(state, written))
 
 
-def _unwritten(
-    state: State, output: Matrix
-) -> dict[int, Mapping[Fraction, tuple[int, int]]]:
+def _unwritten(state: State, output: Matrix) -> dict[int, Mapping[Fraction, tuple[int, int]]]:
     """The coordinates of residues that this matrix does not write to."""
     return {c: told for c, told in state.residues.items() if not any(output[c])}
 

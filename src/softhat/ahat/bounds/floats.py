@@ -1,13 +1,17 @@
-"""How far the softmax transformer in floats is from the one in the reals, at a length.
+"""How far the softmax transformer in floats is from hard attention, or from softmax in the reals.
 
-|float - hard| ≤ |float - soft| + |soft - hard|: the second part is proved elsewhere (laws, sets,
-words); this is the first. It follows the dense runtime step by step: every rounding (of weights,
+|float - hard| ≤ |float - soft| + |soft - hard|: where the second part is proved elsewhere (laws,
+sets, words), this is the first; given how steep each head is (βγ, `Temperatures.steep`), it is
+the left side at once. It follows the dense runtime step by step: every rounding (of weights,
 position features, projections, scores, weights, averages, residuals), the format's range (a value,
 score or β that may overflow voids the bound) and underflow. Integers and dyadic numbers that fit
-the significand are exact, so equal scores made of them stay equal.
+the significand are exact, so equal scores made of them stay equal; so do quotients of them, which
+are rounded once.
 
 A row whose scores are off by at most e, pairwise, moves its attention by at most tanh(e/4) in
-total variation; if it leaks at most L and has one maximum, by at most L·(e^e - 1).
+total variation; if it leaks at most L and has one maximum, by at most L·(e^e - 1). From hard
+attention it is off by at most (T-1)·e^(e-βγ) + tanh(t/4), where t is how far scores that should be
+equal are apart: the theorem of temperature laws (`row_error` of proofs/Ties.v).
 """
 
 from __future__ import annotations
@@ -39,6 +43,9 @@ class Rounded:
     size: Floats
     width: Floats  # of the range over positions, in the reals
     grid: Floats
+    tied: Floats
+    """Two positions whose numbers are equal in the reals have equal floats, or (both being 0 in the
+    reals) floats of at most this size; inf: nothing is known. Only kept against hard attention."""
 
 
 class _Void(Exception):  # noqa: N818
@@ -53,10 +60,29 @@ class Temperatures:
     leak: Mapping[HeadId, float]  # of softmax in the reals; 1 if nothing is known
     single: Mapping[HeadId, bool]  # one key is maximal in every row
     near: Mapping[HeadId, int]  # at most so many keys have a weight that does not underflow to 0
+    steep: Mapping[HeadId, Steep] | None = None  # given: errors are against hard attention
+
+
+@dataclass(frozen=True, slots=True)
+class Steep:
+    """How far below the maximum a head's other keys are."""
+
+    drop: float  # βγ, at least
+    crowd: int | None  # at most so many keys at each multiple of it; None: any number
+
+    def leak(self, keys: int, off: float) -> float:
+        """The weight of all keys that are not maximal, over that of one that is, where scores are
+        off by at most this."""
+        if self.drop <= 0 or off > 600:
+            return math.inf
+        if self.crowd is not None and self.drop < 600:
+            return self.crowd / math.expm1(self.drop) * math.exp(off)
+        return (keys - 1) * math.exp(off - self.drop)
 
 
 def float_error(used: Weights, n: int, heads: Temperatures, form: Format) -> float:
-    """A bound on |float value - softmax value| for all words to length n; inf if there is none."""
+    """A bound on |float value - softmax value| for all words to length n; inf if there is none.
+    With `heads.steep` it is one on |float value - hard value|."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
             found = _Walk(used, n, heads, form).run()
@@ -98,7 +124,8 @@ class _Walk:
         grid = np.where((grid > 0) & (largest <= self.most * grid), grid, INEXACT)
         terms = 4 + np.count_nonzero(used.places.size, axis=1)
         error = largest * (3 * self.u + terms * self.u_sum) * 1.01 + terms * self.tiny
-        return Rounded(np.where((grid > 0) | (largest == 0), 0.0, error), box.size, box.width, grid)
+        error = np.where((grid > 0) | (largest == 0), 0.0, error)
+        return Rounded(error, box.size, box.width, grid, np.where(error > 0, np.inf, 0.0))
 
     def _attention(
         self, l: int, heads: tuple[HeadWeights, ...], x: Rounded, box: LayerBoxes
@@ -108,8 +135,10 @@ class _Walk:
             return x
         d = len(x.error)
         error, added, terms = x.error.copy(), np.zeros(d), np.zeros(d)
+        tied = np.where((x.size == 0) & (x.error == 0), 0.0, np.inf)
         for h, head in enumerate(heads):
             o = self._head((l, h), head, x, box.before)
+            tied = tied + _scaled(head.output, o.tied)
             error += head.output.size @ o.error
             added += head.output.size @ (o.size + o.error)
             terms += (head.output.size > 0).sum(axis=1)
@@ -120,35 +149,54 @@ class _Walk:
         error = np.where(touched, error, x.error)
         self._fits(box.middle.size + error)
         grid = np.where(touched, INEXACT, x.grid)
-        return Rounded(error, box.middle.size, box.middle.width, grid)
+        tied = np.where(touched, np.where(terms == 1, tied, np.inf), x.tied)
+        return Rounded(error, box.middle.size, box.middle.width, grid, tied)
 
     def _head(self, name: HeadId, head: HeadWeights, x: Rounded, box: Box) -> Rounded:
         """What a head averages, before its output matrix."""
         v = self._linear(x, head.value, box)
-        spread = self._spread(name, head, x, box)
-        moved = math.tanh(spread / 4) if self.keys > 1 else 0.0  # one key takes all
-        if self.heads.single.get(name, False) and spread < 1:
-            moved = min(moved, self.heads.leak.get(name, 1.0) * math.expm1(spread))
+        spread, apart = self._spread(name, head, x, box)
+        moved, leak = self._moved(name, spread, apart)
         moved = min(1.0, moved + self.keys * self.tiny)
         self._fits(self.keys * (v.size + v.error))  # the sum before it is divided
-        equal = spread == 0 and self._is_uniform(name)
-        whole = equal & (v.grid > 0) & (self.keys * v.size <= 2.0**self.form.sum_digits * v.grid)
+        # Sums of maximal keys' values are exact, and what leaks is too small to change them.
+        whole = (v.grid > 0) & (self.keys * v.size <= 2.0**self.form.sum_digits * v.grid)
+        whole &= apart == 0 and leak <= self.u_sum / 4
+        whole &= leak * v.size <= self.u_sum * v.grid / 4
         count = min(self.keys, self.heads.near.get(name, self.keys))  # adding 0 rounds nothing
         rounding = np.where(whole, 2 * self.u_sum, 2 * _gamma(count + 4, self.u_sum))
         error = v.error + moved * (v.width + 2 * v.error)
         error = error + (rounding + 1.01 * self.u) * (v.size + v.error) + self.tiny
         nothing = (v.size == 0) & (v.error == 0)
-        return Rounded(np.where(nothing, 0.0, error), v.size, v.width, np.zeros(len(v.size)))
+        error = np.where(nothing, 0.0, error)
+        tied = np.where(whole, 1.01 * leak * v.size + self.tiny * (leak > 0), np.inf)
+        return Rounded(error, v.size, v.width, np.zeros(len(v.size)), np.where(nothing, 0.0, tied))
+
+    def _moved(self, name: HeadId, spread: float, apart: float) -> tuple[float, float]:
+        """Total variation that scores off by `spread` make (equal ones by `apart`), and the weight
+        of keys that are not maximal, over that of one that is (inf: not known)."""
+        if self.keys == 1:
+            return 0.0, 0.0  # one key takes all
+        if self._is_uniform(name):
+            return math.tanh(spread / 4), 0.0
+        single = self.heads.single.get(name, False)
+        if self.heads.steep is None:
+            moved = math.tanh(spread / 4)
+            if single and spread < 1:
+                moved = min(moved, self.heads.leak.get(name, 1.0) * math.expm1(spread))
+            return moved, math.inf
+        leak = self.heads.steep[name].leak(self.keys, spread)
+        return min(1.0, leak + (0.0 if single else math.tanh(apart / 4))), leak
 
     def _is_uniform(self, name: HeadId) -> bool:
         return self.heads.leak.get(name) == 0.0
 
-    def _spread(self, name: HeadId, head: HeadWeights, x: Rounded, box: Box) -> float:
+    def _spread(self, name: HeadId, head: HeadWeights, x: Rounded, box: Box) -> tuple[float, float]:
         """How far two keys' scores (times β) can be off against each other, with the rounding of
-        their weights; 0 for a head whose scores are exactly equal."""
+        their weights, and how far equal ones can be apart; 0 where equal scores stay equal."""
         rows = len(head.query.values)
         if not rows:
-            return 0.0
+            return 0.0, 0.0
         beta = self.heads.beta.get(name, 1.0)
         if not math.isfinite(beta) or beta > self.form.largest:
             raise _Void
@@ -161,14 +209,20 @@ class _Walk:
         self._fits(np.array([size, beta * size]))
         weights = (self.form.lost + 8) * self.u_sum + self.u
         steps = q.grid * k.grid
-        if (steps > 0).all():
+        if (steps > 0).all() and size <= self.most * float(steps.min()):
             # Shorter lengths may have a smaller β: of its 6 bits the last is at least β/64.
             unit = float(steps.min()) * (1.0 if beta == 1 else beta / 64)
             if beta * size <= self.most * unit:
-                return 0.0 if self._is_uniform(name) else 2 * weights
+                return (0.0 if self._is_uniform(name) else 2 * weights), 0.0
+            largest = _largest_score(box, head)  # only the product with β is rounded
+            return beta * 2.02 * self.u * largest + 2 * weights, 0.0
         passed = float(q.error @ (k.width + 2 * k.error) + q_hat @ (2 * k.error))
         rounding = size * (_gamma(rows + 2, u_sum) + 1.01 * self.u) + (rows + 1) * tiny
-        return beta * (passed + 2 * rounding) + 2 * weights + 2 * self.tiny
+        spread = beta * (passed + 2 * rounding) + 2 * weights + 2 * self.tiny
+        if rows == 1 and not q.error.any() and math.isfinite(k.tied[0]):
+            # Equal scores have equal keys: equal floats, or floats that stand for 0.
+            return spread, 2.02 * beta * float(q_hat[0] * k.tied[0])
+        return spread, spread
 
     def _forward(self, layer: LayerWeights, x: Rounded, box: LayerBoxes, after: Box) -> Rounded:
         """The hidden units, rounded; their sum with the residual, rounded."""
@@ -192,7 +246,9 @@ class _Walk:
         touched = (terms > 3) | (bias > 0)
         error = np.where(touched, np.where(grid > 0, 0.0, error), x.error)
         self._fits(total + error)
-        return Rounded(error, after.size, after.width, np.where(touched, grid, x.grid))
+        grid = np.where(touched, grid, x.grid)
+        tied = np.where(touched, np.where(grid > 0, 0.0, np.inf), x.tied)
+        return Rounded(error, after.size, after.width, grid, tied)
 
     def _linear(
         self, x: Rounded, matrix: Entries, box: Box, bias: Entries | None = None
@@ -212,11 +268,30 @@ class _Walk:
         if bias is not None:
             grid = np.minimum(grid, bias.grid(self.form.digits)[0])
         grid = np.where((grid > 0) & (size <= self.most * grid), grid, INEXACT)
-        return Rounded(np.where(grid > 0, 0.0, error), reals.size, reals.width, grid)
+        tied = np.where(grid > 0, 0.0, np.inf)
+        if bias is None:
+            tied = np.minimum(tied, _scaled(matrix, x.tied, alone=True))
+        return Rounded(np.where(grid > 0, 0.0, error), reals.size, reals.width, grid, tied)
 
     def _fits(self, sizes: Floats) -> None:
         if sizes.size and not float(np.max(sizes)) < self.form.largest / 4:
             raise _Void
+
+
+def _scaled(matrix: Entries, tied: Floats, alone: bool = False) -> Floats:
+    """How far rows of a matrix keep equal numbers apart (`alone`: rows with one entry only)."""
+    used = matrix.size > 0
+    found = np.where(used, 1.01 * matrix.size * np.where(used, tied, 0.0), 0.0).sum(axis=1)
+    found = np.where((used & (tied == np.inf)).any(axis=1), np.inf, found)
+    return np.where(used.sum(axis=1) == 1, found, np.inf) if alone else found
+
+
+def _largest_score(box: Box, head: HeadWeights) -> float:
+    """A bound on |score| in the reals, from the signs of its products."""
+    q, k = box.through(head.query.values), box.through(head.key.values)
+    ends = [a * b for a in (q.low, q.high) for b in (k.low, k.high)]
+    low, high = np.minimum.reduce(ends).sum(), np.maximum.reduce(ends).sum()
+    return float(max(-low, high, 0.0)) * (1 + 1e-9)
 
 
 def _gamma(operations: int, u: float) -> float:
@@ -248,14 +323,13 @@ def _feature_grid(feature: Feature) -> float:
 
 def longest(fits: Callable[[int, int], bool]) -> int:
     """The greatest n to `FOREVER` such that every length 1 … n is in a stretch that fits."""
-    done, step, growing = 0, 1, True
+    done, step = 0, 1
     while done < FOREVER:
         high = min(done + step, FOREVER)
         if fits(done + 1, high):
-            done = high
-            step = max(1, done // 2) if growing else step
+            done, step = high, min(2 * step, max(1, high // 2))
         elif step == 1:
             return done
         else:
-            step, growing = max(1, step // 4), False
+            step = max(1, step // 4)
     return done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -73,14 +74,13 @@ def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLe
 
 def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
     """For each format the length to which the laws' model is proved right in it."""
-    allowed, share = made.allowed, _share(made)
 
-    def budget(low: int, high: int) -> float:
-        if allowed is None:
+    def allowed(n: int) -> float:
+        if made.allowed is None:
             return -1.0
-        return float(allowed.at(high) * (1 - share)) * (1 - 1e-9)  # the threshold is no decision
+        return float(made.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
-    return law_lengths(made.temperatures, budget, forms)
+    return law_lengths(made.temperatures, allowed, float(_share(made)), forms)
 
 
 def _share(made: EveryLength) -> Fraction:
@@ -157,17 +157,23 @@ def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
     for name in loose:
         head = heads[name]
         assert head is not None
-        entries = [_warmer(head, gaps[n][name], n, model.sinks) for n in range(1, top + 1)]
+        law, short = head.gap, [gaps[n][name] for n in range(1, top + 1)]
+        wider = [
+            Fraction(law.at(n)) if g == math.inf else max(Fraction(g), Fraction(law.at(n)))
+            for n, g in enumerate(short, 1)
+        ]
+        entries = [_warmer(head, gap, n, model.sinks) for n, gap in enumerate(wider, 1)]
         while entries and entries[-1] == head.beta.at(len(entries)):
             entries.pop()
         if entries:
-            heads[name] = replace(head, beta=Tabled(tuple(entries), head.beta))
+            table = Tabled(tuple(entries), head.beta)
+            heads[name] = replace(head, beta=table, short_gaps=tuple(wider[: len(entries)]))
     return replace(found, heads=heads)
 
 
-def _warmer(head: HeadTemperature, gap: Fraction | float, n: int, sinks: int) -> Fraction:
+def _warmer(head: HeadTemperature, gap: Fraction, n: int, sinks: int) -> Fraction:
     by_law = Fraction(head.beta.at(n))
-    if isinstance(gap, float) or gap <= head.gap.at(n):
+    if gap <= head.gap.at(n):
         return by_law
     inside = head.leak.law * Length(sinks) * (2 if head.dangerous else 1)
     inside = inside * Fraction(7, 4) if head.erroneous else inside

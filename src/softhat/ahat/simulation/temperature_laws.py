@@ -57,7 +57,13 @@ class HeadTemperature:
     leak: Magnitude  # 1/δ: total variation is at most δ(n)
     erroneous: bool  # its scores carry error
     dangerous: bool  # and several keys may be maximal
-    crowd: int | None  # at most so many keys at each multiple of the gap (`pairs.crowd`)
+    crowd: int | None  # at most so many keys at each multiple of the gap (`peaks.crowd`)
+    short_gaps: tuple[Fraction, ...] = ()  # at n = 1, 2, …, where β is a table of its own
+
+    @property
+    def tabled(self) -> int:
+        """β is a table to this length."""
+        return len(self.short_gaps)
 
     @property
     def strictness(self) -> Magnitude:
