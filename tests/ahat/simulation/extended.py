@@ -73,7 +73,8 @@ def _run(
             query, key, value = (array(m, d) for m in (head.query, head.key, head.value))
             output = array(head.output, len(head.value))
             places = np.arange(size)
-            mask = np.frompyfunc(partial(sees, head.mask), 2, 1).outer(places, places).astype(bool)
+            seen = np.frompyfunc(partial(sees, head.mask), 2, 1)
+            mask = np.asarray(seen.outer(places, places), dtype=bool)
             values = x @ value.T
             scores = np.full((size, size), zero, dtype=kind)
             if head.query:
