@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.llama import to_llama as to_llama
     from softhat.export.onnx import to_onnx as to_onnx
+    from softhat.export.source import source as source
     from softhat.export.torch import to_torch as to_torch
     from softhat.folders import load as load
     from softhat.frontends import rasp as rasp
@@ -57,6 +58,7 @@ _HOME = {
     "show": "softhat.explore.notebook",
     "circuit": "softhat.export.circuit",
     "score": "softhat.export.circuit",
+    "source": "softhat.export.source",
     "analyze": "softhat.ahat.analysis.analyze",
     "simulate": "softhat.ahat.simulation.simulate",
     "CertificateError": "softhat.errors",

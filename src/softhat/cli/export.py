@@ -21,7 +21,7 @@ from softhat.cli.models import (
 )
 from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
-from softhat.files import read_json
+from softhat.files import parse_json, read_json, read_text
 from softhat.model import Model
 from softhat.value_model import ValueModel
 
@@ -66,6 +66,14 @@ def command(
         Literal["rope", "bits"],
         typer.Option("--positions", help="llama: bits for bfloat16, and for mod(m, r)."),
     ] = "rope",
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="gpt2 --head lm: JSON, a log-weight for each token (a number, or numbers by "
+            "output that are added where it holds).",
+        ),
+    ] = None,
     output: OutputNameOption = None,
     alphabet: AlphabetOption = None,
     attention: AttentionOption = "unbounded",
@@ -87,6 +95,7 @@ def command(
             "--head multi-label": (head == "multi-label", ("gpt2", "huggingface")),
             "--margin": (margin != MARGIN, STOCK),
             "--disguise": (disguise is not None, ("gpt2",)),
+            "--weights": (weights is not None, ("gpt2",)),
             "--family": (family != "llama", ("llama",)),
             "--positions": (positions != "rope", ("llama",)),
         },
@@ -111,7 +120,9 @@ def command(
     match to:
         case "gpt2":
             function = _function("gpt2", "to_gpt2")
-            function(read, out, context, activation, kernel, head, output, margin, disguise)
+            stated = None if weights is None else parse_json(read_text(weights), str(weights))
+            options = (context, activation, kernel, head, output, margin, disguise, stated)
+            function(read, out, *options)
         case "llama":
             function = _function("llama", "to_llama")
             function(read, out, context, family, head, positions, kernel, output, margin)

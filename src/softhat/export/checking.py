@@ -95,7 +95,7 @@ def _proved(export: Export) -> dict[str, Any]:
     assert export.checkpoint is not None
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":
-        formulas = lm_formulas(formulas, c.symbols, c.propositional)
+        formulas = lm_formulas(formulas, c.symbols, c.propositional, export.log_weights)
         margin = float(export.stated.get("margin", 0.0))
     kernel = str(export.stated.get("kernel", "sdpa"))
     if isinstance(c, LlamaCheckpoint):
@@ -120,6 +120,8 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
         says = export.stated.get("errors")
         if not isinstance(says, dict) or says.get(dtype) != error:
             found.append(f"it states another error of numbers in {dtype} than is proved")
+    if export.log_weights is not None and export.stated.get("formats") != document["formats"]:
+        found.append("it states other bounds of its distribution than are proved")
     return found
 
 

@@ -18,15 +18,22 @@ from softhat.errors import SofthatError
 from softhat.export.certificates import export_facts
 from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise, disguised_labels
 from softhat.export.gpt2_labels import label
+from softhat.export.gpt2_readme import readme
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
 from softhat.logic.binding import predicates_file, predicates_of
 from softhat.logic.fragments import describe
+from softhat.logic.sources import Weights, log_weights
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
 from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.disguise import disguise as disguised
-from softhat.lowering.gpt2.language_model import lm_formulas, lm_program, lm_readout
+from softhat.lowering.gpt2.language_model import (
+    lm_formulas,
+    lm_program,
+    lm_readout,
+    weighted_readout,
+)
 from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
 from softhat.model import Model
@@ -58,6 +65,7 @@ def to_gpt2(
     output: str | None = None,
     margin: float = 20.0,
     disguise: int | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a stock GPT-2 checkpoint that computes the model's formulas to `folder`.
 
@@ -67,6 +75,9 @@ def to_gpt2(
     model whose allowed and forbidden next tokens have logits at least `margin` apart;
     `head="multi-label"` gives every output a logit of its own, positive where it is true. `kernel`
     is the attention that the certificate is for. Formulas must look only to the past.
+
+    `weights`, of a language model, gives each token a log-weight (a number, or numbers that are
+    added where outputs hold): then the model's distribution is that of `softhat.source`.
 
     `disguise`, a seed, writes the same function in a random basis: no coordinate, head dimension
     or neuron is a variable's own, idle heads and neurons are filled, and other formulas are
@@ -82,10 +93,11 @@ def to_gpt2(
     t = model.transformer
     if head != "token-classification" and output is not None:
         raise SofthatError(f"head={head!r} uses all outputs: leave output out")
+    claimed = None if weights is None else _log_weights(model, head, weights, disguise)
     match head:
         case "lm":
-            formulas = lm_formulas(model.formulas, t.symbols, t.propositional)
-            program = lm_program(model.program)
+            formulas = lm_formulas(model.formulas, t.symbols, t.propositional, claimed)
+            program = lm_program(model.program, claimed)
         case "multi-label":
             formulas, program = model.formulas, model.program
         case _:
@@ -99,17 +111,20 @@ def to_gpt2(
         program = with_distractors(seeded(disguise, 2), program, depth)
     layout = lay_out(program, context, dense=disguise is not None)
     tokens = vocabulary(t.symbols, t.propositional)
-    weights = trunk(layout, token_sets(t.symbols, t.propositional), activation)
-    tensors = _tensors(weights)
-    if head == "lm":
+    made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)
+    tensors = _tensors(made_of)
+    if claimed is not None:
+        rows = weighted_readout(layout, formulas, tokens, margin, claimed)
+        readout = {"lm_head.weight": rows}
+    elif head == "lm":
         readout = {"lm_head.weight": lm_readout(layout, formulas, tokens, margin)}
     else:
         readout = _classifier(layout, tuple(formulas), margin, head)
-    labels = label(weights, {**tensors, **readout}, formulas)
+    labels = label(made_of, {**tensors, **readout}, formulas)
     directions, hidden = None, {}
-    sizes = (layout.d_model, layout.n_head, weights.d_ff)
+    sizes = (layout.d_model, layout.n_head, made_of.d_ff)
     if disguise is not None:
-        made = disguised(weights, disguise)
+        made = disguised(made_of, disguise)
         tensors, directions = made.tensors, made.directions
         readout = {at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()}
         labels = disguised_labels(labels, made)
@@ -128,13 +143,14 @@ def to_gpt2(
         epsilon=EPSILON,
         head=head,
         tensors=tensors,
+        weights=claimed,
     )
     shown = {name: model.formulas[name] for name in formulas if name in model.formulas}
     write_folder(
         Path(folder),
         {
             "config.json": json_bytes(
-                _config(weights, sizes, tokens, kernel, _labels(head, formulas))
+                _config(made_of, sizes, tokens, kernel, _labels(head, formulas))
             ),
             "model.safetensors": data,
             **hidden,
@@ -149,11 +165,22 @@ def to_gpt2(
             ),
             "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
             **predicates_file(*shown.values()),
-            "README.md": _readme(
-                shown, tokens, context, head, kernel, disguise is not None
+            "README.md": readme(
+                shown, tokens, context, head, kernel, disguise is not None, claimed
             ).encode(),
         },
     )
+
+
+def _log_weights(
+    model: Model, head: HeadName, weights: Mapping[str, Any], disguise: int | None
+) -> Weights:
+    if head != "lm":
+        raise SofthatError("log-weights are for language models: give head='lm'")
+    if disguise is not None:
+        raise SofthatError("log-weights are not proved of disguised exports: leave one of them out")
+    outputs = tuple(dict.fromkeys((*model.formulas, EOS)))
+    return log_weights(weights, (*model.transformer.symbols, EOS), outputs)
 
 
 def _check(context: int, activation: str, kernel: str, head: str, margin: float) -> None:
@@ -345,54 +372,3 @@ def _generation(tokens: tuple[str, ...]) -> dict[str, Any]:
         "do_sample": True,
         "top_k": 0,
     }
-
-
-def _readme(
-    formulas: Mapping[str, nodes.Formula],
-    tokens: tuple[str, ...],
-    context: int,
-    head: HeadName,
-    kernel: Kernel,
-    is_disguised: bool,
-) -> str:
-    lines = "\n".join(f"    {name}: {formula}" for name, formula in formulas.items())
-    part = "direction (`directions.safetensors`)" if is_disguised else "coordinate"
-    if head == "lm":
-        use = (
-            "from transformers import AutoTokenizer, GPT2LMHeadModel\n\n"
-            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-            "model = GPT2LMHeadModel.from_pretrained(folder)\n"
-            'start = tokenizer("", return_tensors="pt")\n'
-            "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
-        )
-        says = "After each symbol, every output says whether that token may come next."
-        if kernel == "eager":
-            says += (
-                " `generate` pads batches on the left, which is not certified for eager attention "
-                "in float16 (rows without keys are not numbers there): use float32 or bfloat16, "
-                'or `attn_implementation="sdpa"`.'
-            )
-    elif head == "multi-label":
-        use = (
-            "from transformers import AutoModelForTokenClassification, AutoTokenizer\n\n"
-            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-            "model = AutoModelForTokenClassification.from_pretrained(folder)\n"
-            f'batch = tokenizer({" ".join(tokens[:-2][:3])!r}, return_tensors="pt")\n'
-            "print(model.config.id2label, model(**batch).logits[:, 1:] > 0)\n"
-        )
-        says = "It has a logit for each formula, positive at the symbols where the formula holds."
-    else:
-        use = (
-            "from transformers import pipeline\n\n"
-            f'print(pipeline("token-classification", folder)({" ".join(tokens[:-2][:3])!r}))\n'
-        )
-        says = "It labels each symbol of a word with the truth of the formula there."
-    return (
-        "# A formula as a stock GPT-2\n\n"
-        "This checkpoint of the unmodified GPT-2 architecture was compiled by softhat from\n\n"
-        f"{lines}\n\n{says} Words have at most {context - 1:,} symbols, separated by "
-        "spaces; the tokenizer adds `<bos>`.\n\n"
-        f"```python\n{use}```\n\n"
-        f"`labels.json` says what each head, neuron and {part} computes, `certificate.json` for "
-        "which number formats and attention kernel the answers are proved right.\n"
-    )

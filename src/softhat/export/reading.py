@@ -24,6 +24,7 @@ from softhat.export.tokenizer import vocabulary
 from softhat.files import read_bytes, read_json, read_tensors, read_text
 from softhat.laws import from_json as law_of
 from softhat.logic.binding import bind, predicates_of
+from softhat.logic.sources import Weights, log_weights
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
@@ -60,6 +61,11 @@ class Export:
     """What they are, for stock architectures."""
     directions: Directions | None = None
     """Of a disguised GPT-2: claims, which the proof checks against the weights."""
+
+    @property
+    def log_weights(self) -> Weights | None:
+        """Of a language model's tokens, as it states them: a claim."""
+        return self.checkpoint.weights if isinstance(self.checkpoint, Checkpoint) else None
 
 
 def is_export(path: str | Path) -> bool:
@@ -359,6 +365,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
         epsilon=float(config["layer_norm_epsilon"]),
         head="lm" if lm else "multi-label" if several else "token-classification",
         tensors=tensors,
+        weights=_weights(stated, symbols, formulas) if lm else None,
     )
     check_sizes(folder, config, {"n_layer": checkpoint.blocks, "n_embd": checkpoint.d_model})
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
@@ -372,6 +379,15 @@ def read_directions(folder: Path, c: Checkpoint) -> Directions | None:
     if not path.exists():
         return None
     return directions_from(read_tensors(path, inside=folder), c.n_head, c.d_head)
+
+
+def _weights(
+    stated: dict[str, Any], symbols: tuple[str, ...], formulas: dict[str, Formula]
+) -> Weights | None:
+    """The log-weights that the export states: a claim, which the proof checks."""
+    if "weights" not in stated:
+        return None
+    return log_weights(stated["weights"], (*symbols, EOS), (*formulas, EOS))
 
 
 _STOCK = {

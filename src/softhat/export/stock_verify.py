@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.reading import Export
+from softhat.logic.sources import Source
 from softhat.logic.syntax.nodes import Formula
 from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.transformer.weights import EOS
 from softhat.verification.report import Counterexample, Verification
 
 CLASSES = {
     ("gpt2", "lm"): "GPT2LMHeadModel",
     ("gpt2", "token-classification"): "GPT2ForTokenClassification",
+    ("gpt2", "multi-label"): "GPT2ForTokenClassification",
     **{
         (family, head): name + kind
         for family, name in (("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"))
@@ -34,6 +37,8 @@ CLASSES = {
     },
 }
 """The class of transformers that runs an export of a kind with a head."""
+ROUNDING = 1e-9
+"""Of exponentials and sums in float64, and the share of forbidden tokens."""
 BATCH = 1 << 16
 """Positions in a batch."""
 
@@ -60,16 +65,18 @@ def verify_stock(
     assert checkpoint is not None
     formulas: Mapping[str, Formula] = export.formulas
     if checkpoint.head == "lm":
-        formulas = lm_formulas(export.formulas, checkpoint.symbols, checkpoint.propositional)
+        c = checkpoint
+        formulas = lm_formulas(formulas, c.symbols, c.propositional, export.log_weights)
     certified = certificate.max_length.get(dtype, 0)
     longest = min(max_length, checkpoint.context - 1)
     if certified and not beyond:
         longest = min(longest, certified)
-    run = _Runner(export, formulas, dtype)
+    run = _Runner(export, formulas, dtype, certificate)
+    names = run.names
     began = time.perf_counter()
     words = 0
     counts = {"exhaustive": 0, "random": 0, "adversarial": 0}
-    margins = dict.fromkeys(formulas, float("inf"))
+    margins = dict.fromkeys(names, float("inf"))
     reached = 0
     found: Counterexample | None = None
     letters = len(checkpoint.tokens)
@@ -77,7 +84,7 @@ def verify_stock(
         letters, min(exhaustive, longest), random, adversarial, longest, max_words, seed
     ):
         values, truth = run(batch)
-        for k, name in enumerate(formulas):
+        for k, name in enumerate(names):
             margins[name] = min(margins[name], float(np.abs(values[..., k]).min()))
         words += len(batch)
         counts[source] += len(batch)
@@ -87,7 +94,7 @@ def verify_stock(
             found = Counterexample(
                 run.word(batch[w]),
                 i,
-                list(formulas)[k],
+                names[k],
                 bool(truth[w, i, k]),
                 source == "exhaustive",
                 batch.shape[1] <= certified,
@@ -123,7 +130,9 @@ def verify_stock(
 class _Runner:
     """The checkpoint in `transformers`, and the truth of its formulas."""
 
-    def __init__(self, export: Export, formulas: Mapping[str, Formula], dtype: str) -> None:
+    def __init__(
+        self, export: Export, formulas: Mapping[str, Formula], dtype: str, certificate: Any
+    ) -> None:
         try:
             import torch
             import transformers
@@ -134,6 +143,14 @@ class _Runner:
         c = export.checkpoint
         assert c is not None
         self.torch, self.c, self.formulas = torch, c, formulas
+        tokens = (*c.symbols, EOS)
+        asked = tokens if c.head == "lm" else tuple(formulas)
+        self.asked = {name: formulas[name] for name in asked}
+        weights = export.log_weights
+        self.source = None if weights is None else Source(tokens, formulas, weights)
+        self.names = [*asked, *(["the distribution"] if self.source else [])]
+        bounds = certificate.document["formats"].get(dtype, {}).get("bounds", {})
+        self.most = float(bounds.get("probability, in units of it", 0.0)) + ROUNDING
         self.kernel = str(export.stated.get("kernel", "sdpa"))
         kind = getattr(transformers, CLASSES[export.kind, c.head])
         bars = transformers.utils.logging
@@ -170,8 +187,25 @@ class _Runner:
         else:
             values = (logits[..., 1:] - logits[..., :1]) / 2
         words = [self.word(row) for row in codes]
-        truth = [np.stack(f.truth_many(words)) for f in self.formulas.values()]
+        truth = [np.stack(f.truth_many(words)) for f in self.asked.values()]
+        if self.source is not None:  # as one more answer: is it the stated distribution?
+            within = self.most - self._off(self.source, words, values)
+            values = np.concatenate([values, within[..., None]], axis=-1)
+            truth.append(np.ones(within.shape, np.bool_))
         return values, np.stack(truth, axis=-1)
+
+    def _off(self, source: Source, words: list[Any], logits: NDArray[Any]) -> NDArray[Any]:
+        """How far the probabilities are from the stated ones, in units of them (of 1, where a
+        token is forbidden)."""
+        wide = logits.astype(np.float64)
+        found = np.exp(wide - wide.max(axis=-1, keepdims=True))
+        found /= found.sum(axis=-1, keepdims=True)
+        rows = source.distributions(words)
+        stated = np.array(
+            [[[row[token] for token in source.tokens] for row in word[1:]] for word in rows]
+        )
+        off: NDArray[Any] = (np.abs(found - stated) / np.where(stated > 0, stated, 1.0)).max(-1)
+        return off
 
 
 def _batches(

@@ -118,8 +118,7 @@ class GPT2Network:
                 return logits[:, 1:]
             return (logits[..., 1:] - logits[..., :1])[:, 1:]
         logits = x @ self.w["lm_head.weight"].T
-        own = logits[..., self.ids]
-        return (own - logits.max(axis=-1, keepdims=True) / 2)[:, 1:]
+        return logits[:, 1:, self.ids]  # positive where the token is allowed
 
     def _norm(self, x: Array, name: str) -> Array:
         centred = x - x.mean(axis=-1, keepdims=True)

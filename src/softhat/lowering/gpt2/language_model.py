@@ -5,6 +5,10 @@ symbol may stand at i+1. An output named `<eos>` says when the word may end; wit
 ends only where no symbol may follow. The word may also end where neither allows anything, so
 that there is always an allowed token.
 
+With log-weights (`softhat.logic.sources`) allowed tokens have these as logits, up to one shift, so
+that the model's distribution is the source's; more outputs may then be features that log-weights
+depend on.
+
 What may come first is the truth of the formulas at the empty prefix
 (`softhat.logic.semantics.empty`).
 """
@@ -18,20 +22,24 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.logic.semantics.empty import at_empty_prefix
+from softhat.logic.sources import ALWAYS, Weights, range_of
 from softhat.logic.syntax import nodes
 from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, Key, Layout
 from softhat.lowering.gpt2.weights import read_row
 from softhat.program.draft import Draft
-from softhat.program.literals import FALSE
+from softhat.program.literals import FALSE, Literal
 from softhat.program.registers import Register
 from softhat.program.signals import Program
 from softhat.transformer.weights import EOS
 
 
 def lm_formulas(
-    formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
+    formulas: Mapping[str, nodes.Formula],
+    symbols: Sequence[str],
+    propositional: bool,
+    weights: Weights | None = None,
 ) -> dict[str, nodes.Formula]:
-    """A formula for each token that may come next, `<eos>` included."""
+    """A formula for each token that may come next, `<eos>` included, and for each feature."""
     if propositional:
         raise SofthatError("head='lm' needs a model over an alphabet, not over propositions")
     missing = [symbol for symbol in symbols if symbol not in formulas]
@@ -40,27 +48,36 @@ def lm_formulas(
             "head='lm' needs one output for each symbol, true where the symbol may come next; "
             f"there is none for {', '.join(missing[:10])}"
         )
-    unknown = [name for name in formulas if name not in (*symbols, EOS)]
+    features = features_of(weights, symbols)
+    unknown = [name for name in formulas if name not in (*symbols, EOS, *features)]
     if unknown:
         raise SofthatError(
-            f"head='lm' takes outputs named by the symbols or {EOS}, not {unknown[0]!r}: the "
-            f"alphabet is {' '.join(symbols[:20])}"
+            f"head='lm' takes outputs named by the symbols or {EOS}, or that log-weights depend "
+            f"on, not {unknown[0]!r}: the alphabet is {' '.join(symbols[:20])}"
         )
     named = {symbol: formulas[symbol] for symbol in symbols}
     nothing: nodes.Formula = nodes.Constant(True)
     for formula in named.values():
         nothing = nodes.And(nothing, nodes.Not(formula))
     end = nodes.Or(formulas.get(EOS, nodes.Constant(False)), nothing)
-    return {**named, EOS: end}
+    return {**named, EOS: end, **{name: formulas[name] for name in features}}
 
 
-def lm_program(program: Program) -> Program:
+def features_of(weights: Weights | None, symbols: Sequence[str]) -> list[str]:
+    """The outputs that log-weights depend on and that are no token's own."""
+    names = {name: None for parts in (weights or {}).values() for name in parts}
+    return [name for name in names if name not in (ALWAYS, EOS, *symbols)]
+
+
+def lm_program(program: Program, weights: Weights | None = None) -> Program:
     """The program of a model of all symbols, with `<eos>`: where it is allowed or nothing is."""
     draft = Draft.of(program)
     outputs = dict(program.outputs)
     nothing = draft.conjunction([~outputs[s] for s in program.symbols], "no symbol may follow")
     end = draft.disjunction([outputs.get(EOS, FALSE), nothing], "the word may end")
-    return draft.finish({**{symbol: outputs[symbol] for symbol in program.symbols}, EOS: end})
+    tokens = {**{symbol: outputs[symbol] for symbol in program.symbols}, EOS: end}
+    features = {name: outputs[name] for name in features_of(weights, program.symbols)}
+    return draft.finish({**tokens, **features})
 
 
 def lm_readout(
@@ -82,3 +99,45 @@ def lm_readout(
         matrix[row] = read_row(layout, {key: sign, BOS_PAIR: wanted - at_bos})
     # 2^-6 more, so that the margin holds after rounding to any format.
     return (matrix * (margin / 2 * (1 + 2.0**-6))).astype(np.float32)
+
+
+def weighted_readout(
+    layout: Layout,
+    formulas: Mapping[str, nodes.Formula],
+    tokens: tuple[str, ...],
+    margin: float,
+    weights: Weights,
+) -> NDArray[np.float32]:
+    """Logits: the log-weights of allowed tokens and one shift, by which the least possible one is
+    (margin/2)(1 + 2^-6); forbidden tokens have at most the negative of that."""
+    literals = dict(layout.program.outputs)
+    least = min(range_of(parts)[0] for parts in weights.values())
+    above = margin / 2 * (1 + 2.0**-6)
+    matrix = np.zeros((len(tokens), layout.d_model))
+    for row, token in enumerate([*layout.program.symbols, None, EOS]):
+        if token is None:
+            matrix[row] = read_row(layout, {ONE: -above})
+            continue
+        parts = weights[token]
+        drop = range_of(parts)[1] - least + 2 * above
+        read: dict[Key, float] = {ONE: parts[ALWAYS] - least + above - drop}
+        for name, value in [(token, drop), *((n, w) for n, w in parts.items() if n != ALWAYS)]:
+            _add_bit(read, literals[name], value, at_empty_prefix(formulas[name]))
+        matrix[row] = read_row(layout, read)
+    return matrix.astype(np.float32)
+
+
+def _add_bit(read: dict[Key, float], literal: Literal, value: float, at_start: bool) -> None:
+    """value·[the literal holds], where `<bos>` counts as the empty prefix."""
+
+    def add(key: Key, weight: float) -> None:
+        read[key] = read.get(key, 0.0) + weight
+
+    if literal.signal < 0:
+        held = float(literal.positive)
+        add(ONE, value * held)
+    else:  # (1 ± v)/2, and v is -1 at <bos>
+        add(ONE, value / 2)
+        add(Register(literal.signal, False), value / 2 if literal.positive else -value / 2)
+        held = 0.0 if literal.positive else 1.0
+    add(BOS_PAIR, value * (float(at_start) - held))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from softhat.formats import FORMATS
 from softhat.proof.gpt2.checkpoint import Array
+from softhat.proof.gpt2.distribution import StatedLogits, probability_error
 from softhat.proof.gpt2.heads import Count, Head
 from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean, Raw
 from softhat.proof.gpt2.reading import Derivation
@@ -417,11 +418,31 @@ class Bounds:
         """The logits of stored bits keep their sign, and an lm head its margin."""
         off = float(self.bit.max()) + self.norm[-1][1]
         need(off + 8 * self.storage.unit < 1 / 4, "read-out: logits may be off too far")
-        if self.margin is not None:
+        if self.found.stated is not None:
+            self._stated(self.found.stated)
+        elif self.margin is not None:
             # At <bos> a logit adds up to three times its size, in weights that round alike.
             assert self.found.margin is not None
             kept = self.found.margin * (1 - 3 * off - 3 * self.storage.unit)
             need(kept >= self.margin, "read-out: the margin may not be kept")
+
+    def _stated(self, stated: StatedLogits) -> None:
+        """The logits of an lm head with log-weights: off by the errors of what they read, by the
+        rounding of the head's own weights and of the sum, and by that of storing it."""
+        matrix = self.c.tensors["lm_head.weight"].T
+        bias = np.zeros(matrix.shape[1], np.float32)
+        cast = matrix.astype(self.storage.dtype).astype(np.float64) - matrix
+        size = np.repeat(self.magnitude, 2) + self.norm[-1][0]
+        error = float(self._column_error(self.c.blocks, matrix, bias).max())
+        error += float((size @ np.abs(cast)).max())
+        error += self.storage.unit * (stated.largest + error) + self.storage.floor
+        logit = stated.slack + error
+        assert self.found.margin is not None and self.margin is not None
+        need(self.found.margin - 2 * error >= self.margin, "read-out: the margin may not be kept")
+        self.bounds["logit"] = logit
+        self.bounds["probability, in units of it"] = probability_error(
+            logit, self.margin, matrix.shape[1]
+        )
 
 
 def magnitude(cell: Cell) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
@@ -43,6 +44,8 @@ class GPT2Certificate:
     void: tuple[str, ...] = ()
     """Why the weights are not proved to compute the formulas at all; empty if they are."""
     disguised: bool = False
+    weights: Weights | None = None
+    """The log-weights of a language model's tokens, where it states any."""
 
     @property
     def max_length(self) -> dict[str, int]:
@@ -60,6 +63,7 @@ class GPT2Certificate:
             kernel=self.kernel,
             activation=self.activation,
             **margin,
+            **({} if self.weights is None else {"weights": self.weights}),
             formats={
                 name: {
                     "certified": verdict.max_length == self.context - 1,
@@ -103,7 +107,8 @@ def certify(
         verdicts = {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
     stated = (checkpoint.context, kernel, checkpoint.activation, margin)
     disguised = directions is not None
-    return GPT2Certificate(*stated, verdicts, (reason,) if reason else (), disguised)
+    void = (reason,) if reason else ()
+    return GPT2Certificate(*stated, verdicts, void, disguised, checkpoint.weights)
 
 
 def _disguised(
@@ -116,6 +121,8 @@ def _disguised(
     """A dense basis is for float32; what float64 computes with the same weights errs less."""
     if c.activation != "relu":
         raise VoidError("a disguised checkpoint is proved with the activation relu only")
+    if c.weights is not None:
+        raise VoidError("a disguised checkpoint is proved without log-weights only")
     plain = undisguise(c, directions)
     found = derive(plain.checkpoint, formulas)
     narrow = Verdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.logic.sources import Weights
 from softhat.proof.cells import VoidError
 
 Array = NDArray[np.float32]
@@ -30,6 +31,8 @@ class Checkpoint:
     epsilon: float
     head: HeadName
     tensors: Mapping[str, Array]
+    weights: Weights | None = None
+    """The log-weights that a language model is claimed to have, where it states any."""
 
     def __post_init__(self) -> None:
         need = {"transformer.wte.weight", "transformer.wpe.weight", "transformer.ln_f.weight"}

@@ -21,6 +21,7 @@ from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
 from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs, written_pairs
+from softhat.proof.gpt2.distribution import StatedLogits, stated_logits
 from softhat.proof.gpt2.gates import Gate, feed_forward
 from softhat.proof.gpt2.heads import Head, HeadForms, recognise
 from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean, Raw, Table, embedded, forms, split
@@ -53,6 +54,8 @@ class Derivation:
     variance: float
     margin: float | None
     """Between logits of allowed and forbidden tokens of an lm head."""
+    stated: StatedLogits | None = None
+    """Of an lm head with log-weights."""
 
 
 def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
@@ -75,7 +78,10 @@ def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
         block.gates += gates
         found.blocks.append(block)
         found.cells.append(cells)
-    if c.head == "lm":
+    if c.head == "lm" and c.weights is not None:
+        found.stated = stated_logits(c, cells, atoms, claims, formulas, c.weights)
+        found.margin = found.stated.least - found.stated.forbidden
+    elif c.head == "lm":
         found.margin = _lm(c, cells, atoms, claims, formulas)
     else:
         _classifier(c, cells, atoms, claims, formulas)

@@ -1,0 +1,194 @@
+"""A language model with log-weights: its logits are the stated ones, up to one shift.
+
+Theorem. If every allowed token's logit is within ε of its log-weight plus one shift, and every
+forbidden one's at least m below every allowed one's, then with V tokens each allowed token's
+probability is within the factors e^(-2ε)/(1 + V·e^-m) and e^(2ε) of the stated one, and a forbidden
+one's at most e^-m: numerators move by e^±ε, and so does their sum, to which forbidden tokens add at
+most V·e^-m of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+
+from softhat.logic.semantics.empty import at_empty_prefix
+from softhat.logic.sources import ALWAYS, Weights
+from softhat.logic.syntax.nodes import Formula
+from softhat.proof.cells import VoidError
+from softhat.proof.claims import Claims
+from softhat.proof.gpt2.bounded import BoundedAtoms
+from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs
+from softhat.proof.gpt2.pairs import Bit, Cell, Split, Table, forms, split
+
+
+@dataclass(frozen=True, slots=True)
+class StatedLogits:
+    """What exact arithmetic makes of the lm head."""
+
+    slack: float
+    """How far logits of allowed tokens are from log-weight plus shift: the rounding of weights."""
+    least: float
+    """No allowed token's logit is smaller."""
+    forbidden: float
+    """No forbidden token's logit is larger."""
+    largest: float
+    """No logit is larger in size."""
+
+
+def probability_error(logit: float, margin: float, tokens: int) -> float:
+    """How far probabilities may be off the stated ones, in units of them."""
+    return max(exp(2 * logit) - 1, 1 - exp(-2 * logit) / (1 + tokens * exp(-margin)))
+
+
+def stated_logits(
+    c: Checkpoint,
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    claims: Claims,
+    formulas: Mapping[str, Formula],
+    weights: Weights,
+) -> StatedLogits:
+    """Read the lm head's rows against the log-weights that are claimed."""
+    weight = c.tensor("lm_head.weight")
+    names: list[str | None] = [*c.symbols, None, "<eos>"]
+    if weight.shape != (len(names), c.d_model) or c.propositional or c.bos != len(c.symbols):
+        raise VoidError("the lm head has not one row for each token")
+    if set(weights) != {name for name in names if name is not None}:
+        raise VoidError("the log-weights are not those of the tokens")
+    reader = _Reader(cells, atoms, claims, formulas)
+    rows = [
+        _Row(reader, row, name, None if name is None else weights[name])
+        for row, name in zip(weight, names, strict=True)
+    ]
+    shifts = [row.shift for row in rows if row.shift is not None]
+    if not shifts:
+        raise VoidError("no token is ever allowed")
+    shift = shifts[0]
+    for row in rows:
+        row.compare(shift)
+    return StatedLogits(
+        slack=float(max(row.slack for row in rows)),
+        least=float(min(x for row in rows for x in row.allowed)),
+        forbidden=float(max(x for row in rows for x in row.forbidden)),
+        largest=float(max(row.largest for row in rows)),
+    )
+
+
+class _Reader:
+    """Where the stored bits of formulas are."""
+
+    def __init__(
+        self,
+        cells: list[Cell],
+        atoms: BoundedAtoms,
+        claims: Claims,
+        formulas: Mapping[str, Formula],
+    ) -> None:
+        self.cells, self.atoms, self.claims, self.formulas = cells, atoms, claims, formulas
+        self._found: dict[str, tuple[int | None, int]] = {}
+
+    def form(self, row: Array, where: str) -> Split:
+        found = split(
+            forms(read_pairs(row[:, None], where), np.zeros(1, np.float32))[0], self.cells
+        )
+        if found.others:
+            raise VoidError(f"{where} reads something that is not a stored bit")
+        return found
+
+    def bit(self, name: str) -> tuple[int | None, int]:
+        """The pair whose value is ±1 as the formula says, and its sign; or a constant's sign."""
+        if name not in self.formulas:
+            raise VoidError(f"there is no formula for {name!r}")
+        if name not in self._found:
+            self._found[name] = self._bit(name)
+        return self._found[name]
+
+    def _bit(self, name: str) -> tuple[int | None, int]:
+        space = self.atoms.space
+        for sign, function in ((1, space.true), (-1, space.false)):
+            if self.claims.met(name, function):
+                return None, sign
+        for p, cell in enumerate(self.cells):
+            if isinstance(cell, Bit | Table):
+                if self.claims.met(name, cell.function):
+                    return p, 1
+                if self.claims.met(name, space.negation(cell.function)):
+                    return p, -1
+        raise VoidError(f"output {name!r} does not compute its formula")
+
+    def holds(self, name: str) -> tuple[Fraction, dict[int, Fraction]]:
+        """[the formula holds] as a constant and weights on pairs."""
+        p, sign = self.bit(name)
+        if p is None:
+            return Fraction(int(sign > 0)), {}
+        return Fraction(1, 2), {p: Fraction(sign, 2)}
+
+
+class _Row:
+    """One token's logit: log-weight + shift - drop·(1 - allowed), and what is left over."""
+
+    def __init__(
+        self, reader: _Reader, row: Array, name: str | None, parts: Mapping[str, float] | None
+    ) -> None:
+        self.read = reader.form(row, f"the logit of {name or '<bos>'}")
+        self.slack = Fraction(0)
+        self.allowed: list[Fraction] = []
+        self.forbidden: list[Fraction] = []
+        spread = sum(map(abs, self.read.bits.values()), Fraction(0))
+        self.largest = max(abs(self.read.ordinary) + spread, abs(self.read.bos))
+        self.shift: Fraction | None = None
+        self.name, self.parts = name, parts
+        if name is None or parts is None:
+            self.forbidden = [self.read.ordinary + spread, self.read.bos]
+            return
+        # What the row reads beyond the log-weight.
+        self.constant = self.read.ordinary - Fraction(parts[ALWAYS])
+        self.bits = dict(self.read.bits)
+        self.low = self.high = Fraction(parts[ALWAYS])
+        self.start = Fraction(parts[ALWAYS])
+        for feature, value in parts.items():
+            if feature == ALWAYS:
+                continue
+            constant, bits = reader.holds(feature)
+            w = Fraction(value)
+            self.constant -= w * constant
+            for p, share in bits.items():
+                self.bits[p] = self.bits.get(p, Fraction(0)) - w * share
+            self.low, self.high = self.low + min(w, Fraction(0)), self.high + max(w, Fraction(0))
+            self.start += w * at_empty_prefix(reader.formulas[feature])
+        self.starts = at_empty_prefix(reader.formulas[name])
+        self.own, self.sign = reader.bit(name)
+        self.drop = Fraction(0)
+        if self.own is not None:
+            self.drop = 2 * self.sign * self.bits.pop(self.own, Fraction(0))
+            self.constant += self.drop / 2
+            if self.drop < 0:
+                raise VoidError(f"{name!r} is more likely where it is forbidden")
+        if self.own is not None or self.sign > 0:
+            self.shift = self.constant
+        elif self.starts:
+            self.shift = self.read.bos - self.start
+
+    def compare(self, shift: Fraction) -> None:
+        """Find what is left over, once the shift is known."""
+        if self.parts is None:
+            return
+        rest = sum(map(abs, self.bits.values()), Fraction(0))
+        ever = self.own is not None or self.sign > 0
+        off = rest + abs(self.constant - shift)
+        if ever:
+            self.slack = off
+            self.allowed.append(self.low + shift - off)
+        if self.own is not None or not ever:
+            self.forbidden.append(self.high + self.constant + rest - self.drop)
+        if self.starts:
+            at_bos = abs(self.read.bos - self.start - shift)
+            self.slack = max(self.slack, at_bos)
+            self.allowed.append(self.start + shift - at_bos)
+        else:
+            self.forbidden.append(self.read.bos)
