@@ -33,8 +33,6 @@ def source(model: Model | str | Path, weights: Mapping[str, Any] | None = None) 
     c = export.checkpoint
     if c is None or c.head != "lm":
         raise SofthatError(f"{model} is no language model that softhat exported")
-    claimed = export.log_weights
-    if claimed is None:
-        claimed = log_weights({}, (*c.symbols, EOS), ())
-    named = lm_formulas(export.formulas, c.symbols, c.propositional, claimed)
-    return Source((*c.symbols, EOS), named, claimed)
+    stated = export.log_weights or log_weights({}, (*c.symbols, EOS), ())
+    named = lm_formulas(export.formulas, c.symbols, c.propositional, stated)
+    return Source((*c.symbols, EOS), named, stated)
