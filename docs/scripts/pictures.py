@@ -205,27 +205,58 @@ def unique() -> Any:
     return one_head(soft, "abbab", "", "the rightmost b   on   abbab")
 
 
-def stock_gpt2() -> Any:
+def _stock(export: Any, title: str) -> Any:
+    """The first head of an exported checkpoint, run by transformers' own class."""
     import tempfile
 
     import torch
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     with tempfile.TemporaryDirectory() as folder:
-        softhat.to_gpt2(
-            softhat.compile("!c S a", alphabet="abc"), folder, context=64, kernel="eager"
+        model = softhat.compile("!c S a", alphabet="abc")
+        export(model, folder, context=64, kernel="eager")
+        loaded = AutoModelForTokenClassification.from_pretrained(
+            folder, attn_implementation="eager"
         )
-        model = AutoModelForTokenClassification.from_pretrained(folder, attn_implementation="eager")
         tokens = AutoTokenizer.from_pretrained(folder)("a b c a b b", return_tensors="pt")
         with torch.no_grad():
-            run = model(**tokens, output_attentions=True)
-    weights = run.attentions[0][0, 0].numpy()
+            run = loaded(**tokens, output_attentions=True)
     made = figure(4.4, 3.9)
-    attention_map(
-        made.subplots(), weights, ["<bos>", *"abcabb"], "transformers' GPT-2, layer 0, head 0"
-    )
+    weights = run.attentions[0][0, 0].numpy()
+    attention_map(made.subplots(), weights, ["<bos>", *"abcabb"], title)
     answers = "".join("✓" if a else "·" for a in run.logits[0, 1:].argmax(-1).tolist())
     made.suptitle(f"!c S a   on   abcabb   {answers}", fontsize=9)
+    return made
+
+
+def stock_gpt2() -> Any:
+    return _stock(softhat.to_gpt2, "transformers' GPT-2, layer 0, head 0")
+
+
+def stock_llama() -> Any:
+    return _stock(softhat.to_llama, "transformers' Llama, layer 0, head 0")
+
+
+def disguise() -> Any:
+    """The token embeddings of one model, plain and in a random basis."""
+    import tempfile
+
+    from safetensors.numpy import load_file
+
+    model = softhat.compile("!c S a", alphabet="abc")
+    made = figure(7.0, 2.6)
+    panels = made.subplots(1, 2)
+    for axes, seed, said in zip(panels, (None, 1), ("plain", "disguised"), strict=True):
+        with tempfile.TemporaryDirectory() as folder:
+            softhat.to_gpt2(model, folder, context=64, disguise=seed)
+            weights = load_file(Path(folder) / "model.safetensors")["transformer.wte.weight"]
+        most = np.abs(weights).max()
+        axes.imshow(
+            weights, cmap="RdBu", vmin=-most, vmax=most, aspect="auto", interpolation="none"
+        )
+        axes.set_title(f"{said}: {(weights == 0).mean():.0%} zeros", fontsize=8)
+        axes.set_xlabel("coordinate", fontsize=7)
+        axes.set_ylabel("token", fontsize=7)
     return made
 
 
@@ -263,6 +294,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "temperature": temperature,
     "unique": unique,
     "stock-gpt2": stock_gpt2,
+    "stock-llama": stock_llama,
+    "disguise": disguise,
     "linear-time": linear_time,
 }
 EXPLORER = {

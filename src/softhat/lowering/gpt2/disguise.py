@@ -1,6 +1,6 @@
 """The same GPT-2 in a random basis: no coordinate, head dimension or neuron is a variable's own.
 
-Theorem. LayerNorm with one weight g and no bias maps Σ v_p·û_p, with orthonormal û_p orthogonal
+Theorem 27. LayerNorm with one weight g and no bias maps Σ v_p·û_p, with orthonormal û_p orthogonal
 to (1, …, 1) and Σ v_p² = g²d, to itself. So if x = Σ v_p·û_p solves a trunk whose pairs hold v_p,
 every linear form Σ w_p·v_p is the dot product with Σ w_p·û_p, and what a pair adds to itself is
 added along û_p: the residual stream needs one direction a pair, and one for the mean.

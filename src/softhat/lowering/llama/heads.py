@@ -54,8 +54,8 @@ def queries(layout: Layout, group: Group, head: Head) -> Rows:
 
 
 def latest(layout: Layout, group: Group, bad: Literal) -> Rows:
-    """Theorem. Over j <= i, softmax of T - P·bad_j, where T falls by at least C a step back and by
-    less than P - 2C in all, puts all but e^-C/(1 - e^-C) + n·e^-2C on the last j without bad
+    """Theorem 24. Over j <= i, softmax of T - P·bad_j, where T falls by at least C a step back and
+    by less than P - 2C in all, puts all but e^-C/(1 - e^-C) + n·e^-2C on the last j without bad
     (`<bos>` is never bad). T is -S·sin(w(i - j) - wN/2), S·w·cos(wN/2) >= C, or in *bits* the
     number j itself, C·Σ_b 2^b·digit_b(j)."""
     rotary = layout.rotary
@@ -76,7 +76,7 @@ def latest(layout: Layout, group: Group, bad: Literal) -> Rows:
 
 
 def previous(layout: Layout) -> Rows:
-    """Theorem. *rope*: the recency of `latest` and R·cos(i - j - 1), with R(1 - cos 1) >= C plus
+    """Theorem 25. *rope*: the recency of `latest` and R·cos(i - j - 1), with R(1 - cos 1) >= C plus
     what recency gives j = i over j = i-1: all others lose at least C a step.
     *bits*: (C/2)·Σ_b cos(π(i - j - 1)/2^b) over all digits b: if i - j - 1 is 2^b times an odd
     number, term b loses C, and no term gains. All but n·e^-C is on j = i-1."""
@@ -99,9 +99,9 @@ def previous(layout: Layout) -> Rows:
 
 
 def sign(layout: Layout, group: Group, signal: int) -> Rows:
-    """Theorem. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions all
-    but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean
-    x_i = (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
+    """Theorem 20. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions
+    all but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean x_i =
+    (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
     form = Form({ORDINARY: 1.0})
     pair = layout.rotary.content[group.contents.index(form)]
     weight = _decision(layout, signal) / _content_scale(layout, form) / layout.mean_amplitude
@@ -109,8 +109,9 @@ def sign(layout: Layout, group: Group, signal: int) -> Rows:
 
 
 def digit(layout: Layout, b: int) -> Rows:
-    """Theorem. `<bos>` has the score 2C·2^b·sin(π(i + 1/2)/2^b), all others 0; its sign is that of
-    digit b of i (negative iff the digit is 1), and its size at least 2C: sin x >= 2x/π to π/2."""
+    """Theorem 26. `<bos>` has the score 2C·2^b·sin(π(i + 1/2)/2^b), all others 0; its sign is that
+    of digit b of i (negative iff the digit is 1), and its size at least 2C: sin x >= 2x/π to
+    π/2."""
     total = 2 * SHARPNESS * 2.0**b * sqrt(layout.rotary.head_dim) / _digit_scale(layout, b)
     half = pi / 2 ** (b + 1)
     return {(b, 0): _constant(total * sin(half)), (b, 1): _constant(-total * cos(half))}

@@ -221,7 +221,7 @@ def _digits(digits: Digits) -> list[Form]:
 
 
 def _all(literals: Iterable[Form]) -> Form:
-    """Theorem. Σ literals - (k - 1) is 1 if all k hold, and <= 0 if not and at `<bos>`."""
+    """Theorem 16. Σ literals - (k - 1) is 1 if all k hold, and <= 0 if not and at `<bos>`."""
     total = Form(constant=1.0)
     for literal in literals:
         total = total.plus(literal)

@@ -173,9 +173,9 @@ def _latest(
     atoms: BoundedAtoms,
     level: int,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Scores T(i - j) + Q(j) - Π·bad_j, each step back costing at least C, over j <= i put
-    all but e^-C/(1 - e^-C) + n·e^-clear on the last j <= i without bad: `<bos>` is never bad, the
-    others without bad lose C a step, those with bad lie `clear` below all without."""
+    """Theorem 24. Scores T(i - j) + Q(j) - Π·bad_j, each step back costing at least C, over j <= i
+    put all but e^-C/(1 - e^-C) + n·e^-clear on the last j <= i without bad: `<bos>` is never bad,
+    the others without bad lose C a step, those with bad lie `clear` below all without."""
     total: dict[int, Fraction] = {}
     for pair in pairs:
         if pair.role == "content":
@@ -259,8 +259,8 @@ def _previous(
     atoms: BoundedAtoms,
     level: int,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Scores T(i - j) with T(1) - T(d) >= C for every other distance d put all but n·e^-C
-    on j = i-1 (`<bos>` for i = 1)."""
+    """Theorem 25. Scores T(i - j) with T(1) - T(d) >= C for every other distance d put all but
+    n·e^-C on j = i-1 (`<bos>` for i = 1)."""
     slack = float(np.abs(table).max()) * (len(pairs) + 8) * 2.0**-50
     gap = float((table[1] - np.delete(table, 1)).min()) - slack
     if gap <= 0:
@@ -276,7 +276,7 @@ def _previous(
 def _digit(
     h: HeadForms, pairs: list[Pair], cells: list[Cell], atoms: BoundedAtoms
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. With a score only for `<bos>`, U(i), a head whose value is 1 on the word's own
+    """Theorem 26. With a score only for `<bos>`, U(i), a head whose value is 1 on the word's own
     positions and 0 on `<bos>` returns 1 where U(i) < 0, up to e^U(i), and else 0, up to
     n·e^-U(i)."""
     scores = sum((_turning(h, pair, cells) for pair in pairs), _zeros(h))
@@ -294,7 +294,7 @@ def _digit(
 def _average(
     h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Without scores the head returns the mean of its values over j <= i."""
+    """Theorem 19. Without scores the head returns the mean of its values over j <= i."""
     made: list[Cell] = []
     counts: list[Count] = []
     for form, weight in zip(h.values, h.targets, strict=True):
@@ -319,7 +319,7 @@ def _average(
 def _sign(
     h: HeadForms, used: list[int], cells: list[Cell], atoms: BoundedAtoms, level: int
 ) -> tuple[Head, list[Cell]]:
-    """Theorem. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
+    """Theorem 20. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
     e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
     (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1)."""
     if len(used) != 1 or h.query[used[0]][1].weights or h.key[used[0]][1].weights:
