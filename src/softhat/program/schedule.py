@@ -184,11 +184,10 @@ class _Scheduler:
         )
         inlined = [self._unless_early(x, layer) for x in literals]
         on, off = self._and_covers(inlined)
-        if on is None:
+        if on is None and off is None:
             stored = [self._as_leaf(x) for x in literals]
-            on, off = self._and_covers(stored)
+            on, off = self._and_covers(stored)  # a conjunction of leaves is one term
             layer = max(self._ready(x.signal) for x in literals)
-        assert on is not None  # a conjunction of leaves is one term
         return _Boolean(on, off, layer)
 
     def _xor(self, left: int, right: int) -> _Boolean:

@@ -97,7 +97,7 @@ def test_small_languages_get_small_formulas(text: str, alphabet: str, formula: s
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 8])
 def test_bounded_dyck(depth: int) -> None:
-    """Depth d costs d + 1 nested operators, `Y(f S g)` taken as one."""
+    """Depth d costs d + 1 layers: `Y(f S g)` is one head."""
     given = bounded_dyck(depth)
     formula = softhat.from_dfa(given)
     deep = ["(" * 8 + ")" * 8, "(" * 9 + ")" * 9]
@@ -106,6 +106,7 @@ def test_bounded_dyck(depth: int) -> None:
     assert [formula.accepts(word) for word in brackets] == expected
     assert describe(formula).temporal_depth <= 2 * depth + 1
     model = softhat.compile(formula, alphabet="()")
+    assert model.size.layers <= depth + 1
     assert [bool(b[-1]) for b in model.truth_many(brackets)] == expected
 
 
