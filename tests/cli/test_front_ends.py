@@ -145,6 +145,12 @@ def test_rasp_programs_in_a_file(tmp_path: Path) -> None:
         2,
         1,
     ]
+    meant = json.loads(softhat("eval", f"{path}:sort", "312", "--json").out)
+    assert meant == [{"word": [3, 1, 2], "values": [1, 2, 3]}]
+    assert "True 0.5 0.333333" in softhat("eval", f"{path}:share", "123").out
+    report = tmp_path / "report.html"
+    assert softhat("explain", f"{path}:make@8", "112", "-o", str(report)).code == 0
+    assert '"kind":"rasp"' in report.read_text().replace(": ", ":")
     assert softhat("certify", f"{path}:sort").code == 0
     checked = softhat("verify", f"{path}:share", "--exhaustive", "3", "--random", "5", "-j", "1")
     assert (checked.code, "ok: model and program agree" in checked.out) == (0, True)
@@ -167,6 +173,16 @@ def test_rasp_refusals(tmp_path: Path, what: str, said: str) -> None:
     done = softhat("compile", *f"{path}:{what}".split())
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+def test_rasp_programs_have_no_formula(tmp_path: Path) -> None:
+    path = tmp_path / "programs.py"
+    path.write_text(RASP)
+    for command in ("check", "satisfiable"):
+        done = softhat(command, f"{path}:sort")
+        assert (done.code, "is a RASP program" in done.err) == (2, True)
+    done = softhat("eval", f"{path}:sort", "14")
+    assert (done.code, "4 is not in the alphabet" in done.err) == (2, True)
 
 
 def test_rasp_files_that_fail(tmp_path: Path) -> None:

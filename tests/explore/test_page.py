@@ -220,6 +220,24 @@ def test_other_kinds_of_input(
     assert ["on" in (cell.get_attribute("class") or "") for cell in cells] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "expected"),
+    [
+        ("histogram", "abcab", ["2", "2", "1", "2", "2"]),
+        ("sort", "3121", ["1", "1", "2", "3"]),
+        ("previous-token", "abc", ["–", "a", "b"]),
+        ("share", "abb", ["1", "0.5", "0.33333"]),
+    ],
+)
+def test_rasp_programs(page: Any, address: str, text: str, word: str, expected: list[str]) -> None:
+    page.goto(address + f"#k=rasp&f={text}&w={word}")
+    page.wait_for_selector("#truth td.value")
+    cells = page.locator("#truth tr").nth(1).locator("td").all()
+    assert [cell.inner_text() for cell in cells] == expected
+    assert page.inner_text("#answer").startswith("✔")
+    assert page.locator(".card").count() >= 1
+
+
 def test_the_tour_has_six_steps(page: Any, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(".card")

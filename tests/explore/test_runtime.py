@@ -26,6 +26,7 @@ console.log(JSON.stringify(jobs.map(({view, words}) => words.map((plain) => {
   const truth = view.formula ? softhat.logic.truth(view.formula.nodes, word) : [];
   return {
     margins: Object.values(run.margins).map((row) => Array.from(row)),
+    values: view.decoder ? softhat.logic.values(view.decoder, run.margins, word.length) : null,
     truth: view.outputs.map((one) => (view.formula ? Array.from(truth[one.root]) : null)),
     weights: run.layers.map((layer) => layer.heads.map((head) => Array.from(head.weights))),
   };
@@ -88,6 +89,32 @@ def test_simulations_of_the_gallery() -> None:
     rng = random.Random(2)
     words = [[rng.choices(model.alphabet, k=n) for n in (1, 2, 3, 4)] for model in models]
     compare(models, words)
+
+
+def test_values_of_rasp_programs() -> None:
+    """Decoded in the browser, they are what plain Python says."""
+    from tests.frontends.rasp.cases import CASES as PROGRAMS
+
+    models = [
+        softhat.compile(case.program, alphabet=case.alphabet, max_length=12)
+        for case in PROGRAMS
+        if not case.unique
+    ]
+    rng = random.Random(3)
+    cases = [case for case in PROGRAMS if not case.unique]
+    words = [[rng.choices(case.alphabet, k=n) for n in (1, 2, 5, 12)] for case in cases]
+    named = [
+        [[model.transformer.symbols[k] for k in model.encode(word)] for word in some]
+        for model, some in zip(models, words, strict=True)
+    ]
+    found = in_javascript([job(m, w) for m, w in zip(models, named, strict=True)])
+    for case, model, some, answers in zip(cases, models, words, found, strict=True):
+        for word, answer in zip(some, answers, strict=True):
+            for value, expected in zip(answer["values"], case.meaning(word), strict=True):
+                if isinstance(value, float | int) and expected is not None:
+                    assert abs(value - expected) <= model.certificate.error + 1e-9, case.name
+                else:
+                    assert value == (None if expected is None else str(expected)), case.name
 
 
 def test_numerical_predicates() -> None:

@@ -11,14 +11,18 @@ import pytest
 
 import softhat
 from softhat.ahat.gallery import GALLERY
+from softhat.cli.rasp import read_rasp
+from softhat.frontends.rasp.gallery import GALLERY as RASP_GALLERY
 from softhat.zoo.catalogue import entry_of, formula_of, zoo
 from softhat.zoo.entry import Entry
 from softhat.zoo.references import REFERENCES
 from tests.ahat.test_gallery import MEANINGS
 from tests.cli.run import softhat as run
+from tests.zoo.meanings import VALUES
 from tests.zoo.recognisers import RECOGNISERS
 
-LANGUAGES = [entry for entry in zoo().values() if entry.kind != "ahat"]
+LANGUAGES = [entry for entry in zoo().values() if entry.kind not in ("ahat", "rasp")]
+PROGRAMS = [entry for entry in zoo().values() if entry.kind == "rasp"]
 SHORT = 400
 """Short words tried for a formula; a model gets an eighth of them."""
 
@@ -62,6 +66,7 @@ def long_words(entry: Entry, n: int) -> list[Any]:
 def test_names_and_references() -> None:
     assert len(zoo()) >= 80
     assert set(RECOGNISERS) == {entry.name for entry in LANGUAGES}
+    assert set(VALUES) == {entry.name for entry in PROGRAMS}
     cited = {key for key in REFERENCES if any(key in e.known for e in zoo().values())}
     assert cited == set(REFERENCES)
     for entry in zoo().values():
@@ -106,6 +111,24 @@ def test_the_simulation_is_the_task(name: str) -> None:
             assert (values[i - 1] > ZERO) == meaning(word, i), (word, i)
 
 
+@pytest.mark.parametrize("entry", PROGRAMS, ids=lambda entry: entry.name)
+def test_the_soft_model_has_the_values(entry: Entry) -> None:
+    """Of a RASP program: at every position what plain Python says."""
+    tokens = RASP_GALLERY[entry.source].alphabet
+    meaning, model = VALUES[entry.name], read_rasp(f"zoo:{entry.name}@24", None, "unbounded")
+    rng = random.Random(entry.name)
+    short = islice((list(w) for n in range(1, 5) for w in product(tokens, repeat=n)), 120)
+    tried = [*short, *(rng.choices(tokens, k=n) for n in (7, 15, 24, 24))]
+    for word, values in zip(tried, model.values_many(tried), strict=True):
+        for found, expected in zip(values, meaning(word), strict=True):
+            if isinstance(found, float):
+                assert abs(found - expected) <= model.certificate.error + 1e-9, word
+            else:
+                assert (found is None) == (expected is None), word
+                assert found == expected, word
+    assert model.certificate.max_length["float32"] == 24
+
+
 def test_unknown_names_are_met_with_near_ones() -> None:
     with pytest.raises(softhat.SofthatError, match="did you mean dyck-1"):
         entry_of("dyck1")
@@ -123,4 +146,10 @@ def test_the_command() -> None:
     assert run("zoo", "show", "dyck-one").code == 2
     assert "accepted" in run("eval", "zoo:dyck-1", "(())").out
     assert run("eval", "zoo:absence-globally", "{p} {}").code == 2
+    shown = json.loads(run("zoo", "show", "rasp-sort", "--json").out)
+    assert shown["certified"]["float32"] == shown["to_length"]
+    assert json.loads(run("run", "zoo:rasp-sort@8", "3121", "--json").out)[0]["values"] == [
+        1, 1, 2, 3,
+    ]  # fmt: skip
+    assert run("check", "zoo:rasp-sort").code == 2
     assert run("verify", "zoo:tomita-4", "--exhaustive", "6", "--random", "20").code == 0

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.inputs import (
+    RASP,
     AlphabetOption,
     FormulaArgument,
     JsonOption,
@@ -24,6 +25,7 @@ from softhat.cli.inputs import (
     show_word,
 )
 from softhat.cli.output import print_json, print_table, say, tell
+from softhat.errors import SofthatError
 from softhat.logic.fragments import acceptance_position, symbols_of
 from softhat.logic.semantics.truth import resolve_at, truths
 from softhat.logic.semantics.words import Bools, Word
@@ -49,11 +51,15 @@ def command(
     at: AtOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Truth of a formula at every position of words, with its subformulas.
+    """Truth of a formula at every position of words, with its subformulas; the values of a RASP
+    program (file.py:NAME).
 
     Example: softhat eval '!c S a' abca
     """
     check_standard_input(formula, words)
+    if RASP.fullmatch(formula):
+        _values(formula, words, read_alphabet(alphabet, symbols), symbols, as_json)
+        return
     given = read_given(formula, read_alphabet(alphabet, symbols, props), props)
     parsed, known = given.formula, given.alphabet
     symbols = are_tokens(symbols, props, known)
@@ -68,6 +74,29 @@ def command(
         _tables(parsed, read, where)
     else:
         _lines(parsed, read, where)
+
+
+def _values(
+    argument: str, words: list[str], alphabet: list[str] | None, symbols: bool, as_json: bool
+) -> None:
+    """What a RASP program means, by the reference interpreter: nothing is compiled."""
+    from softhat.cli.rasp import named_tokens, print_values, read_program
+
+    asked = read_program(argument, alphabet)
+    known = asked.tokens
+    names = None if known is None else list(map(str, known))
+    read: list[Any] = list(read_words(words, are_tokens(symbols, False, names), False))
+    if known is not None:
+        read = [named_tokens(known, word) for word in read]
+    found = []
+    for word in read:
+        try:
+            found.append(asked.program(list(word)))
+        except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+            raise SofthatError(
+                f"{argument} has no value on {show_word(list(map(str, word)), 40)}: {error}"
+            ) from None
+    print_values(read, found, as_json)
 
 
 def _accepted(values: Bools, where: Literal["first", "last"] | None) -> bool | None:

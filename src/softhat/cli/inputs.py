@@ -56,6 +56,10 @@ JsonOption = Annotated[
 
 ZOO = "zoo:"
 """Before the name of an entry of the zoo."""
+RASP = re.compile(
+    r"(?:(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)|zoo:rasp-(?P<entry>[\w-]+))(?:@(?P<length>\d{1,9}))?"
+)
+"""`file.py:NAME`, or the zoo's; `@128` says the longest sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,11 @@ def read_given(
     argument: str, alphabet: Collection[str] | None = None, props: bool = False
 ) -> Given:
     """A formula as text, or what `--regex` and the like put in its place."""
+    if RASP.fullmatch(argument):
+        raise SofthatError(
+            f"{argument} is a RASP program, which has values and no formula: use it with eval, "
+            "compile, run, trace, certify, verify, export or explain"
+        )
     if argument.startswith(ZOO):
         return _read_entry(argument, alphabet, props)
     plain = argument.removeprefix(MODULAR)

@@ -1,30 +1,44 @@
 """RASP programs on the command line: `file.py:NAME`, and what models of them answer.
 
 The file is run as Python, because that is what the argument asks for. It may say `alphabet` and
-`max_length` itself; options come first. `file.py:NAME@128` is the program to length 128.
+`max_length` itself; options come first. `file.py:NAME@128` is the program to length 128. A program
+of the zoo, `zoo:rasp-NAME`, may stand in the place of a file.
 """
 
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from softhat.cli.inputs import RASP
+from softhat.cli.output import print_json, print_table
 from softhat.compiler import compile as compile_program
 from softhat.errors import SofthatError
 from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
+    from softhat.frontends.rasp.language import SOp
     from softhat.value_model import ValueModel
 
-_PROGRAM = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)(?:@(?P<length>\d{1,9}))?")
 LENGTH = 64
 """Without another one."""
 
 
 def is_rasp(argument: str) -> bool:
     """Does it name a program in a Python file?"""
-    return _PROGRAM.fullmatch(argument) is not None
+    return RASP.fullmatch(argument) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A program, its tokens if they are known, and its length if one is said."""
+
+    program: SOp
+    tokens: list[Any] | None
+    max_length: int
+    where: str
 
 
 def read_rasp(
@@ -35,10 +49,32 @@ def read_rasp(
     causal: bool = False,
 ) -> ValueModel:
     """The compiled program of `file.py:NAME`."""
-    from softhat.frontends.rasp.language import SOp  # most commands need no RASP
+    asked = read_program(argument, alphabet, max_length)
+    if asked.tokens is None:
+        raise SofthatError(f"give --alphabet, or say alphabet = [...] in {asked.where}")
+    model: ValueModel = compile_program(
+        asked.program,
+        alphabet=asked.tokens,
+        attention=attention,
+        max_length=asked.max_length,
+        causal=causal,
+    )
+    return model
 
-    found = _PROGRAM.fullmatch(argument)
+
+def read_program(
+    argument: str, alphabet: list[str] | None = None, max_length: int | None = None
+) -> Asked:
+    """The program of `file.py:NAME` or `zoo:rasp-NAME`."""
+    from softhat.frontends.rasp.gallery import example_of  # most commands need no RASP
+    from softhat.frontends.rasp.language import SOp
+
+    found = RASP.fullmatch(argument)
     assert found is not None  # is_rasp
+    if found["entry"]:
+        to = int(found["length"] or max_length or LENGTH)
+        example = example_of(found["entry"])
+        return Asked(example.make(to), _tokens(alphabet, example.alphabet), to, argument)
     path, name = found["file"], found["name"]
     if not os.path.isfile(path):  # noqa: PTH113
         raise SofthatError(f"no such file: {path}")
@@ -51,12 +87,8 @@ def read_rasp(
         program = _called(program, f"{path}:{name}")
     if not isinstance(program, SOp):
         raise SofthatError(f"{path}:{name} is no RASP program, but {type(program).__name__}")
-    tokens = _tokens(alphabet, said.get("alphabet"), path)
     length = found["length"] or max_length or said.get("max_length") or LENGTH
-    model: ValueModel = compile_program(
-        program, alphabet=tokens, attention=attention, max_length=int(length), causal=causal
-    )
-    return model
+    return Asked(program, _tokens(alphabet, said.get("alphabet")), int(length), path)
 
 
 def _run(path: str) -> dict[str, Any]:
@@ -77,33 +109,52 @@ def _called(function: Any, what: str) -> Any:
         raise SofthatError(f"{what} cannot be called without arguments: {error}") from None
 
 
-def _tokens(given: list[str] | None, said: Any, path: str) -> list[Any]:
+def _tokens(given: list[str] | None, said: Any) -> list[Any] | None:
     """The alphabet of the option, whose names may stand for the file's tokens, or the file's."""
-    if given is None and said is None:
-        raise SofthatError(f"give --alphabet, or say alphabet = [...] in {path}")
     if given is None:
-        return list(said)
+        return None if said is None else list(said)
     by_name = {str(token): token for token in said or ()}
     return [by_name.get(name, name) for name in given]
 
 
 def to_tokens(model: ValueModel, word: Any) -> list[Any]:
     """A word of the command line as tokens of the model, by their names."""
-    names = dict(zip(model.transformer.symbols, model.alphabet, strict=True))
-    names |= {str(token): token for token in model.alphabet}
+    return named_tokens(model.alphabet, word, model.transformer.symbols)
+
+
+def named_tokens(alphabet: Sequence[Any], word: Any, symbols: Sequence[str] = ()) -> list[Any]:
+    """The tokens whose names (or symbols, if there are) stand in a word."""
+    names = dict(zip(symbols, alphabet, strict=False)) | {str(token): token for token in alphabet}
     for item in word:
         if item not in names:
-            known = " ".join(map(str, model.alphabet[:20]))
+            known = " ".join(map(str, alphabet[:20]))
             raise SofthatError(f"{item} is not in the alphabet: expected one of {known}")
     return [names[item] for item in word]
 
 
-def plain(value: Any) -> Any:
+def print_values(words: list[Any], found: list[list[Any]], as_json: bool) -> None:
+    """The value at each position of words."""
+    pairs = list(zip(words, found, strict=True))
+    if as_json:
+        print_json([{"word": _plain(word), "values": _plain(values)} for word, values in pairs])
+        return
+    rows = [
+        [" ".join(map(str, word[:_SHOWN])), " ".join(map(_shown, values[:_SHOWN]))]
+        for word, values in pairs
+    ]
+    print_table(["word", "values"], rows)
+
+
+_SHOWN = 60
+"""Positions of a word in a table; --json gives all."""
+
+
+def _plain(value: Any) -> Any:
     """A value as JSON."""
-    return list(map(plain, value)) if isinstance(value, tuple) else value
+    return list(map(_plain, value)) if isinstance(value, tuple | list) else value
 
 
-def shown(value: Any) -> str:
+def _shown(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

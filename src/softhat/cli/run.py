@@ -33,7 +33,7 @@ from softhat.cli.models import (
     read_model_and_words,
 )
 from softhat.cli.output import print_json, print_table, say, tell
-from softhat.cli.rasp import plain, shown
+from softhat.cli.rasp import print_values
 from softhat.errors import SofthatError
 from softhat.logic.semantics.words import Word
 from softhat.model import Model
@@ -171,19 +171,7 @@ def _values(model: ValueModel, words: list[Any], dtype: str, strict: bool, as_js
         found = model.values_many(words, dtype, strict=strict)
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         tell(f"warning: {text}")
-    if as_json:
-        print_json(
-            [
-                {"word": [plain(token) for token in word], "values": [plain(v) for v in values]}
-                for word, values in zip(words, found, strict=True)
-            ]
-        )
-        return
-    rows = [
-        [" ".join(map(str, word[:_MOST_POSITIONS])), " ".join(map(shown, values[:_MOST_POSITIONS]))]
-        for word, values in zip(words, found, strict=True)
-    ]
-    print_table(["word", "values"], rows)
+    print_values(words, found, as_json)
 
 
 def _is_big(words: list[str]) -> bool:

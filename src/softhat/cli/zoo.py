@@ -93,9 +93,16 @@ def _facts(entry: Entry) -> dict[str, Any]:
     facts["references"] = [text for key, text in REFERENCES.items() if key in entry.known]
     if entry.kind == "ahat":
         return {**facts, **_hard_facts(entry)}
+    model = _model(entry)
+    if entry.kind == "rasp":
+        return {
+            **facts,
+            "to_length": model.max_length,
+            "size": asdict(model.size),
+            "certified": dict(model.certificate.max_length),
+        }
     from softhat.logic.fragments import describe
 
-    model = _model(entry)
     facts["fragment"] = describe(formula_of(entry)).fragment
     facts["size"] = asdict(model.size)
     facts["certified"] = dict(model.certificate.max_length)
@@ -105,6 +112,10 @@ def _facts(entry: Entry) -> dict[str, Any]:
 
 
 def _model(entry: Entry) -> Any:
+    if entry.kind == "rasp":
+        from softhat.cli.rasp import read_rasp
+
+        return read_rasp(f"zoo:{entry.name}", None, "unbounded")
     from softhat.compiler import compile as compile_formula
 
     given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
@@ -145,6 +156,11 @@ def _trace(entry: Entry) -> Any:
         return _simulation(entry)[1].run((entry.alphabet * 6)[:6])
     if not entry.example:
         return None
+    if entry.kind == "rasp":
+        from softhat.cli.rasp import to_tokens
+
+        model = _model(entry)
+        return model.run(to_tokens(model, entry.example))
     several = any(len(symbol) > 1 for symbol in entry.alphabet)
     word = entry.example.split() if several and not entry.propositional else entry.example
     return _model(entry).run(word)

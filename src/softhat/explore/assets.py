@@ -50,6 +50,8 @@ EXAMPLES: list[dict[str, str]] = [
         "text": "P(i) := rightmost j <= i [Qa(j) | Qc(j)] Qa(j) : 0\naccept P",
         "word": "abcab",
     },
+    {"name": "RASP: histogram", "kind": "rasp", "text": "histogram", "word": "abcab"},
+    {"name": "RASP: sort", "kind": "rasp", "text": "sort", "word": "3121"},
     {"name": "AHAT: Dyck by argmin", "kind": "ahat", "text": "dyck-argmin", "word": "(()())"},
     {"name": "AHAT: induction", "kind": "ahat", "text": "induction-latest", "word": "abcabca"},
     {

@@ -9,6 +9,7 @@ from typing import Any
 from softhat import __version__
 from softhat.explore.assets import report
 from softhat.explore.view import view_of
+from softhat.value_model import ValueModel
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,9 @@ class Page:
 
 def show(model: Any, word: Any, height: int = 760) -> Page:
     """The page about a model and a word, to look at in a notebook or to write to a file."""
-    model.encode(word)  # an unknown symbol is told here
+    codes = model.encode(word)  # an unknown symbol is told here
+    if isinstance(model, ValueModel):
+        word = [model.transformer.symbols[code] for code in codes]
     return Page(report(view_of(model), spelt(word), __version__), height)
 
 

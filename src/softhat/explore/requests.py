@@ -11,13 +11,15 @@ from typing import Any
 
 from softhat.compiler import compile as compile_formula
 from softhat.errors import FormulaError, SofthatError
-from softhat.explore.view import view_of_model, view_of_simulation
+from softhat.explore.view import view_of_model, view_of_simulation, view_of_values
 from softhat.logic.fragments import symbols_of
 from softhat.logic.syntax.parse import parse
 
 MOST_TEXT = 20_000
 MOST_WORD = 20_000
 MOST_SYMBOLS = 200
+RASP_LENGTH, MOST_RASP = 24, 64
+"""RASP programs are compiled to a length: this one, or the word's up to the second."""
 ATTENTIONS = ("unbounded", "temperature")
 
 
@@ -95,12 +97,29 @@ def _ahat(asked: Mapping[str, str]) -> dict[str, Any]:
     return view_of_simulation(simulate(GALLERY[name]()))
 
 
+def _rasp(asked: Mapping[str, str]) -> dict[str, Any]:
+    """A program of the library: what is typed here is a name, and never run."""
+    from softhat.frontends.rasp.gallery import example_of
+
+    example = example_of(asked["text"].strip())
+    length = max(RASP_LENGTH, min(len(asked["word"]), MOST_RASP))
+    model = compile_formula(
+        example.make(length),
+        alphabet=example.alphabet,
+        max_length=length,
+        attention=asked["attention"],  # type: ignore[arg-type]
+    )
+    return view_of_values(model)
+
+
 def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
     from softhat.zoo.catalogue import entry_of, formula_of
 
     entry = entry_of(asked["text"].strip())
     if entry.kind == "ahat":
         return _ahat({**asked, "text": entry.source})
+    if entry.kind == "rasp":
+        return _rasp({**asked, "text": entry.source})
     given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
     return view_of_model(
         compile_formula(formula_of(entry), attention=asked["attention"], **given)  # type: ignore[arg-type]
@@ -111,6 +130,7 @@ KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
     "formula": _formula,
     "regex": _regex,
     "program": _program,
+    "rasp": _rasp,
     "ahat": _ahat,
     "zoo": _zoo,
 }

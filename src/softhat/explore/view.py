@@ -12,11 +12,13 @@ from typing import Any
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.errors import SofthatError
+from softhat.explore.decoder_view import decoder_view
 from softhat.explore.formula_view import LONGEST, Parts, bits_of, rows_of
 from softhat.model import Model
 from softhat.positions import Digit, Feature, Holds, Mod, Named, Table
 from softhat.predicates import depends_on_length, longest
 from softhat.transformer.weights import Layer, Transformer, sharpness_of
+from softhat.value_model import ValueModel
 
 FORMAT = "softhat-page/1"
 MOST_PARAMETERS = 400_000
@@ -29,6 +31,8 @@ def view_of(model: Any) -> dict[str, Any]:
         return view_of_model(model)
     if isinstance(model, Simulation):
         return view_of_simulation(model)
+    if isinstance(model, ValueModel):
+        return view_of_values(model)
     raise SofthatError(f"the page shows models, not {type(model).__name__}")
 
 
@@ -88,6 +92,33 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
         "certificate": {
             "lengths": _lengths(certificate.max_length),
             "why": _why(simulation),
+        },
+    }
+
+
+def view_of_values(model: ValueModel) -> dict[str, Any]:
+    """A RASP program: what is expected is what hard attention computes with the same weights."""
+    certificate = model.certificate
+    leaks = {(head.layer, head.head): head.leak for head in certificate.heads}
+    facts = f"RASP program, to length {model.max_length}; {len(model.transformer.outputs)} outputs"
+    return {
+        "format": FORMAT,
+        "kind": "rasp",
+        "title": model.name,
+        "attention": model.attention,
+        "alphabet": list(model.transformer.symbols),
+        "propositional": False,
+        "formula": None,
+        "decoder": decoder_view(model.compiled.decoder, certificate.errors),
+        "outputs": [
+            {"name": name, "root": None, "at": "last", "facts": facts}
+            for name in model.transformer.outputs
+        ],
+        "transformer": _transformer(model.transformer, None, leaks),
+        "unit": {"name": "β/β(n)", "base": 1.0},
+        "certificate": {
+            "lengths": _lengths(certificate.max_length),
+            "why": [line for line in certificate.explain().splitlines() if line],
         },
     }
 

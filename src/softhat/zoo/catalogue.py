@@ -1,4 +1,4 @@
-"""All entries by name, and what an entry says: a formula, or a hard-attention transformer."""
+"""All entries by name, and what an entry says: a formula, a RASP program, or hard attention."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PREFIX = "zoo:"
 @cache
 def zoo() -> dict[str, Entry]:
     """Every entry, in the order in which they are listed."""
-    from softhat.zoo import hard
+    from softhat.zoo import hard, rasp_programs
 
-    rooms = (regular, counting, numerical, patterns, hard)
+    rooms = (regular, counting, numerical, patterns, rasp_programs, hard)
     entries = [entry for room in rooms for entry in room.ENTRIES]
     found = {entry.name: entry for entry in entries}
     assert len(found) == len(entries), "two entries of the zoo have one name"

@@ -99,5 +99,28 @@ softhat.logic = (() => {
     return rows;
   }
 
-  return { truth };
+  /** The values that outputs stand for (softhat/frontends/rasp/outputs): text, a number or null. */
+  function values(decoder, margins, n) {
+    const on = (name, i) => margins[name][i] > 0;
+    const scales = { 1: () => 1, "i+1": (i) => i + 2, "n+2": () => n + 2, "n+2-i": (i) => n + 1 - i };
+    const at = {
+      bits: (i) => decoder.values[decoder.names.findIndex((name) => on(name, i))] ?? null,
+      digits: (i) => {
+        if (decoder.defined !== null && !on(decoder.defined, i)) return null;
+        return decoder.values[decoder.names.reduce((sum, name, k) => sum + on(name, i) * 2 ** k, 0)] ?? null;
+      },
+      numbers: (i) => {
+        const found = decoder.cases.find(({ when }) => when === null || on(when, i));
+        if (!found) return null;
+        const sum = found.terms.reduce((total, [name, by]) => total + margins[name][i] * scales[by](i), found.constant);
+        return found.whole ? Math.round(sum) : sum;
+      },
+    }[decoder.kind];
+    return Array.from({ length: n }, (_, i) => at(i));
+  }
+
+  /** Equal, or numbers within an error. */
+  const same = (a, b, error) => a === b || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) <= error + 1e-9);
+
+  return { truth, values, same };
 })();

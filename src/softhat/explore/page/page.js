@@ -80,7 +80,22 @@ softhat.page = (() => {
     const expected = truth ? truth[one.root] : values.map((value) => (value > 0 ? 1 : 0));
     const wrong = Array.from(margins, (margin, i) => margin > 0 !== Boolean(expected[i]));
     const signed = Array.from(margins, (margin, i) => (expected[i] ? margin : -margin));
-    return { soft, hard, truth, margins, values, expected, wrong, signed };
+    const run = { soft, hard, truth, margins, values, expected, wrong, signed };
+    return view.decoder ? { ...run, ...valuesOf(run, word.length, dtype) } : run;
+  }
+
+  /** A RASP program: its values, where they differ from hard attention's, and the least distance
+      of any output from being read otherwise. */
+  function valuesOf(run, n, dtype) {
+    const error = view.decoder.errors?.[dtype] ?? 0;
+    const [soft, hard] = [run.soft, run.hard].map((one) => logic.values(view.decoder, one.margins, n));
+    const wrong = soft.map((value, i) => !logic.same(value, hard[i], error));
+    const named = view.decoder.cases ? view.decoder.cases.map((one) => one.when).filter(Boolean) : view.transformer.outputs;
+    const signed = soft.map((_, i) => {
+      const bits = named.map((name) => (run.hard.margins[name][i] > 0 ? 1 : -1) * run.soft.margins[name][i]);
+      return Math.min(wrong[i] ? -0.5 : 0.5, ...bits);
+    });
+    return { decoded: soft, meant: hard, wrong, signed };
   }
 
   const least = (word, factor) => Math.min(...answers(word, factor, "float64", 0).signed);

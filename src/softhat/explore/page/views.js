@@ -86,7 +86,16 @@ softhat.views = (() => {
       }
       rows.push(line);
     }
-    if (!view.formula) {
+    if (view.decoder) {
+      const line = make("tr", {}, make("th", { textContent: "value" }));
+      for (const column of columns) {
+        const [value, meant] = [run.decoded[column], run.meant[column]].map(valueText);
+        const cell = make("td", { className: run.wrong[column] ? "value wrong" : "value", textContent: value, title: `${value} at ${column + 1}; hard attention: ${meant}` });
+        cell.dataset.column = column;
+        line.append(cell);
+      }
+      rows.push(line);
+    } else if (!view.formula) {
       const line = make("tr", {}, make("th", { textContent: "value > 0" }));
       for (const column of columns) {
         const on = run.expected[column];
@@ -99,6 +108,8 @@ softhat.views = (() => {
     $("truth").replaceChildren(...rows);
     $("facts").textContent = view.facts;
   }
+
+  const valueText = (value) => (value === null ? "–" : typeof value === "number" ? String(Number(value.toPrecision(5))) : value);
 
   // Attention
 
@@ -290,7 +301,7 @@ softhat.views = (() => {
     const wrong = run.wrong.some(Boolean);
     const value = run.margins[at] > 0;
     place.className = wrong ? "wrong" : "right";
-    const said = `${value ? "true" : "false"} at position ${at + 1}`;
+    const said = `${view.decoder ? valueText(run.decoded[at]) : value ? "true" : "false"} at position ${at + 1}`;
     place.textContent = wrong
       ? `✘ ${said}; wrong at ${run.wrong.filter(Boolean).length} of ${run.wrong.length} positions`
       : `✔ ${said}, and right at every position`;

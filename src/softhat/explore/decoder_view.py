@@ -1,0 +1,37 @@
+"""How outputs are read as the values of a RASP program, as data for the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from softhat.frontends.rasp.outputs import Bits, Decoder, Digits, Numbers
+
+
+def decoder_view(decoder: Decoder, errors: Mapping[str, float]) -> dict[str, Any]:
+    """Values are shown as text; numbers are right within the error of their format."""
+    match decoder:
+        case Bits(names, values):
+            return {"kind": "bits", "names": list(names), "values": list(map(str, values))}
+        case Digits(names, defined, values):
+            return {
+                "kind": "digits",
+                "names": list(names),
+                "defined": defined,
+                "values": list(map(str, values)),
+            }
+        case Numbers(cases):
+            return {
+                "kind": "numbers",
+                "errors": {name: e if math.isfinite(e) else 0.0 for name, e in errors.items()},
+                "cases": [
+                    {
+                        "when": case.when,
+                        "terms": [list(term) for term in case.terms],
+                        "constant": float(case.constant),
+                        "whole": case.whole,
+                    }
+                    for case in cases
+                ],
+            }
