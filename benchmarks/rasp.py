@@ -32,6 +32,15 @@ RECORDED: dict[tuple[str, int], tuple[float, int]] = {
 }
 
 
+GOALS: dict[tuple[str, int], tuple[int, int]] = {
+    **{(name, 128): (100, 100) for name in ("bigram", "dyck-1", "frac_prevs", "length")},
+    **{(name, 128): (100, 10) for name in ("hist", "reverse", "count", "sort")},
+    ("dyck-1", 32): (1_000, 1_000),
+}
+"""(times faster, times smaller) that we want at a length: models whose size depends on the length
+have the smaller goal."""
+
+
 def programs(length: int) -> dict[str, tuple[Any, Any]]:
     """The programs and alphabets, as in tracr_side.py."""
     return {
@@ -93,8 +102,10 @@ def main(arguments: list[str]) -> None:
             row = [name, f"{length:,}", f"{seconds:.4f}", f"{parameters:,}"]
             if isinstance(other, tuple):
                 entry |= {"tracr_seconds": other[0], "tracr_parameters": other[1]}
-                row += [f"{other[0]:.2f}", f"{other[1]:,}", f"{other[0] / seconds:,.0f}",
-                        f"{other[1] / parameters:,.0f}"]  # fmt: skip
+                faster, smaller = other[0] / seconds, other[1] / parameters
+                row += [f"{other[0]:.2f}", f"{other[1]:,}", f"{faster:,.0f}", f"{smaller:,.0f}"]
+                if (goal := GOALS.get((name, length))) is not None:
+                    entry["goal_met"] = faster >= goal[0] and smaller >= goal[1]
             else:
                 row += [other or "", "", "", ""]
             results.append(entry)
