@@ -9,17 +9,14 @@ reach.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 from softhat.errors import SofthatError
 from softhat.logic.core import to_core
-from softhat.logic.linear import Weighted, difference
 from softhat.logic.sample import Rows, Seen, sampled
-from softhat.logic.semantics.counts import RELATIONS
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Constant, Formula, Node, Not
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import distinct, rebuild
 
 STEPS, WORDS = 60_000, 1 << 15
 """The effort for one candidate: a fifth of a second at most."""
@@ -112,51 +109,11 @@ def _goal(now: Formula, seen: Seen) -> tuple[Formula, Formula] | None:
     return None
 
 
-def _with_edges(formula: Formula) -> Formula:
-    """Comparisons of past counts spelt out at the first position, where every count is 0 or 1;
-    of future counts at the last."""
-
-    def step(node: Node, below: tuple[Node, ...]) -> Node:
-        same = rebuild(node, below)
-        if not isinstance(same, nodes.Comparison):
-            return same
-        form = difference(same)
-        for edge, own, others in (
-            (nodes.FIRST, form.past, (form.future, form.total)),
-            (nodes.LAST, form.future, (form.past, form.total)),
-        ):
-            if own and not any(others) and len(own) <= _OPERANDS:
-                there = _at_edge(same.relation, own, form.constant)
-                return nodes.Or(And(edge, there), And(Not(edge), same))
-        return same
-
-    result = fold(formula, step)
-    assert isinstance(result, Formula)
-    return result
-
-
-_OPERANDS = 5
-
-
-def _at_edge(relation: nodes.Relation, counted: Weighted, constant: int) -> Formula:
-    """`Σ a·[f] + constant ⋈ 0` as a Boolean formula."""
-    spelt: Formula = FALSE
-    for values in product((False, True), repeat=len(counted)):
-        total = constant + sum(a for (a, _), holds in zip(counted, values, strict=True) if holds)
-        if RELATIONS[relation](total, 0):
-            case: Formula = TRUE
-            for (_, f), holds in zip(counted, values, strict=True):
-                case = And(case, f if holds else Not(f))
-            spelt = nodes.Or(spelt, case)
-    return spelt
-
-
 def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool | None:
     """Is it proved that no word of any length has a position where it holds? None if that is
     open."""
     from softhat.logic.decide.questions import Effort, find_word  # most formulas need no proof
 
-    formula = _with_edges(formula)
     effort = Effort(STEPS, WORDS)
     alphabet, propositions = (None, symbols) if propositional else (symbols, None)
     try:

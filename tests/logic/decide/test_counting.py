@@ -70,7 +70,27 @@ def test_the_rest_needs_a_length(left: str, right: str) -> None:
     with pytest.raises(SofthatError, match="up_to"):
         implies(right, left, alphabet="ab")
     with pytest.raises(SofthatError, match="up_to"):
-        satisfiable(left, alphabet="ab", at="first")
+        satisfiable(f"Y ({left})", alphabet="ab", at="last")
+
+
+ENDS = [
+    "first & #(a) > #(b) + 1",  # one position has no two
+    "last & #>(a) - #*(b) > 1",
+    "Y (#>(first) >= n)",  # the first position alone is not before another
+    "2*#*(last) >= i + 2",
+    "#>(last) - #*(a) >= 4",
+    "!F (#>(a) <= #*(last))",
+    "#(2*i < #>(b) + 4) <= 0",  # not at the first position
+    "#(O b) < #(Y b)",  # Y b implies O b
+    "#>(a) + #*(a) + #>(b) < 2*#>(#*(b) <= 0)",  # no b at all is an a here
+    "!(2*#(b) < i + n | b)",  # without a b here there are fewer than i
+    "#(#*(Y b) <= 0) >= i + #(#(H a) <= 3)",
+]
+
+
+@pytest.mark.parametrize("formula", ENDS)
+def test_ends_and_what_stands_together_decide(formula: str) -> None:
+    assert satisfiable(f"F O ({formula})", alphabet="ab", at="first") is None
 
 
 def test_up_to() -> None:

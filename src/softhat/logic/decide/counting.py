@@ -6,7 +6,8 @@ Counting makes the questions undecidable, but much of it is only in the way of a
 * a sum in which all other positions cancel, `#(f) + #>(f) - #*(f) >= 1`, says something about
   this position only;
 * a sum to which no position can contribute less than 0, `i - #(f) >= 0`, is always at least what
-  this position contributes.
+  this position contributes; and at the ends of words, or with what stands here, others are decided
+  too (`places`).
 
 Any other comparison becomes an `Unknown`, related to the others by the third rule: where
 `T' - T` is never negative, `T >= 0` implies `T' >= 0`. So does a numerical predicate that has no
@@ -25,6 +26,7 @@ from typing import Any
 from softhat.logic.core import to_core
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import Unknown
+from softhat.logic.decide.places import Added, Case, cases, decided
 from softhat.logic.linear import LinearForm, linear
 from softhat.logic.semantics.truth import truth
 from softhat.logic.simplify import simplify
@@ -42,8 +44,14 @@ _LETTERS = 64  # letters that are looked at one by one
 _UNKNOWNS = 40  # comparisons that are related to each other, each to each
 
 
-def without_counting(core: Formula, letters: Letters) -> tuple[Formula, tuple[Clause, ...]]:
-    """`core` with its comparisons spelt out or unknown, in core form, and what holds of these."""
+def without_counting(
+    core: Formula, letters: Letters, possible: Callable[[Formula], bool] | None = None
+) -> tuple[Formula, tuple[Clause, ...]]:
+    """`core` with its comparisons spelt out or unknown, in core form, and what holds of these.
+
+    With `possible`, whether a formula without comparisons may hold somewhere, the places of the
+    word where a comparison is decided are looked for too.
+    """
     sums = _Sums(letters)
     unknowns: dict[_Sum, Unknown] = {}
     others: dict[nodes.At, Unknown] = {}
@@ -62,7 +70,11 @@ def without_counting(core: Formula, letters: Letters) -> tuple[Formula, tuple[Cl
         for spelt in (sums.local(total), sums.threshold(total)):
             if spelt is not None:
                 return spelt
-        return unknowns.setdefault(total, Unknown(len(unknowns)))
+        unknown = unknowns.setdefault(total, Unknown(len(unknowns)))
+        every = sums.cases(total) if possible else None
+        if every is None or possible is None:
+            return unknown
+        return simplify(to_core(decided(every, total.constant, unknown, possible)))
 
     plain = fold(core, step)
     assert isinstance(plain, Formula)
@@ -161,6 +173,25 @@ class _Sums:
                 letters, formulas = self._nothing.letters, frozenset({(formula, 1)})
             self._known[formula] = _Weights(letters, formulas)
         return self._known[formula]
+
+    def cases(self, total: _Sum) -> list[Case] | None:
+        """What may stand at a position, by what it adds."""
+        parts = (total.before, total.here, total.after)
+        classes: dict[Added, list[bool]] = {}
+        for number, weights in enumerate(zip(*(part.letters for part in parts), strict=True)):
+            chosen = classes.setdefault(Added(*weights), [False] * len(total.here.letters))
+            chosen[number] = True
+        letters = [
+            (self._those(chosen) if self._words else TRUE, added)
+            for added, chosen in classes.items()
+        ]
+        counted = [dict(part.formulas) for part in parts]
+        operands = [
+            (formula, Added(*(weights.get(formula, 0) for weights in counted)))
+            for formula in self._known
+            if any(formula in weights for weights in counted)
+        ]
+        return cases(letters, operands)
 
     def local(self, total: _Sum) -> Formula | None:
         """A sum to which only this position adds, as a Boolean formula."""

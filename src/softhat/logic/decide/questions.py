@@ -9,7 +9,9 @@ counts is found, or `up_to` must say up to which length all words shall be tried
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from softhat.errors import SofthatError
@@ -22,6 +24,7 @@ from softhat.logic.decide.machine import Unknown, looks_ahead, mirror
 from softhat.logic.decide.search import Goal, shortest
 from softhat.logic.decide.short import Where, first_word
 from softhat.logic.decide.sweep import swept
+from softhat.logic.refute import signal
 from softhat.logic.semantics.truth import resolve_at
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax import nodes
@@ -216,18 +219,32 @@ def _bits(core: Formula) -> int:
     return sum(isinstance(node, _BITS) for node, _ in distinct(core)[0])
 
 
+def _possible(letters: Letters, known: dict[Formula, bool], steps: int, formula: Formula) -> bool:
+    """May it hold at some position of some word, whatever its unknowns are?"""
+    if formula not in known:
+        known[formula] = True
+        regular = any(isinstance(node, nodes.Mod) for node, _ in distinct(formula)[0])
+        if regular or not signal(formula):  # random words show most of what is possible
+            goal = goal_of(_core(formula), "anywhere")
+            with suppress(TooHardError):
+                known[formula] = shortest(goal, letters, steps, None) is not None
+    return known[formula]
+
+
 def _by_counting(
     core: Formula, where: Where, letters: Letters, up_to: int | None, effort: Effort
 ) -> list[int] | None:
     """For formulas with comparisons: a proof for every length, or all words up to `up_to`."""
-    plain, facts = without_counting(core, letters)
-    if not any(isinstance(node, Unknown) for node, _ in distinct(plain)[0]):
-        return _exactly(plain, where, letters, up_to, effort)
-    try:
-        if shortest(goal_of(plain, where, facts), letters, effort.steps // 5, None) is None:
-            return None
-    except TooHardError:
-        pass
+    steps = effort.steps // 5
+    for possible in (None, partial(_possible, letters, {}, steps // 4)):
+        plain, facts = without_counting(core, letters, possible)
+        if not any(isinstance(node, Unknown) for node, _ in distinct(plain)[0]):
+            return _exactly(plain, where, letters, up_to, effort)
+        try:
+            if shortest(goal_of(plain, where, facts), letters, steps, None) is None:
+                return None
+        except TooHardError:
+            pass
     if up_to is None:
         what = "counting" if _counts(core) else "a numerical predicate without a period"
         raise SofthatError(
