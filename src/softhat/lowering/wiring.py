@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from softhat.lowering.rows import ORDINARY, Key, Row, Units
 from softhat.positions import Mod
+from softhat.program.counting import extremes
 from softhat.program.heads import Average, Shift
-from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
 from softhat.program.signals import Program
@@ -57,21 +57,8 @@ class Wiring:
         return scale
 
     def range(self, terms: Terms) -> tuple[float, float]:
-        """Bounds of Σ a·signal at a position: exact for token bits, safe for the others."""
-        by_symbol = dict.fromkeys(self.program.symbols, 0)
-        high = low = constant = 0
-        for a, source in terms:
-            origin = self.program.signals[source] if source >= 0 else None
-            if origin is None:
-                constant = a
-            elif isinstance(origin, TokenIn) and not self.program.propositional:
-                for symbol in origin.symbols:
-                    by_symbol[symbol] += a
-            else:
-                high += max(a, 0)
-                low += min(a, 0)
-        high += constant + max(by_symbol.values(), default=0)
-        low += constant + min(by_symbol.values(), default=0)
+        """Bounds of Σ a·signal at a position."""
+        low, high = extremes(self.program, terms)
         return float(low), float(high)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple
@@ -9,7 +10,9 @@ from typing import NamedTuple
 from softhat.errors import SofthatError
 from softhat.program.draft import LABEL_LIMIT, Draft
 from softhat.program.heads import Average, Range, Sign
+from softhat.program.inputs import TokenIn
 from softhat.program.literals import FALSE, TRUE, Literal
+from softhat.program.signals import Program
 
 LARGEST_COEFFICIENT = 2**40
 LARGEST_THRESHOLD = 2**51
@@ -84,6 +87,21 @@ class _Compared(NamedTuple):
     def coefficients(self) -> list[int]:
         return [*self.counts.values(), self.position, self.length]
 
+    def terms(self, over: Range) -> tuple[tuple[int, int], ...]:
+        """What is counted over a range."""
+        return tuple((a, signal) for (r, signal), a in sorted(self.counts.items()) if r == over)
+
+    def with_true(self, over: Range, a: int) -> _Compared:
+        """a·#(true) more over that range, which position, length and threshold take back."""
+        counts = {**self.counts, (over, -1): self.counts.get((over, -1), 0) + a}
+        size = _SIZES[over]
+        return _Compared(
+            {key: value for key, value in counts.items() if value},
+            self.position - a * size.position,
+            self.length - a * size.length,
+            self.threshold + a * size.constant,
+        )
+
     def turned(self) -> _Compared:
         """The comparison that holds exactly where this one does not."""
         counts = {key: -a for key, a in self.counts.items()}
@@ -108,13 +126,14 @@ def _sign(draft: Draft, compared: _Compared, label: str) -> Literal:
             )
         cut = LARGEST_THRESHOLD if threshold > 0 else -LARGEST_THRESHOLD
         compared = compared._replace(threshold=cut)
-    compared = _sizes_averaged(compared)
+    averaged, centred = _sizes_averaged(compared), _centred(draft, compared)
+    mixed = len({over for over, _ in compared.counts}) > 1
+    coarser = mixed and _coarseness(draft, averaged) > _coarseness(draft, centred)
+    compared = centred if coarser else averaged
     averages: dict[Range, int] = {}
     ranges: tuple[Range, ...] = ("past", "future", "total")
     for over in ranges:
-        terms = tuple(
-            (a, signal) for (r, signal), a in sorted(compared.counts.items()) if r == over
-        )
+        terms = compared.terms(over)
         if terms:
             average = draft.add(Average(terms, over), _average_label(draft, terms, over))
             averages[over] = average.signal
@@ -147,27 +166,56 @@ def _sizes_averaged(compared: _Compared) -> _Compared:
     rounding error, which is relative, is small there: 2*#(a) - i is certified as far as #(a) -
     #(b). What no average can take (n beside past counts only) stays a position feature.
     """
-    counts, p, q, threshold = dict(compared.counts), *compared[1:]
-    present = {over for over, _ in counts}
-
-    def count_true(over: Range, a: int) -> None:
-        counts[over, -1] = counts.get((over, -1), 0) + a
-        if not counts[over, -1]:
-            del counts[over, -1]
-
+    present = {over for over, _ in compared.counts}
     if "total" in present:
-        count_true("total", q)
-        q = 0
+        compared = compared.with_true("total", compared.length)
     elif "past" in present and "future" in present:  # n = i + r - 1
-        count_true("future", q)
-        p, q, threshold = p + q, 0, threshold + q
+        compared = compared.with_true("future", compared.length)
     if "past" in present:
-        count_true("past", p)
-        p = 0
+        compared = compared.with_true("past", compared.position)
     elif "future" in present:  # i = n + 1 - r
-        count_true("future", -p)
-        p, q, threshold = 0, q + p, threshold - p
-    return _Compared(counts, p, q, threshold)
+        compared = compared.with_true("future", -compared.position)
+    return compared
+
+
+def _centred(draft: Draft, compared: _Compared) -> _Compared:
+    """Make the averages of several ranges small, by counts of `true` that positions take back.
+
+    Such averages cancel where the answer hangs in the balance, and none is near 0 there: what
+    counts is the spacing of numbers at the largest, and values from -1 to 1 are rounded half as
+    coarsely as values from 0 to 2.
+    """
+    for over in sorted({over for over, _ in compared.counts}):
+        low, high = extremes(draft, compared.terms(over))
+        middle = abs(low + high) // 2
+        compared = compared.with_true(over, middle if low + high < 0 else -middle)
+    return compared
+
+
+def _coarseness(draft: Draft, compared: _Compared) -> int:
+    """What rounding the averages costs: by powers of two, and past and future share positions."""
+    costs = dict.fromkeys(_SIZES, 0)
+    for over in {over for over, _ in compared.counts}:
+        low, high = extremes(draft, compared.terms(over))
+        costs[over] = 1 << (max(high, -low, 1) - 1).bit_length()
+    return max(costs["past"], costs["future"]) + costs["total"]
+
+
+def extremes(within: Draft | Program, terms: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Bounds of Σ a·signal at a position: exact for token bits and `true`, safe for the others."""
+    by_symbol = dict.fromkeys(within.symbols, 0)
+    low = high = 0
+    for a, source in terms:
+        origin = within.signals[source] if source >= 0 else None
+        if origin is None:
+            low, high = low + a, high + a
+        elif isinstance(origin, TokenIn) and not within.propositional:
+            for symbol in origin.symbols:
+                by_symbol[symbol] += a
+        else:
+            low, high = low + min(a, 0), high + max(a, 0)
+    values = by_symbol.values()
+    return low + min(values, default=0), high + max(values, default=0)
 
 
 def _average_label(draft: Draft, terms: tuple[tuple[int, int], ...], over: Range) -> str:

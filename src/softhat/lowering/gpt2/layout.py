@@ -24,8 +24,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal as Choice
 
+from softhat.program.counting import extremes
 from softhat.program.heads import Average, Latest, Previous, Sign
-from softhat.program.inputs import PositionAtLeast, TokenIn
+from softhat.program.inputs import PositionAtLeast
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import HeadGroup, Schedule, schedule
@@ -266,7 +267,8 @@ def counts_of(program: Program, context: int) -> dict[int, Count]:
         terms = average.terms
         if signal.position:
             terms = (*terms, (signal.position, -1))
-        low, high = _extremes(program, terms)
+        low, high = extremes(program, terms)
+        low, high = min(low, 0), max(high, 0)
         # Beyond what words of this context reach, any constant says the same.
         most = context - 1
         threshold = max(min(signal.threshold, most * high + 1), most * low)
@@ -275,20 +277,3 @@ def counts_of(program: Program, context: int) -> dict[int, Count]:
             scale *= 2
         counts[at] = Count(signal.past, terms, threshold, scale, max(high, -low))
     return counts
-
-
-def _extremes(program: Program, terms: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    """Bounds of Σ a·signal at an ordinary position: exact for token bits and `true`."""
-    by_symbol = dict.fromkeys(program.symbols, 0)
-    low = high = 0
-    for a, source in terms:
-        origin = program.signals[source] if source >= 0 else None
-        if origin is None:
-            low, high = low + a, high + a
-        elif isinstance(origin, TokenIn) and not program.propositional:
-            for symbol in origin.symbols:
-                by_symbol[symbol] += a
-        else:
-            low, high = low + min(a, 0), high + max(a, 0)
-    values = by_symbol.values()
-    return min(low + min(values, default=0), 0), max(high + max(values, default=0), 0)

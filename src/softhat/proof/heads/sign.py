@@ -293,13 +293,15 @@ def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) ->
     found = stored(key, n, scaled, form)
     if isinstance(found, Failure):
         return found
-    keys, off = found
+    keys, inexact = found
     (entry,) = query
-    if off:
+    if inexact:
         return Failure("positions are not representable")
     if not power_of_two(abs(entry.weight)) or abs(entry.weight) > form.largest:
         return Failure("an average is multiplied by a weight that is not a power of two")
-    return (abs(entry.weight) + 1) * form.smallest * keys.size * scaled * scores.sharpness
+    # A query of at least the mean's size is a power of two times it, and is stored exactly.
+    off = abs(entry.weight) + (abs(entry.weight) < 1)
+    return off * form.smallest * keys.size * scaled * scores.sharpness
 
 
 def _score_errors(
@@ -331,6 +333,7 @@ def _score_errors(
     operands = sum(row.error for row in rows)
     rounding = form.divisions * form.u_sum + form.u
     relative = rounding * (1 + rounding)
+    shared = _shared_rounding(kind, n, form)
     added = max(0.0, min(near, (near - rest[0] + logit) / 2)) / sharpness
     taken = max(0.0, min(near, (near + rest[1] + logit) / 2)) / sharpness
     terms = means + len(rows)
@@ -339,8 +342,25 @@ def _score_errors(
     additions = sum(spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse)
     own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
     products = sum(form.grid_of_score(size / sharpness, terms) for size in [*own, 2 * logit]) / 2
-    here = sharpness * (operands + additions + products) + near * relative
+    here = sharpness * (operands + additions + products) + min(near * relative, shared)
     spacing = coarser * form.grid_of_score(max(above, below) + far / sharpness, terms)
     coarse = means + sum(row.grid < spacing for row in rows)
-    there = sharpness * (operands + coarse * spacing) + far * relative
+    there = sharpness * (operands + coarse * spacing) + min(far * relative, shared)
     return here, there
+
+
+def _shared_rounding(kind: Sign, n: int, form: Format) -> float:
+    """What the rounding of means adds to a logit, by the spacing of the largest mean.
+
+    Means lie in a fixed range, so one is off by at most half of the spacing there, wherever its
+    query is; its key, the number of positions up to (from) j, multiplies that. The keys of past
+    and future averages share the n+3 positions, sinks included, at every j, and each has at
+    least 2. A mean that is not stored in a narrower format is rounded by its last division.
+    """
+    off = dict.fromkeys(("past", "future", "total"), 0.0)
+    before = form.divisions - (0 if form.u else 1)
+    for mean in kind.means:
+        share = form.roundoff(mean.query) + before * form.u_sum
+        off[mean.over] += max(-mean.low, mean.high, 0.0) * share * (1 + before * form.u_sum)
+    more, less = max(off["past"], off["future"]), min(off["past"], off["future"])
+    return ((n + 1) * more + 2 * less + (n + 2) * off["total"]) * CARE
