@@ -36,6 +36,7 @@ WIDE = 256
 """The same at twice the sharpness: 256·0.00034 < 1/8."""
 
 
+UNLIMITED = 2**62
 READ_OUT = 64
 """Literals a read-out may add up: its bias 1/2 - k is then exact in every format."""
 AT_THE_END = 2**62
@@ -93,19 +94,21 @@ class _Boolean:
     layer: int
 
 
-def schedule(program: Program, store_outputs: bool = False) -> Schedule:
+def schedule(program: Program, store_outputs: bool = False, widest: int = UNLIMITED) -> Schedule:
     """As few layers as the dependencies allow, then as few heads and hidden units.
 
     With `store_outputs` every output is a stored bit in the end, as a read-out needs that cannot
-    add up raw head outputs.
+    add up raw head outputs. Gates of at most `widest` literals stay so: none is inlined into a
+    wider one.
     """
-    return _Scheduler(program, store_outputs).run()
+    return _Scheduler(program, store_outputs, widest).run()
 
 
 class _Scheduler:
-    def __init__(self, program: Program, store_outputs: bool = False) -> None:
+    def __init__(self, program: Program, store_outputs: bool, widest: int) -> None:
         self.program = program
         self.store_outputs = store_outputs
+        self.widest = widest
         self.head_layer: dict[int, int] = {}
         self.step_layer: dict[int, int] = {}  # whose feed-forward decodes it
         self.stored: dict[int, int] = {}  # signal -> layer whose feed-forward stores its bit
@@ -196,7 +199,7 @@ class _Scheduler:
             self._ready(x) if self._is_leaf(x) else self.booleans[x].layer for x in (left, right)
         )
         sides = [self._unless_early(x, layer) for x in both]
-        on, off = _xor_covers(*sides)
+        on, off = map(self._narrow, _xor_covers(*sides))
         if on is None and off is None:
             sides = [self._as_leaf(x) for x in both]
             on, off = _xor_covers(*sides)
@@ -233,7 +236,11 @@ class _Scheduler:
             if off is None:
                 break
             before = _product(before, child_on)
-        return on, off
+        return self._narrow(on), self._narrow(off)
+
+    def _narrow(self, terms: Terms) -> Terms:
+        wide = terms is not None and any(len(term) > self.widest for term in terms)
+        return None if wide else terms
 
     def _store(self, signal: int) -> int:
         """Make `signal` a stored bit; the layer after which it can be read."""

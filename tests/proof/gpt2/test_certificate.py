@@ -98,8 +98,11 @@ def test_eager_bfloat16_is_certified_as_far_as_scores_are_exact(tmp_path: Path) 
     softhat.to_gpt2(model, tmp_path / "long", 2048, kernel="eager")
     stated = certificate(tmp_path / "long")
     assert stated["max_length"]["float32"] == 2047
-    assert stated["max_length"]["bfloat16"] == 0
+    assert stated["max_length"]["bfloat16"] == 512
     assert "use kernel='sdpa'" in stated["formats"]["bfloat16"]["reason"]
+    codes = long_words(512, 3, 5)
+    found = answers(stock(tmp_path / "long", "bfloat16", "eager"), codes)
+    assert (found == expected(formula, codes, "abc")).all()
     # The limit is real: beyond it neighbours' scores are rounded to the same number.
     codes = long_words(2047, 3, 5)[:2]
     found = answers(stock(tmp_path / "long", "bfloat16", "eager"), codes)
@@ -118,11 +121,61 @@ def test_lengths_of_counts_depend_on_the_kernel(tmp_path: Path) -> None:
 
 
 def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
-    softhat.to_gpt2(softhat.compile("#(a) >= 301", "ab"), tmp_path / "out", 1024)
+    softhat.to_gpt2(softhat.compile("301*#(a) >= 300*#(b)", "ab"), tmp_path / "out", 64)
     stated = certificate(tmp_path / "out")
-    assert stated["max_length"]["float32"] == 1023
+    assert stated["max_length"]["float32"] == 63
     assert stated["max_length"]["bfloat16"] == 0
     assert "bfloat16 cannot hold" in stated["formats"]["bfloat16"]["reason"]
+
+
+@pytest.mark.parametrize("kernel", ["sdpa", "eager"])
+@pytest.mark.parametrize("text", ["#(a) >= 301", "2*#(a) - 3*#(b) < -257", "3*#(a) = i + 131"])
+def test_constants_beyond_the_digits_of_a_format(text: str, kernel: Any, tmp_path: Path) -> None:
+    formula = parse(text)
+    softhat.to_gpt2(softhat.compile(formula, "ab"), tmp_path / "out", 450, kernel=kernel)
+    lengths = certificate(tmp_path / "out")["max_length"]
+    assert lengths["bfloat16"] > 400 and lengths["float32"] == 449
+    codes = np.stack(
+        [
+            np.arange(449) % period >= start
+            for period, start in ((3, 1), (2, 1), (449, 300), (449, 301), (449, 150), (5, 3))
+        ]
+    ).astype(int)
+    codes = np.concatenate([codes, 1 - codes])
+    for dtype, longest in lengths.items():
+        if longest:
+            words = codes[:, :longest]
+            found = answers(stock(tmp_path / "out", dtype, kernel), words)
+            assert (found == expected(formula, words, "ab")).all(), dtype
+
+
+@pytest.mark.parametrize(
+    "count, activation",
+    [
+        (11, "gelu_new"),
+        (35, "relu"),
+        *(
+            pytest.param(k, a, marks=pytest.mark.full)
+            for k in (51, 100)
+            for a in ("relu", "gelu_new")
+        ),
+    ],
+)
+def test_wide_gates_are_certified_in_every_format(
+    count: int, activation: Any, tmp_path: Path
+) -> None:
+    """Once 10, 34 and 50 literals were the limits of float16, bfloat16 and float32."""
+    symbols = [f"s{k}" for k in range(count)]
+    formula = parse(" & ".join(f"O {s}" for s in symbols))
+    softhat.to_gpt2(softhat.compile(formula, symbols), tmp_path / "out", 64, activation)
+    lengths = certificate(tmp_path / "out")["max_length"]
+    assert set(lengths.values()) == {63}
+    rng = np.random.default_rng(count)
+    words = np.stack([np.resize(rng.permutation(count), 63) for _ in range(3)])
+    words[1][words[1] == 0] = 1
+    for dtype in lengths:
+        found = answers(stock(tmp_path / "out", dtype), words)
+        assert (found == expected(formula, words, symbols)).all()
 
 
 @settings(max_examples=12)

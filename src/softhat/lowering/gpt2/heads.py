@@ -29,6 +29,8 @@ from softhat.program.schedule import Term
 SHARPNESS = 32.0
 """C: neighbours' scores differ by C. A leak of e^-32 is far below the roundoff of float32, so a
 head that looks something up returns exactly 0 or 1 even in bfloat16."""
+MIDDLE_BITS = 8
+"""Significant digits of bfloat16."""
 DECISION = 512.0
 """The least |score| of a Sign head: enough even if nine tenths of the mean are rounding error."""
 
@@ -98,15 +100,20 @@ def scores(layout: Layout, head: Head) -> tuple[list[Form], list[Form]]:
 
 
 def latest(layout: Layout, bad: Literal) -> tuple[list[Form], list[Form]]:
-    """Theorem 17. Softmax of C(j - 2^(B-1)) - 1.25·2^B·C·bad_j over j <= i, B the bits of a
-    position, puts all but e^-C/(1 - e^-C) + n·e^(-C·2^B/4) on the last j <= i without bad: `<bos>`
-    is never bad, the others without bad lose C a step, and those with bad lie C·2^B/4 below all
-    without. Scores without bad are whole multiples of C up to 2^(B-1), exact in small formats."""
+    """Theorem 17. Softmax of C(j - m) - 1.25·2^B·C·bad_j over j <= i, B the bits of a position,
+    puts all but e^-C/(1 - e^-C) + n·e^(-C·2^B/4) on the last j <= i without bad: `<bos>` is never
+    bad, the others without bad lose C a step, and those with bad lie C·2^B/4 below all without.
+    Scores without bad are whole multiples of C. The middle m is 2^(B-1), or 2^8 in longer
+    contexts: bfloat16, where eager attention stores scores in it, holds 2^8 multiples of C on
+    either side. (A dense layout is for float32 alone, and keeps its scores small.)"""
     penalty = 1.25 * 2.0**layout.bits * SHARPNESS
     pairs: list[tuple[float, Form]] = [
         (SHARPNESS * 2.0 ** (b - 1), Form({bit(b): 1.0})) for b in range(layout.bits)
     ]
-    pairs.append((-SHARPNESS / 2, one(layout, 1.0)))
+    pairs[0] = (SHARPNESS / 2, pairs[0][1].plus(one(layout, -1.0)))  # Σ is now j - 2^(B-1)
+    if layout.bits > MIDDLE_BITS + 1 and not layout.dense:
+        beyond = 2.0 ** (layout.bits - 1) - 2.0**MIDDLE_BITS
+        pairs.append((SHARPNESS * beyond, one(layout, 1.0)))
     pairs.append((-penalty, bit_of(layout, bad)))
     key_scale = _key_scale(penalty)
     query_scale = sqrt(layout.d_head) / key_scale

@@ -5,11 +5,11 @@ LayerNorm is the identity on vectors of mean 0 and variance 1. Coordinates come 
 its constant and the feed-forward layer that computes it adds 0 or ±2, so the norm stays. `<bos>`
 and the word's own positions have a pair each that is 1 there and 0 elsewhere: together their norm
 is constant, and what hangs on `<bos>` is exactly 0 elsewhere. Heads write their raw output into
-*scratch* pairs: Boolean ones start at -A, A = 1/16, and the head adds 2A or 0, so that its leak
-hardly touches the norm; means of counts start at 0 and stay tiny. *Pads*, pairs of amplitude 2
-(two squares of 4 for six of 0), bring the variance to 1 but for the A², which are the same at every
-position. *Trims*, constant pairs a little below 1, take these off again as far as eight digits go;
-what is left goes into LayerNorm's weight.
+*scratch* pairs: Boolean ones start at -A, A = 1/16 or 1/8, and the head adds 2A or 0, so that its
+leak hardly touches the norm; means of counts start at 0 and stay tiny. *Pads*, pairs of amplitude
+2 (two squares of 4 for six of 0), bring the variance to 1 but for the A², which are the same at
+every position. *Trims*, constant pairs a little below 1, take these off again as far as eight
+digits go; what is left goes into LayerNorm's weight.
 
 Positions are the ±1 bits of their binary expansion: norm constant, exact in every format.
 
@@ -22,23 +22,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal as Choice
 
+from softhat.lowering.gpt2.constants import told_by_positions
 from softhat.program.counting import extremes
 from softhat.program.heads import Average, Latest, Previous, Sign
 from softhat.program.inputs import PositionAtLeast
 from softhat.program.literals import Literal
+from softhat.program.narrow import narrowed
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import HeadGroup, Schedule, schedule
 from softhat.program.signals import Program, Signal
 from softhat.program.strict import spelled_out
 
 ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
-AMPLITUDE = 2.0**-4
-"""A: a raw Boolean output is ±A. LayerNorm's mean must not drown it in bfloat16."""
+AMPLITUDES = (2.0**-4, 2.0**-3)
+"""A: a raw Boolean output is ±A. LayerNorm's mean, whose error grows with the number of
+coordinates, must not drown it in float16: the larger from NARROW_MODEL coordinates on."""
+NARROW_MODEL = 176
 LARGEST_MEAN = 2.0**-6
 DENSE_AMPLITUDE = 0.25
 """A of a dense layout: a balance of what is lost in writing and in reading."""
+
+WIDEST = 8
+"""Literals of a gate. Their sum's rounding grows with the square of their number, and must leave
+hidden units exact in float16; wider gates are trees."""
 
 Key = str | Register
 Kind = Choice["Latest", "Previous", "Average", "Sign"]
@@ -133,8 +142,9 @@ def mean_of(sign: int) -> str:
 
 def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
-    program = with_position_inputs(spelled_out(program))
-    layers = schedule(program, store_outputs=True)
+    program = told_by_positions(with_position_inputs(spelled_out(program)), context)
+    program = narrowed(program, WIDEST)
+    layers = schedule(program, store_outputs=True, widest=WIDEST)
     stored = stored_layers(program, layers)
     counts = counts_of(program, context)
     bits = (context - 1).bit_length()
@@ -156,10 +166,14 @@ def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
     first_pad = first_scratch + empty
     first_trim = first_pad + (0 if dense else (empty + 1) // 3)
     raws = len(scratch_keys) - len(counts)
-    trims = 0 if dense else -(-raws // 64)
-    used = first_trim + trims
     widest = max((len(block) for block in heads), default=1)
-    n_head = max(widest, -(-2 * used // d_head), 1)
+    for amplitude in (DENSE_AMPLITUDE,) if dense else AMPLITUDES:
+        # Each takes off a quarter of its square at most.
+        trims = 0 if dense else ceil(4 * raws * amplitude**2)
+        used = first_trim + trims
+        n_head = max(widest, -(-2 * used // d_head), 1)
+        if n_head * d_head < NARROW_MODEL:
+            break
     return Layout(
         program=program,
         schedule=layers,
@@ -172,9 +186,9 @@ def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
         scratch=tuple(range(first_scratch, first_pad)),
         pads=tuple(range(first_pad, first_trim)),
         trims=tuple(range(first_trim, used)),
-        trim=_trim(raws, trims),
+        trim=_trim(raws * amplitude**2, trims),
         dense=dense,
-        amplitude=DENSE_AMPLITUDE if dense else AMPLITUDE,
+        amplitude=amplitude,
         mean_amplitude=(
             _dense_mean_amplitude(heads, len(keys), len(counts))
             if dense
@@ -185,9 +199,9 @@ def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
     )
 
 
-def _trim(raws: int, trims: int) -> float:
+def _trim(surplus: float, trims: int) -> float:
     """√(1 - raws·A²/trims) with eight digits, as bfloat16 has them."""
-    exact = (1 - raws * AMPLITUDE**2 / trims) ** 0.5 if trims else 1.0
+    exact = (1 - surplus / trims) ** 0.5 if trims else 1.0
     return round(exact * 256) / 256
 
 

@@ -1,19 +1,22 @@
 """Atoms of a model whose words have at most N positions: position predicates are tables.
 
 A checkpoint with learned positions holds any predicate of the position as a table. Two tables
-that are equal up to N are one atom, whatever they were called; and a comparison that no word of
-this length can meet (or miss) is a constant.
+that are equal up to N are one atom, whatever they were called. How many positions up to i a table
+holds at is a number known for each i: so a comparison of past counts is a threshold for each
+position, cut to what words of that length can reach. Two comparisons of the same counts with equal
+thresholds are one atom, and one that no word can meet (or miss) is a constant.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.predicates import Predicate, column, depends_on_length
-from softhat.proof.atoms import Atoms, Range, Sum
+from softhat.proof.atoms import Atoms, Sum
 from softhat.proof.boolean import Space
 
 
@@ -24,6 +27,8 @@ class BoundedAtoms(Atoms):
         super().__init__(space)
         self.most = most
         self.index = np.arange(1, most + 1)
+        self.tables: dict[int, NDArray[np.bool_]] = {}
+        """Where the functions that are tables hold."""
         self.edge["past"] = self.table(self.index == 1, -2)
 
     def table(self, holds: NDArray[np.bool_], level: int) -> int:
@@ -33,8 +38,11 @@ class BoundedAtoms(Atoms):
         if not holds.any():
             return self.space.false
         if holds[0]:
-            return self.space.negation(self.table(~holds, level))
-        return self.space.atom(("positions", np.packbits(holds).tobytes()), level)
+            function = self.space.negation(self.table(~holds, level))
+        else:
+            function = self.space.atom(("positions", np.packbits(holds).tobytes()), level)
+        self.tables[function] = holds
+        return function
 
     def residue(self, modulus: int, remainder: int, level: int) -> int:
         if modulus > self.most:  # no larger number than a position is needed
@@ -47,23 +55,39 @@ class BoundedAtoms(Atoms):
             return super().holds(predicate, level)
         return self.table(column(predicate, self.index, self.most), level)
 
-    def position_at_least(self, coefficient: int, threshold: int, level: int) -> int:
-        holds = [coefficient * i >= threshold for i in range(1, self.most + 1)]
-        return self.table(np.array(holds), level)
-
-    def _decided(self, total: Sum, threshold: int) -> bool | None:
-        """As for every length, and by the least and largest sum at positions 1 and N."""
-        decided = super()._decided(total, threshold)
-        if decided is not None or total.length:
-            return decided
-        parts: list[tuple[Fraction, int]] = [(Fraction(total.position), self.space.true)]
-        over: set[Range] = {r for r, _ in total.counts}
-        if over - {"past"}:
-            return None
-        parts += [(Fraction(a), f) for (_, f), a in total.counts.items()]
-        low, high = self.space.range_of_sum(parts)
-        if threshold - total.constant <= min(low, low * self.most):
-            return True
-        if threshold - total.constant > max(high, high * self.most):
-            return False
-        return None
+    def at_least(self, total: Sum, threshold: int, level: int) -> int:
+        """`total >= threshold`: Σ a·#(f) over the past against a threshold for each position."""
+        if total.length or any(over != "past" for over, _ in total.counts):
+            return super().at_least(total, threshold, level)
+        space = self.space
+        # In Python's integers: constants may be beyond int64.
+        needed = [threshold - total.constant - total.position * i for i in self.index.tolist()]
+        counts: dict[int, int] = {}
+        for (_, f), a in total.counts.items():
+            if f in self.tables or f == space.true:
+                held = np.cumsum(self.tables.get(f, np.ones(self.most, bool))).tolist()
+                needed = [n - a * k for n, k in zip(needed, held, strict=True)]
+            elif f != space.false and space.polarity(f):
+                counts[f] = counts.get(f, 0) + a
+            elif f != space.false:  # #(!f) = i - #(f)
+                needed = [n - a * i for n, i in zip(needed, self.index.tolist(), strict=True)]
+                counts[space.negation(f)] = counts.get(space.negation(f), 0) - a
+        terms = sorted((f, a) for f, a in counts.items() if a)
+        if not terms:
+            return self.table(np.array([n <= 0 for n in needed]), level)
+        divisor = gcd(*(a for _, a in terms))
+        negated = terms[0][1] < 0  # -t >= c is not t >= 1 - c
+        sign = -1 if negated else 1
+        terms = [(f, sign * a // divisor) for f, a in terms]
+        needed = [-(-n // divisor) for n in needed]
+        if negated:
+            needed = [1 - n for n in needed]
+        low, high = map(int, space.range_of_sum([(Fraction(a), f) for f, a in terms]))
+        within = [min(max(n, low * i), high * i + 1) for i, n in enumerate(needed, start=1)]
+        if all(n == low * i for i, n in enumerate(within, start=1)):
+            result = space.true
+        elif all(n == high * i + 1 for i, n in enumerate(within, start=1)):
+            result = space.false
+        else:
+            result = space.atom(("at least", tuple(terms), tuple(within)), level)
+        return space.negation(result) if negated else result

@@ -15,10 +15,11 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
 from softhat.proof.document import document
-from softhat.proof.gpt2.bounds import BLOCK, STORAGES, Bounds, NotProvedError, Storage
+from softhat.proof.gpt2.bounds import Bounds
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.dense_bounds import DenseBounds
 from softhat.proof.gpt2.reading import Derivation, derive
+from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.gpt2.undisguise import undisguise
 from softhat.transformer.directions import Directions
 
@@ -141,7 +142,7 @@ def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | N
         bounds.check()
     except NotProvedError as failure:
         return Verdict(0, str(failure), {})
-    return _longest(bounds.check_counts, most, bounds.bounds)
+    return _longest(bounds.check_length, most, bounds.bounds)
 
 
 def _longest(check: Callable[[int], None], most: int, bounds: dict[str, float]) -> Verdict:

@@ -18,13 +18,14 @@ from math import exp, expm1
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.gpt2.bounds import BLOCK, LEAST_GAP, U, magnitude, need
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.dense import SLACK, Basis, Group, HeadMatrices, Reading, Unit
 from softhat.proof.gpt2.gates import Gate
-from softhat.proof.gpt2.heads import Head
+from softhat.proof.gpt2.kinds import Head
 from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean
 from softhat.proof.gpt2.reading import Derivation, norm_weight
+from softhat.proof.gpt2.storage import BLOCK, LEAST_GAP, U, need
+from softhat.proof.gpt2.sums import magnitude
 from softhat.proof.gpt2.undisguise import Plain
 from softhat.transformer.directions import Directions
 
@@ -236,9 +237,9 @@ class DenseBounds:
         if head is not None and not (query.form.any() and (query.bias.any() or key.bias.any())):
             # LayerNorm's scale multiplies the whole score, but for a product of constants.
             constants = abs(float(query.bias @ key.bias)) / self.c.d_head**0.5
-            scaled = (2 * norm.scale + norm.scale**2) * (head.reach + constants)
+            scaled = (2 * norm.scale + norm.scale**2) * (head.reach[-1] + constants)
             if not query.form.any():
-                scaled = norm.scale * (head.reach + constants)
+                scaled = norm.scale * (head.reach[-1] + constants)
             size = np.zeros_like(self.size)
         q_along = self._along(query.form, off, norm, size)
         k_along = self._along(key.form, off, norm, size)

@@ -1,22 +1,22 @@
 """The heads of a stock GPT-2, recognised from their weights, each with its theorem.
 
 The score of key j for query i is Σ_r query_r(x_i)·key_r(x_j)/√d_head. Nothing is taken from
-labels: a head is what its queries, keys and values are.
+labels: a head is what its queries, keys and values are. Heads that look something up are here,
+those that compare counts in `comparisons`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd, inf, sqrt
-from typing import Literal
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
 from softhat.proof.gpt2.bounded import BoundedAtoms
+from softhat.proof.gpt2.comparisons import average, sign
+from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude
 from softhat.proof.gpt2.pairs import (
     Bit,
     Cell,
@@ -27,57 +27,7 @@ from softhat.proof.gpt2.pairs import (
     Table,
     function_of,
     literal,
-    split,
 )
-
-Name = Literal["Latest", "Previous", "Average", "Sign"]
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """What an Average's value averages: multiples of the power of two `unit` of at most `size` at
-    ordinary positions, `bos` at `<bos>`, all multiples of `grid`; i+1 times the mean is never
-    nearer to 0 than `least`."""
-
-    size: float
-    bos: float
-    unit: float
-    grid: float
-    least: float
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A head of a block. `gap`: of Latest and Previous, in logits, what a step (a digit) costs;
-    `clear`: how far a ruled-out key lies below all others; `decision`: a Sign's least |score|."""
-
-    block: int
-    head: int
-    kind: Name
-    rows: int
-    """Values that it computes."""
-    gap: float = 0.0
-    clear: float = 0.0
-    digits: int = 0
-    decision: float = 0.0
-    counts: tuple[Count, ...] = ()
-    reach: float = 0.0
-    """The largest |score| of a key that is not ruled out."""
-    grid: float = 0.0
-    """The power of two that all those scores are multiples of."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeadForms:
-    """A head's queries, keys and values over pairs."""
-
-    block: int
-    head: int
-    query: list[Form]
-    key: list[Form]
-    value: list[Form]
-    d_head: int
-    context: int
 
 
 def recognise(
@@ -95,21 +45,14 @@ def recognise(
     ]
     where = f"block {h.block}, head {h.head}"
     if not rows:
-        return _average(h, values, cells, number, atoms, targets, where)
+        return average(h, values, cells, number, atoms, targets, where)
     read = [cells[p] for q, _ in rows for p in q.weights]
     level = (1 << 50) + (number << 20)
     if not read:
         return _latest(h, rows, values, cells, number, atoms, level, targets, where)
     if not any(isinstance(cell, Mean) for cell in read):
         return _previous(h, rows, values, cells, number, atoms, level, targets, where)
-    return _sign(h, rows, values, cells, number, atoms, level, targets, where)
-
-
-def _amplitude(weight: float, where: str) -> float:
-    """A of a pair that starts at -A and to which 2A·output is added."""
-    if weight <= 0:
-        raise VoidError(f"{where} writes with a weight that is not positive")
-    return weight / 2
+    return sign(h, rows, values, cells, number, atoms, level, targets, where)
 
 
 def _latest(
@@ -153,8 +96,8 @@ def _latest(
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError(f"{where}: its value does not imply that the key is not ruled out")
         function = atoms.since(bad, held, "past", level)
-        made.append(Raw(function, _amplitude(weight, where), number))
-    reach, grid = float(np.abs(places).max()), grid_of(places)
+        made.append(Raw(function, amplitude(weight, where), number))
+    reach, grid = tuple(np.maximum.accumulate(np.abs(places)).tolist()), grid_of(places)
     return Head(h.block, h.head, "Latest", len(values), gap, clear, reach=reach, grid=grid), made
 
 
@@ -242,14 +185,14 @@ def _previous(
     made: list[Cell] = [
         Raw(
             atoms.previous(literal(form, cells, atoms, f"{where}: a value"), "past", level),
-            _amplitude(weight, where),
+            amplitude(weight, where),
             number,
         )
         for form, weight in zip(values, targets, strict=True)
     ]
     head = Head(
         h.block, h.head, "Previous", len(values), 2 * min(weights), digits=len(weights),
-        reach=sum(weights), grid=grid_of(np.array(weights)),
+        reach=(sum(weights),), grid=grid_of(np.array(weights)),
     )  # fmt: skip
     return head, made
 
@@ -264,110 +207,9 @@ def _digits(cell: Cell, context: int) -> NDArray[np.float64] | None:
     return None
 
 
-def _average(
-    h: HeadForms,
-    values: list[Form],
-    cells: list[Cell],
-    number: int,
-    atoms: BoundedAtoms,
-    targets: list[float],
-    where: str,
-) -> tuple[Head, list[Cell]]:
-    """Theorem 19. Without scores a head gives the mean of its values over j <= i, rounded once."""
-    made: list[Cell] = []
-    counts: list[Count] = []
-    for form, weight in zip(values, targets, strict=True):
-        found = split(form, cells)
-        if found.others:
-            raise VoidError(f"{where} averages something that is not a stored bit")
-        base = found.ordinary - sum(found.bits.values(), Fraction(0))
-        terms = tuple((2 * w, function_of(cells[p])) for p, w in found.bits.items())
-        if weight <= 0:
-            raise VoidError(f"{where} writes a mean with a weight that is not positive")
-        low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
-        size = max(abs(low), abs(high))
-        made.append(Mean(terms, base, found.bos, float(size), weight, number))
-        unit = common([base, *(a for a, _ in terms)])
-        least, _ = nearest(found.bos, unit)
-        grid = common([unit, found.bos])
-        sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
-        counts.append(Count(*sizes))
-    return Head(h.block, h.head, "Average", len(values), counts=tuple(counts)), made
-
-
-def _sign(
-    h: HeadForms,
-    rows: list[tuple[Form, Form]],
-    values: list[Form],
-    cells: list[Cell],
-    number: int,
-    atoms: BoundedAtoms,
-    level: int,
-    targets: list[float],
-    where: str,
-) -> tuple[Head, list[Cell]]:
-    """Theorem 20. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
-    e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
-    (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1)."""
-    if len(rows) != 1:
-        raise VoidError(f"{where} compares by more than one row")
-    ((q, k),) = rows
-    means = [(cells[p], w) for p, w in q.weights.items()]
-    if len(means) != 1 or q.constant or not isinstance(means[0][0], Mean):
-        raise VoidError(f"{where} has scores that no kind of head has")
-    mean, weight = means[0]
-    assert isinstance(mean, Mean)
-    against = split(k, cells)
-    if against.bits or against.others or against.bos != 0 or against.ordinary == 0:
-        raise VoidError(f"{where} does not compare the word's own positions with <bos>")
-    slope = (
-        Fraction(weight) * Fraction(mean.amplitude) * against.ordinary / Fraction(sqrt(h.d_head))
-    )
-    if slope < 0:
-        raise VoidError(f"{where} attends to the word where the mean is negative")
-    unit = common([mean.base, *(a for a, _ in mean.terms)])
-    least, threshold = nearest(mean.bos, unit)
-    if not unit or not least:
-        raise VoidError(f"{where} compares nothing, or the sign of 0 would decide")
-    counts: dict[tuple[Literal["past", "future", "total"], int], int] = {}
-    for a, f in mean.terms:
-        counts["past", f] = counts.get(("past", f), 0) + int(a / unit)
-    function = atoms.at_least(Sum(dict(counts), int(mean.base / unit)), threshold, level)
-    if any(literal(f, cells, atoms, f"{where}: a value") != atoms.space.true for f in values):
-        raise VoidError(f"{where} compares, but its value is not 1 on the word's own positions")
-    made: list[Cell] = [Raw(function, _amplitude(w, where), number) for w in targets]
-    decision = float(slope * least / h.context)
-    return Head(h.block, h.head, "Sign", len(values), decision=decision), made
-
-
 def grid_of(values: NDArray[np.float64]) -> float:
     """The largest power of two that all values are multiples of."""
     grid = 2.0 ** int(np.floor(np.log2(max(float(np.abs(values).max()), 2.0**-900))))
     while grid > 2.0**-1000 and (values % grid).any():
         grid /= 2
     return grid
-
-
-def power_in(x: Fraction) -> float:
-    """The largest power of two that x is a multiple of."""
-    return (x.numerator & -x.numerator) / x.denominator if x else inf
-
-
-def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
-    """The least |unit·m + constant| over integers m, and the least m for which it is positive."""
-    if not unit:
-        return abs(constant), 0
-    threshold = ceil(-constant / unit)
-    up = unit * threshold + constant
-    return min(up, unit - up), threshold
-
-
-def common(values: list[Fraction]) -> Fraction:
-    """The greatest common divisor of rationals."""
-    result = Fraction(0)
-    for value in values:
-        if value:
-            a, b = result, abs(value)
-            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-            result = Fraction(numerator, a.denominator * b.denominator)
-    return result

@@ -23,7 +23,8 @@ from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs, written_pairs
 from softhat.proof.gpt2.distribution import StatedLogits, stated_logits
 from softhat.proof.gpt2.gates import Gate, feed_forward
-from softhat.proof.gpt2.heads import Head, HeadForms, recognise
+from softhat.proof.gpt2.heads import recognise
+from softhat.proof.gpt2.kinds import Head, HeadForms
 from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean, Raw, Table, embedded, forms, split
 
 

@@ -17,8 +17,8 @@ from math import exp, floor, inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.gpt2.bounds import BLOCK, Storage, U, need
 from softhat.proof.gpt2.pairs import Cell, Constant, Mean
+from softhat.proof.gpt2.storage import BLOCK, Storage, U, need
 from softhat.proof.llama.checkpoint import Array
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Block, Derivation

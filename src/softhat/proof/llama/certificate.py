@@ -15,8 +15,8 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
 from softhat.proof.document import document
-from softhat.proof.gpt2.bounds import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.gpt2.certificate import Verdict, padding
+from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.llama.bounds import Bounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.reading import Derivation, derive

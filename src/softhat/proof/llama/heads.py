@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
 from softhat.proof.gpt2.bounded import BoundedAtoms
-from softhat.proof.gpt2.heads import Count, common, nearest, power_in
+from softhat.proof.gpt2.comparisons import common, nearest, power_in
+from softhat.proof.gpt2.kinds import Count
 from softhat.proof.gpt2.pairs import (
     LEVEL,
     Bit,

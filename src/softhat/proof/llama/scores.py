@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.gpt2.bounds import Storage, U
+from softhat.proof.gpt2.storage import Storage, U
 from softhat.proof.llama.heads import Head, Pair
 from softhat.proof.llama.rope import ERROR
 

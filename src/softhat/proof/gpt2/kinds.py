@@ -1,0 +1,66 @@
+"""The heads of a stock GPT-2 as the proof sees them, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from softhat.proof.cells import VoidError
+from softhat.proof.gpt2.pairs import Form
+
+Name = Literal["Latest", "Previous", "Average", "Sign"]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What an Average's value averages: multiples of the power of two `unit` of at most `size` at
+    ordinary positions, `bos` at `<bos>`, all multiples of `grid`; i+1 times the mean is never
+    nearer to 0 than `least`."""
+
+    size: float
+    bos: float
+    unit: float
+    grid: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head of a block. `gap`: of Latest and Previous, in logits, what a step (a digit) costs;
+    `clear`: how far a ruled-out key lies below all others; `decision`: a Sign's least |score|."""
+
+    block: int
+    head: int
+    kind: Name
+    rows: int
+    """Values that it computes."""
+    gap: float = 0.0
+    clear: float = 0.0
+    digits: int = 0
+    decision: float = 0.0
+    counts: tuple[Count, ...] = ()
+    reach: tuple[float, ...] = ()
+    """The largest |score| of a key that is not ruled out, among the first 1, 2, … positions (one
+    entry: among all)."""
+    grid: float = 0.0
+    """The power of two that all those scores are multiples of."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadForms:
+    """A head's queries, keys and values over pairs."""
+
+    block: int
+    head: int
+    query: list[Form]
+    key: list[Form]
+    value: list[Form]
+    d_head: int
+    context: int
+
+
+def amplitude(weight: float, where: str) -> float:
+    """A of a pair that starts at -A and to which 2A·output is added."""
+    if weight <= 0:
+        raise VoidError(f"{where} writes with a weight that is not positive")
+    return weight / 2

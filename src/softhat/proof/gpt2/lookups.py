@@ -1,0 +1,124 @@
+"""How far the outputs of heads that look something up, or decide, may be off 0 or 1.
+
+The errors of scores stand against the gap of the head's theorem. In small formats queries and keys
+are exact and scores too, as far as they are short multiples of a power of two; eager attention
+stores scores in the format, which holds such multiples only up to a size: that limits the length.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf
+
+import numpy as np
+
+from softhat.formats import FORMATS
+from softhat.proof.gpt2.kinds import Head
+from softhat.proof.gpt2.storage import LEAST_GAP, U, need
+from softhat.proof.gpt2.sums import Sums
+
+
+def lookup(sums: Sums, head: Head) -> float:
+    """How far the output of a Latest, Previous or Sign head may be off 0 or 1."""
+    storage = sums.storage
+    value = float(sums.column_error(head.block, *sums.part(head, 2)).max())
+    length = sums.c.context
+    if head.kind == "Sign":
+        _in_range(sums, head)
+        leak = length * exp(min(700.0, 2 - head.decision / 10))
+        added = sums.summation(length)
+    else:
+        gap, clear = _gap(sums, head)
+        need(gap >= head.gap / 4, f"{head.kind} heads: scores may be off by more than a step")
+        if head.kind == "Previous":
+            leak = (1 + exp(-gap)) ** head.digits - 1
+        else:  # keys without bad, and those with it
+            leak = exp(-gap) / (1 - exp(-gap)) + length * exp(min(700.0, -clear))
+        # Keys whose weight is not lost in the winner's.
+        added = 32.0 if gap >= LEAST_GAP else sums.summation(length)
+    error = value + leak + 2 * added * U
+    if storage.wide:
+        return error
+    need(error < storage.unit / 4, f"{head.kind} heads: 1 is not rounded to exactly 1")
+    return leak + storage.floor  # 1 is stored exactly, and 0 as at most this
+
+
+def check_scores(sums: Sums, n: int) -> None:
+    """Where eager attention stores scores, those of n symbols' keys are exact in small formats."""
+    if sums.fused or sums.storage.wide:
+        return
+    for head in sums.heads():
+        if head.kind in ("Latest", "Previous"):
+            reach = head.reach[min(n, len(head.reach) - 1)]
+            need(
+                reach <= head.grid / sums.storage.unit,
+                f"eager attention stores scores in {sums.storage.name}, where those of "
+                f"{head.kind} heads are exact no further: use kernel='sdpa'",
+            )
+
+
+def _gap(sums: Sums, head: Head) -> tuple[float, float]:
+    """The theorem's gap C less what the scores of two keys may be off, and how far ruled-out keys
+    lie below all others less that."""
+    storage = sums.storage
+    query, key = sums.part(head, 0), sums.part(head, 1)
+    mean = sums.norm[head.block][0]
+    q, k = sums.reach(*query, mean), sums.reach(*key, mean)
+    root = sums.c.d_head**0.5
+    size = float(q @ k) / root
+    if storage.wide:
+        q_off = sums.column_error(head.block, *query)
+        k_off = sums.column_error(head.block, *key)
+        off = float(q_off @ k + q @ k_off + q_off @ k_off) / root
+        need(size < 1e30, f"{head.kind} heads: scores overflow")
+        off = 2 * (off + (np.count_nonzero(q) + 2) * U * size)
+        return head.gap - off, head.clear - off
+    # Queries and keys are exact, and short multiples of powers of two add up exactly.
+    need(size < 2.0**23 * _grid(sums, head), f"{head.kind} heads: scores are not exact")
+    need(max(q.max(), k.max()) <= storage.largest, f"{head.kind} heads overflow")
+    if sums.fused:
+        return head.gap, head.clear
+    need(size * root <= storage.largest, f"{head.kind} heads: scores overflow")
+    # Stored scores are exact, see `check_scores`, but for those of ruled-out keys.
+    return head.gap, head.clear - storage.unit * size
+
+
+def _grid(sums: Sums, head: Head) -> float:
+    """A power of two that all products of queries and keys are multiples of, and, checked
+    here, that the format holds what they are products of."""
+    least = inf
+    grids = []
+    for part in (0, 1):
+        matrix, bias = sums.part(head, part)
+        size = sums.reach(matrix, bias, 0.0) / 1.01
+        columns = [
+            min((_power(w) for w in (*matrix[:, r], bias[r]) if w), default=inf)
+            for r in range(matrix.shape[1])
+        ]
+        for r, grid in enumerate(columns):
+            # A pair of weights ±w reads 2w·v.
+            need(
+                not size[r] or size[r] <= grid / sums.storage.unit,
+                f"{head.kind} heads: {sums.storage.name} does not hold queries and keys",
+            )
+        grids.append(columns)
+    for a, b in zip(*grids, strict=True):
+        if a < inf and b < inf:
+            least = min(least, a * b)
+    return least / sums.c.d_head**0.5
+
+
+def _in_range(sums: Sums, head: Head) -> None:
+    """A Sign head's scores may be large, but must not overflow. (The key of `<bos>` is 0.)"""
+    mean = sums.norm[head.block][0]
+    largest = sums.storage.largest
+    q = float(sums.reach(*sums.part(head, 0), mean).max())
+    k = float(sums.reach(*sums.part(head, 1), mean).max())
+    need(max(q, k) <= largest, "Sign heads overflow")
+    need(q * k <= FORMATS["float32"].largest, "Sign heads: scores overflow")
+    need(sums.fused or q * k <= largest, "Sign heads: scores overflow")
+
+
+def _power(weight: float) -> float:
+    """The largest power of two that a weight is a multiple of."""
+    numerator, denominator = float(weight).as_integer_ratio()
+    return float(numerator & -numerator) / denominator

@@ -1,0 +1,100 @@
+"""What the pairs of a GPT-2 hold in a storage format, and the error of sums over them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.gpt2.checkpoint import Array
+from softhat.proof.gpt2.kinds import Head
+from softhat.proof.gpt2.pairs import Cell, Constant, Mean, Raw
+from softhat.proof.gpt2.reading import Derivation
+from softhat.proof.gpt2.storage import BLOCK, Storage, U
+
+Vector = NDArray[np.float64]
+
+
+class Sums:
+    """One checkpoint in one storage format, by one attention kernel: how large its pairs are, and
+    how far they are off: stored bits (`bit`), head outputs (`output`), and after LayerNorm before
+    each block (`norm`: of the mean, of the scale)."""
+
+    def __init__(self, found: Derivation, fused: bool, storage: Storage):
+        self.found = found
+        self.c = found.checkpoint
+        self.fused = fused
+        self.storage = storage
+        self.bit: Vector = np.zeros(0)
+        self.output = 0.0
+        self.norm: list[tuple[float, float]] = []
+        stages = [*found.cells, *found.after_attention]
+        self.pairs = len(stages[0])
+        self.amplitude = np.zeros(self.pairs)
+        self.means = np.zeros(self.pairs)
+        size = np.zeros(self.pairs)
+        for cells in stages:
+            for p, cell in enumerate(cells):
+                size[p] = max(size[p], magnitude(cell))
+                if isinstance(cell, Raw):
+                    self.amplitude[p] = cell.amplitude
+                elif isinstance(cell, Mean):
+                    self.means[p] = magnitude(cell)
+        self.raw = self.amplitude > 0
+        self.smallest = float(min(self.amplitude[self.raw], default=1.0))
+        self.magnitude = size * 1.01  # confirmed below: no relative error reaches 2^-7
+
+    def read_error(self, number: int) -> Vector:
+        """How far the value v = (x₊ - x₋)/2 of a pair may be off after a norm of the block."""
+        mean, scale = self.norm[number]
+        drowned = 2 * self.storage.unit * mean + 2 * self.storage.floor
+        amplitude = self.amplitude[self.raw]
+        if self.storage.wide:
+            error = self.bit + (scale + 3 * U) * np.maximum(1.0, self.magnitude / 1.01)
+            error[self.raw] = amplitude * (2 * self.output + scale + 3 * U) + drowned
+        else:
+            error = np.zeros(self.pairs)
+            error[self.raw] = 2 * amplitude * self.output + drowned
+        return error
+
+    def reach(self, matrix: Array, bias: Array, mean: float) -> Vector:
+        """Σ |weight·input| + |bias| of each column: no partial sum is larger, in any order."""
+        size = np.repeat(self.magnitude, 2) + mean
+        reach: Vector = size @ np.abs(matrix.astype(np.float64)) + np.abs(bias)
+        return reach
+
+    def rounding(self, matrix: Array, bias: Array, mean: float) -> Vector:
+        """Error of adding up a column in float32 in any order: zeros add nothing."""
+        terms = (matrix != 0).sum(axis=0) + 1
+        rounding: Vector = terms * U * self.reach(matrix, bias, mean)
+        return rounding
+
+    def column_error(self, number: int, matrix: Array, bias: Array) -> Vector:
+        """Error of Σ weight·value + bias for each column, before it is stored."""
+        read = np.abs(matrix[0::2].astype(np.float64) * 2)
+        error: Vector = self.read_error(number) @ read
+        return error + self.rounding(matrix, bias, self.norm[number][0])
+
+    def heads(self) -> list[Head]:
+        return [head for block in self.found.blocks for head in block.heads]
+
+    def part(self, head: Head, part: int) -> tuple[Array, Array]:
+        """The columns of a head's queries (0), keys (1) or values (2)."""
+        start = part * self.c.d_model + head.head * self.c.d_head
+        columns = slice(start, start + self.c.d_head)
+        block = self.found.blocks[head.block]
+        return block.c_attn[:, columns], block.c_attn_bias[columns]
+
+    def summation(self, length: int) -> float:
+        """The error of a sum over keys is at most this many units of Σ |terms|."""
+        return min(length, BLOCK + length / BLOCK + 2) if self.fused else length
+
+
+def magnitude(cell: Cell) -> float:
+    match cell:
+        case Constant(ordinary, bos):
+            return max(abs(ordinary), abs(bos))
+        case Raw(amplitude=amplitude):
+            return amplitude
+        case Mean(bos=bos, size=size, amplitude=amplitude):
+            return amplitude * max(size, abs(float(bos)))
+    return 1.0
