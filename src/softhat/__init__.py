@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from softhat.export.checking import verify as verify
     from softhat.export.circuit import circuit as circuit
     from softhat.export.circuit import score as score
+    from softhat.export.gguf import to_gguf as to_gguf
     from softhat.export.gpt2 import to_gpt2 as to_gpt2
     from softhat.export.huggingface_folder import to_huggingface as to_huggingface
     from softhat.export.llama import to_llama as to_llama
@@ -88,6 +89,7 @@ _HOME = {
     "predicate": "softhat.logic.syntax.nodes",
     "symbol": "softhat.logic.syntax.nodes",
     "to_ahat": "softhat.ahat.from_model",
+    "to_gguf": "softhat.export.gguf",
     "to_gpt2": "softhat.export.gpt2",
     "to_llama": "softhat.export.llama",
     "to_huggingface": "softhat.export.huggingface_folder",

@@ -25,8 +25,8 @@ from softhat.files import parse_json, read_json, read_text
 from softhat.model import Model
 from softhat.value_model import ValueModel
 
-Target = Literal["gpt2", "llama", "torch", "huggingface", "onnx"]
-STOCK = ("gpt2", "llama")
+Target = Literal["gpt2", "llama", "gguf", "torch", "huggingface", "onnx"]
+STOCK = ("gpt2", "llama", "gguf")
 CONTEXT, MARGIN = 1024, 20.0
 
 
@@ -63,9 +63,12 @@ def command(
         str, typer.Option("--family", help="llama: llama, mistral or qwen2.")
     ] = "llama",
     positions: Annotated[
-        Literal["rope", "bits"],
-        typer.Option("--positions", help="llama: bits for bfloat16, and for mod(m, r)."),
-    ] = "rope",
+        Literal["rope", "bits"] | None,
+        typer.Option(
+            "--positions",
+            help="llama, gguf: bits for bfloat16 and for mod(m, r). [default: rope, for gguf bits]",
+        ),
+    ] = None,
     weights: Annotated[
         Path | None,
         typer.Option(
@@ -81,7 +84,8 @@ def command(
     props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a model for other tools: a stock GPT-2 or Llama, Hugging Face, PyTorch or ONNX.
+    """Write a model for other tools: a stock GPT-2 or Llama, llama.cpp, Hugging Face, PyTorch or
+    ONNX.
 
     Example: softhat export '!c S a' --alphabet abc --to gpt2 --context 1024 -o out
     """
@@ -90,14 +94,14 @@ def command(
         {
             "--context": (context != CONTEXT, STOCK),
             "--activation": (activation != "relu", ("gpt2",)),
-            "--kernel": (kernel != "sdpa", STOCK),
+            "--kernel": (kernel != "sdpa", ("gpt2", "llama")),
             "--head": (head == "lm", STOCK),
             "--head multi-label": (head == "multi-label", ("gpt2", "huggingface")),
             "--margin": (margin != MARGIN, STOCK),
             "--disguise": (disguise is not None, ("gpt2",)),
             "--weights": (weights is not None, ("gpt2",)),
             "--family": (family != "llama", ("llama",)),
-            "--positions": (positions != "rope", ("llama",)),
+            "--positions": (positions is not None, ("llama", "gguf")),
         },
     )
     if output is not None and to in ("torch", "onnx"):
@@ -125,7 +129,11 @@ def command(
             function(read, out, *options)
         case "llama":
             function = _function("llama", "to_llama")
-            function(read, out, context, family, head, positions, kernel, output, margin)
+            by = positions or "rope"
+            function(read, out, context, family, head, by, kernel, output, margin)
+        case "gguf":
+            function = _function("gguf", "to_gguf")
+            function(read, out, context, head, positions or "bits", output, margin)
         case "torch":
             _function("torch", "to_torch_file")(read, out)
         case "huggingface":

@@ -71,9 +71,18 @@ def certify(model: Any) -> Any:
     """The certificate of a model, of a model folder, or of an exported folder or ONNX file."""
     if not isinstance(model, str | Path):
         return model.certificate
+    _refuse_gguf(model)
     if is_export(model):
         return certify_export(read_export(model))
     return load(model).certificate
+
+
+def _refuse_gguf(path: str | Path) -> None:
+    if Path(path).suffix == ".gguf":
+        raise SofthatError(
+            f"{path}: llama.cpp's kernels are not proved: export the same model with --to llama, "
+            "whose folder has a certificate"
+        )
 
 
 def certify_export(export: Export) -> ExportCertificate:
@@ -148,6 +157,7 @@ def verify(
     """`softhat.verification.verify`, and of folders: a model's, or an export's."""
     if not isinstance(model, str | Path):
         return verify_model(model, *args, **options)
+    _refuse_gguf(model)
     if not is_export(model):
         return verify_model(load(model), *args, **options)
     export = read_export(model)

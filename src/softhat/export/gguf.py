@@ -1,0 +1,170 @@
+"""A stock Llama as one GGUF file, for llama.cpp and what is built on it.
+
+The same tensors as `to_llama`, under llama.cpp's names: rows of queries and keys are permuted,
+because its Llamas turn neighbouring coordinates and not halves. llama.cpp runs language models, so
+a classifier is written as one: two more tokens, `false` and `true`, and after every symbol the one
+that is the formula's truth there has the largest logit, `margin` above all others.
+
+The file has a tokenizer that splits on white space. A symbol outside the alphabet becomes `<unk>`,
+for which nothing is claimed. There is no certificate: llama.cpp's kernels are not those that are
+proved. Keys and values are kept in float16 unless it is told otherwise, which the digits of
+`positions="bits"` bear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.errors import MissingExtraError
+from softhat.export.gpt2 import LABELS
+from softhat.export.llama import EPSILON, Checkpoint, HeadName, checkpoint
+from softhat.export.tokenizer import BLANK
+from softhat.files import write_file
+from softhat.logic.syntax import nodes
+from softhat.lowering.gpt2.heads import Form
+from softhat.lowering.llama.rotary import Positions
+from softhat.lowering.llama.weights import row_of
+from softhat.model import Model
+from softhat.transformer.weights import BOS, EOS
+
+Array = NDArray[np.float32]
+UNKNOWN = "<unk>"
+NAMES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
+
+
+def to_gguf(
+    model: Model | nodes.Formula | str,
+    file: str | Path,
+    context: int = 1024,
+    head: HeadName = "token-classification",
+    positions: Positions = "bits",
+    output: str | None = None,
+    margin: float = 20.0,
+) -> None:
+    """Write a stock Llama that computes the model's formulas as a GGUF file for llama.cpp.
+
+    The options are those of `to_llama`. With `positions="rope"` llama.cpp must keep keys in
+    float32 (`--cache-type-k f32`, flash attention off).
+    """
+    try:
+        import gguf
+    except ImportError:
+        raise MissingExtraError("gguf", "gguf") from None
+    made = checkpoint(model, context, "llama", head, positions, "sdpa", output, margin)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.gguf"
+        writer = gguf.GGUFWriter(path, "llama")
+        _describe(writer, made, gguf)
+        _tokenizer(writer, _tokens(made), gguf)
+        for name, tensor in _tensors(made):
+            writer.add_tensor(name, np.ascontiguousarray(tensor, np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        write_file(file, path.read_bytes())
+
+
+def _tokens(made: Checkpoint) -> list[str]:
+    labels = LABELS if made.head == "token-classification" else ()
+    return [*made.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
+
+
+def _describe(writer: Any, made: Checkpoint, gguf: Any) -> None:
+    layout, rotary = made.layout, made.layout.rotary
+    writer.add_name("softhat")
+    formulas = "; ".join(f"{name}: {formula}" for name, formula in made.shown.items())
+    writer.add_description(f"compiled by softhat from {formulas}")
+    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    writer.add_vocab_size(len(_tokens(made)))
+    writer.add_context_length(layout.context)
+    writer.add_embedding_length(layout.d_model)
+    writer.add_block_count(layout.blocks)
+    writer.add_feed_forward_length(made.trunk.d_ff)
+    writer.add_head_count(layout.n_head)
+    writer.add_head_count_kv(layout.n_kv)
+    writer.add_key_length(rotary.head_dim)
+    writer.add_value_length(rotary.head_dim)
+    writer.add_layer_norm_rms_eps(EPSILON)
+    writer.add_rope_dimension_count(rotary.head_dim)
+    writer.add_rope_freq_base(rotary.theta)
+    if rotary.factor != 1:
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(rotary.factor)
+
+
+def _tokenizer(writer: Any, tokens: list[str], gguf: Any) -> None:
+    """Whole words by their scores, as T5 has them: a word of the alphabet is one token."""
+    kinds = {
+        BOS: gguf.TokenType.CONTROL,
+        EOS: gguf.TokenType.CONTROL,
+        UNKNOWN: gguf.TokenType.UNKNOWN,
+        **{f"<{label}>": gguf.TokenType.CONTROL for label in LABELS},
+    }
+    writer.add_tokenizer_model("t5")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list([token if token in kinds else BLANK + token for token in tokens])
+    writer.add_token_scores([-1.0] * len(tokens))
+    writer.add_token_types([kinds.get(token, gguf.TokenType.NORMAL) for token in tokens])
+    writer.add_bos_token_id(tokens.index(BOS))
+    writer.add_eos_token_id(tokens.index(EOS))
+    writer.add_pad_token_id(tokens.index(EOS))
+    writer.add_unk_token_id(tokens.index(UNKNOWN))
+    writer.add_add_bos_token(True)
+    writer.add_add_eos_token(False)
+    writer.add_add_space_prefix(True)
+    writer.add_remove_extra_whitespaces(True)
+
+
+def _tensors(made: Checkpoint) -> Iterator[tuple[str, Array]]:
+    layout, tokens = made.layout, _tokens(made)
+    table = made.tensors["model.embed_tokens.weight"]
+    # Tokens that no word has are embedded as <eos>.
+    extra = np.repeat(table[-1:], len(tokens) - len(table), axis=0)
+    yield "token_embd.weight", np.concatenate([table, extra])
+    yield "output_norm.weight", made.tensors["model.norm.weight"]
+    yield "output.weight", _read_out(made, len(tokens))
+    for name, tensor in made.tensors.items():
+        parts = name.split(".")
+        if parts[:2] != ["model", "layers"]:
+            continue
+        kind = ".".join(parts[3:-1])
+        heads = {"self_attn.q_proj": layout.n_head, "self_attn.k_proj": layout.n_kv}.get(kind)
+        if heads is not None:
+            tensor = _interleaved(tensor, heads)
+        yield f"blk.{parts[2]}.{NAMES[kind]}.weight", tensor
+
+
+def _interleaved(tensor: Array, heads: int) -> Array:
+    """Coordinates p and p + head_dim/2, which turn together, next to each other."""
+    rows, columns = tensor.shape
+    halves = tensor.reshape(heads, 2, rows // heads // 2, columns)
+    return halves.swapaxes(1, 2).reshape(rows, columns)
+
+
+def _read_out(made: Checkpoint, tokens: int) -> Array:
+    """A row for each token; those that are never an answer lie `margin` below."""
+    never = row_of(made.layout, Form(constant=-1.5 * made.margin)).astype(np.float32)
+    rows = np.repeat(never[None, :], tokens, axis=0)
+    if made.head == "lm":
+        own = made.tensors["lm_head.weight"]
+        rows[: len(own)] = own
+    else:
+        rows[-2:] = made.tensors["score.weight"]
+    return rows

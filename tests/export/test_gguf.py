@@ -1,0 +1,117 @@
+"""GGUF files run in llama.cpp agree with the formulas, in a process that cannot import softhat."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat import SofthatError
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
+from tests.export.test_gpt2 import decoders
+from tests.export.test_llama import past_formulas
+from tests.lowering.suite import all_codes, expected, long_words
+
+gguf = pytest.importorskip("gguf")
+CHILD = Path(__file__).with_name("gguf_without_softhat.py")
+needs_llama_cpp = pytest.mark.skipif(
+    importlib.util.find_spec("cyllama") is None,
+    reason="llama.cpp is run by cyllama, which is not installed (there are wheels for few systems)",
+)
+
+
+def task(
+    formula: Formula, folder: Path, context: int, positions: Any, cache: str, exhaustive: int
+) -> dict[str, Any]:
+    folder.mkdir()
+    model = softhat.compile(formula, "ab")
+    softhat.to_gguf(model, folder / "model.gguf", context, positions=positions)
+    hostile = long_words(context - 1, 2, 1)[[4, 10, 11]]
+    arrays: dict[str, Any] = {}
+    for at, codes in enumerate([*(all_codes(2, n) for n in range(1, exhaustive + 1)), hostile]):
+        arrays[f"codes{at}"] = codes.astype(np.uint8)
+        arrays[f"truth{at}"] = expected(formula, codes, "ab")
+    np.savez(folder / "words.npz", **arrays)
+    return {
+        "file": str(folder / "model.gguf"),
+        "words": str(folder / "words.npz"),
+        "context": context,
+        "vocabulary": 7,  # a, b, <bos>, <eos>, <unk>, <false>, <true>
+        "cache": cache,
+        "text": "b  a b",
+    }
+
+
+def run(tasks: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps(tasks))
+    done = subprocess.run(
+        [sys.executable, str(CHILD), str(manifest)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    results: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return results
+
+
+@needs_llama_cpp
+def test_llama_cpp_agrees(tmp_path: Path) -> None:
+    tasks = []
+    for k, text in enumerate(("a S (b & Y a)", "#(a) > #(b) | Y (a S b)", "mod(3, 1) S b")):
+        for positions in ("bits",) if "mod" in text else ("bits", "rope"):
+            folder = tmp_path / f"{k}{positions}"
+            tasks.append(task(parse(text), folder, 128, positions, "f32", 4))
+    tasks.append(task(parse("a S (b & Y a)"), tmp_path / "far", 1024, "bits", "default", 2))
+    results = run(tasks, tmp_path)
+    assert [result["wrong"] for result in results] == [0] * len(tasks)
+    assert min(result["margin"] for result in results) > 19.9
+    assert results[0]["ids"] == [2, 1, 0, 1]
+
+
+@needs_llama_cpp
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("positions", "cache"), [("bits", "f32"), ("bits", "default"), ("rope", "f32")]
+)
+def test_all_formulas_in_llama_cpp(positions: str, cache: str, tmp_path: Path) -> None:
+    every = decoders() if positions == "bits" else past_formulas()
+    assert len(every) >= 100
+    tasks = [task(f, tmp_path / f"{k}", 1024, positions, cache, 5) for k, f in enumerate(every)]
+    results = run(tasks, tmp_path)
+    positions_tried = sum(result["positions"] for result in results)
+    print(
+        f"llama.cpp 1024 {positions} {cache}: {len(every)} formulas, {positions_tried:,} positions"
+    )
+    assert not [(str(f), r) for f, r in zip(every, results, strict=True) if r["wrong"]]
+
+
+def test_the_file_says_what_it_is(tmp_path: Path) -> None:
+    softhat.to_gguf("!off S on", tmp_path / "model.gguf", 64)
+    reader = gguf.GGUFReader(tmp_path / "model.gguf")
+    fields = {name: field.contents() for name, field in reader.fields.items()}
+    assert fields["general.architecture"] == "llama"
+    assert fields["llama.context_length"] == 64
+    assert "!off S on" in fields["general.description"]
+    assert fields["tokenizer.ggml.tokens"][:2] == ["▁off", "▁on"]
+    assert fields["llama.rope.scaling.type"] == "linear"
+
+
+def test_bytes_are_the_same_each_time(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        softhat.to_gguf("a S b", tmp_path / f"{name}.gguf", 64)
+    assert (tmp_path / "one.gguf").read_bytes() == (tmp_path / "two.gguf").read_bytes()
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(SofthatError, match="uses F"):
+        softhat.to_gguf("F a", tmp_path / "x.gguf")
+    softhat.to_gguf("a S b", tmp_path / "x.gguf", 16)
+    with pytest.raises(SofthatError, match="--to llama"):
+        softhat.certify(tmp_path / "x.gguf")
