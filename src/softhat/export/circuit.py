@@ -3,13 +3,14 @@ folder, and how good one is that somebody found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from softhat.errors import SofthatError
 from softhat.export.circuits.gpt2 import GPT2Network, circuit_of_folder
 from softhat.export.circuits.graph import Circuit
+from softhat.export.circuits.llama import LlamaNetwork, circuit_of_llama
 from softhat.export.circuits.native import circuit_of
 from softhat.export.circuits.network import NativeNetwork, Network
 from softhat.export.circuits.score import Score
@@ -17,19 +18,21 @@ from softhat.export.circuits.score import score as compared
 from softhat.files import read_json
 from softhat.folders import load
 from softhat.model import Model
+from softhat.proof.llama.reading import FAMILIES
 
 
 def circuit(model: Model | str | Path, seed: int = 0, words: int = 256) -> Circuit:
     """What each part of a model computes, and which edges carry it.
 
-    `model` is a model, a model folder or a GPT-2 export. An edge that carries `input` comes with a
-    witness: a clean and a corrupt word on which patching that edge alone moves an answer, found
-    among `words` pairs drawn from `seed`; a node with one on which patching it changes an answer.
+    `model` is a model, a model folder or a GPT-2 or Llama export. An edge that carries `input`
+    comes with a witness: a clean and a corrupt word on which patching that edge alone moves an
+    answer, found among `words` pairs drawn from `seed`; a node with one on which patching it
+    changes an answer.
     """
     held = _held(model)
     if isinstance(held, Model):
         return circuit_of(held, seed, words)
-    return circuit_of_folder(held, seed, words)
+    return _family(held)[1](held, seed, words)
 
 
 def score(
@@ -49,19 +52,26 @@ def score(
 
 
 def network_of(model: Model | str | Path) -> Network:
-    """A model, a model folder or a GPT-2 export as something to patch."""
+    """A model, a model folder or a GPT-2 or Llama export as something to patch."""
     held = _held(model)
-    return NativeNetwork(held.transformer) if isinstance(held, Model) else GPT2Network(held)
+    return NativeNetwork(held.transformer) if isinstance(held, Model) else _family(held)[0](held)
+
+
+def _family(folder: Path) -> tuple[Callable[[Path], Network], Callable[..., Circuit]]:
+    """How a stock checkpoint is run, and how its circuit is read."""
+    if read_json(folder / "config.json").get("model_type") == "gpt2":
+        return GPT2Network, circuit_of_folder
+    return LlamaNetwork, circuit_of_llama
 
 
 def _held(model: Model | str | Path) -> Model | Path:
-    """A model, or the folder of a GPT-2."""
+    """A model, or the folder of a stock checkpoint."""
     if isinstance(model, Model):
         return model
     folder = Path(model)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
-    if read_json(folder / "config.json").get("model_type") == "gpt2":
+    if read_json(folder / "config.json").get("model_type") in ("gpt2", *FAMILIES):
         return folder
     loaded = load(folder)
     if not isinstance(loaded, Model):

@@ -165,7 +165,7 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     }
     labels = read_json(folder / "labels.json")
     definitions = tuple(labels.get("definitions", ()))
-    nodes = tuple(search.witnessed(_nodes(network, labels)))
+    nodes = tuple(search.witnessed(nodes_of(network.layers, network.heads, labels)))
     return Circuit("gpt2", nodes, edges, config, search.answers(), definitions)
 
 
@@ -208,19 +208,21 @@ def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
     yield from readers("logits", "", _columns(last))
 
 
-def _nodes(network: GPT2Network, labels: Mapping[str, Any]) -> Iterator[Node]:
+def nodes_of(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node]:
+    """The nodes of a stock checkpoint, as its labels name them."""
     heads = {(head["layer"], head["head"]): head for head in labels["heads"]}
-    stored: list[list[Meaning]] = [[] for _ in range(network.layers + 1)]
-    # Of a pair of coordinates the second holds the negative of the first.
-    firsts = [entry for entry in labels["coordinates"] if entry["index"] % 2 == 0]
+    stored: list[list[Meaning]] = [[] for _ in range(layers + 1)]
+    # Of a pair of GPT-2's coordinates the second holds the negative of the first.
+    step = 2 if labels["model"] == "gpt2" else 1
+    firsts = [entry for entry in labels["coordinates"] if entry["index"] % step == 0]
     for place in (*firsts, *labels.get("directions", ())):
         for held in place["holds"]:
             meaning = _meaning({k: v for k, v in held.items() if k not in ("from", "what")})
             if meaning.role in ("input", "gate"):
                 stored[held["from"]].append(meaning)
     yield Node("input", hook_of("input"), "", tuple(stored[0]))
-    for number in range(network.layers):
-        for h in range(network.heads):
+    for number in range(layers):
+        for h in range(n_head):
             found = heads.get((number, h))
             if found is not None and not found.get("distractor"):
                 name = f"a{number}.h{h}"
