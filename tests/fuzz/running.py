@@ -14,8 +14,8 @@ import pytest
 from tests.cli.run import Outcome, softhat
 
 SECONDS = 10
-SLICE, WHOLE = 120, 2_000
-"""Cases of each of the five fuzzers."""
+SLICE, WHOLE = 120, 10_000
+"""Cases of each of the five fuzzers, in `make test` and in `make test-full`."""
 
 
 def cases(seed: int, count: int = SLICE, whole: int = WHOLE) -> list[Any]:
