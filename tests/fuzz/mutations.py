@@ -65,6 +65,8 @@ def damaged_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def damage_json(path: Path, rng: random.Random) -> None:
+    if path.stat().st_size > MOST:
+        return
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
