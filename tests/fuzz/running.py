@@ -14,6 +14,9 @@ import pytest
 from tests.cli.run import Outcome, softhat
 
 SECONDS = 10
+"""Of this process: the machines are shared."""
+ASLEEP = 60
+"""Seconds of the clock, most of them without work: it waits for something that does not come."""
 SLICE, WHOLE = 120, 10_000
 """Cases of each of the five fuzzers, in `make test` and in `make test-full`."""
 
@@ -40,16 +43,20 @@ class HangError(BaseException):
 
 @contextmanager
 def limited(what: object) -> Iterator[None]:
-    def ring(*_: object) -> None:
-        raise HangError(f"longer than {SECONDS} s: {what!r}")
+    def ring(number: int, _: object) -> None:
+        limit = SECONDS if number == signal.SIGPROF else ASLEEP
+        raise HangError(f"longer than {limit} s: {what!r}")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    timers = ((signal.ITIMER_PROF, signal.SIGPROF), (signal.ITIMER_REAL, signal.SIGALRM))
+    before = [signal.signal(number, ring) for _, number in timers]
+    for (timer, _), seconds in zip(timers, (SECONDS, ASLEEP), strict=True):
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (timer, number), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def call(*arguments: str, stdin: str = "") -> Outcome:

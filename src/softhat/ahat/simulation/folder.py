@@ -42,7 +42,9 @@ def load_simulation(folder: Path, config: Mapping[str, Any]) -> Simulation:
         if config["length"] is None:
             return _every_length(folder, config, source, laws)
         return _to_a_length(folder, config, source, laws)
-    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
+    except (
+        DamagedError, KeyError, TypeError, AttributeError, ValueError, OverflowError
+    ) as error:  # fmt: skip
         if isinstance(error, SofthatError):
             raise SofthatError(f"{str(folder)!r} is damaged: {error}") from None
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)

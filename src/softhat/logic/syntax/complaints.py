@@ -6,10 +6,8 @@ module turns that into one line for a person: what was expected, what came, what
 
 from __future__ import annotations
 
-from lark import Token
-
 from softhat.errors import FormulaError
-from softhat.logic.syntax.tokens import RESERVED, quote, tokenize
+from softhat.logic.syntax.tokens import RESERVED, Token, quote, tokenize
 
 _MEANING = {
     "Y": "yesterday",
@@ -30,13 +28,13 @@ _MEANING = {
 _BINARY = frozenset(("TEMPORAL", "_AND", "_OR", "_XOR", "_IMPLIES", "_IFF"))
 
 
-def explain(text: str, token: Token, expected: frozenset[str]) -> FormulaError:
-    """The error for `token`, where one of the terminals `expected` should have stood."""
+def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
+    """The error for terminal number `at`, where one of the `expected` should have stood."""
     tokens = list(tokenize(text))
-    ended = token.type == "$END"
-    at = len(tokens) if ended else _index(tokens, token)
+    ended = at == len(tokens)
+    token = Token("$END", "", len(text.rstrip())) if ended else tokens[at]
     before = tokens[at - 1] if at else None
-    position = len(text.rstrip()) if ended else token.start_pos or 0
+    position = token.start
     found = "but the formula ends" if ended else f"found {_show(token)}"
 
     def error(message: str, where: int = position) -> FormulaError:
@@ -44,56 +42,54 @@ def explain(text: str, token: Token, expected: frozenset[str]) -> FormulaError:
 
     if not tokens:
         return error("the formula is empty: expected one such as !c S a", 0)
-    if token.type == "_PERCENT":
+    if token.kind == "_PERCENT":
         return error(_percent(before))
-    arithmetic = token.type in ("_PLUS", "_MINUS", "_TIMES")
+    arithmetic = token.kind in ("_PLUS", "_MINUS", "_TIMES")
     if _after_percent(tokens[:at]) and (arithmetic or "_AND" not in expected):
         return error(f"i % m = r takes two integers, as in i % 2 = 0: {found}")
-    if before is not None and before.type == "COUNT":
-        return error(f"{before} counts a formula in parentheses: expected {before}(f), {found}")
+    if before is not None and before.kind == "COUNT":
+        return error(
+            f"{before.text} counts a formula in parentheses: expected {before.text}(f), {found}"
+        )
     if expected == {"SYMBOL"} or (
-        expected == {"_CLOSE"} and at > 2 and tokens[at - 3].type == "AT"
+        expected == {"_CLOSE"} and at > 2 and tokens[at - 3].kind == "AT"
     ):
         return error(f"at takes the name of a numerical predicate, as in at(prime): {found}")
-    if before is not None and (before.type == "MOD" or expected == {"_COMMA"}):
+    if before is not None and (before.kind == "MOD" or expected == {"_COMMA"}):
         return error(f"mod takes two integers, as in mod(2, 0): {found}")
     if "SYMBOL" in expected or "INTEGER" in expected:
         return error(_missing_operand(token, before, found, expected))
     open_at = _opener(tokens[:at])
-    if token.type == "_CLOSE" and open_at is None:
+    if token.kind == "_CLOSE" and open_at is None:
         return error("this closing parenthesis has no opening one: remove it or open one")
-    if token.type == "_TIMES" and "_PLUS" in expected:
+    if token.kind == "_TIMES" and "_PLUS" in expected:
         return error(_product(tokens[at + 1 :]))
     if "RELATION" in expected:
         return error(_not_a_formula(tokens[:at], before, open_at, found))
-    if token.type == "RELATION" and "_PLUS" in expected:
+    if token.kind == "RELATION" and "_PLUS" in expected:
         return error("comparisons do not chain: write 1 < #(a) & #(a) < 3 for 1 < #(a) < 3")
-    if token.type in ("RELATION", "_PLUS", "_MINUS", "_TIMES") and "_AND" in expected:
+    if token.kind in ("RELATION", "_PLUS", "_MINUS", "_TIMES") and "_AND" in expected:
         return error(
-            f"expected a number before {token}, found a formula: #(f) counts the positions "
+            f"expected a number before {token.text}, found a formula: #(f) counts the positions "
             "where f holds"
         )
     if ended and open_at is not None and "_CLOSE" in expected:
         return error(
             "this parenthesis is never closed: expected ) before the end",
-            tokens[open_at].start_pos or 0,
+            tokens[open_at].start,
         )
     if "_AND" in expected:
         return error(_missing_operator(token, before, found, open_at is not None))
     return error(f"expected {_list(expected)}, {found}")
 
 
-def _index(tokens: list[Token], token: Token) -> int:
-    return next(k for k, other in enumerate(tokens) if other.start_pos == token.start_pos)
-
-
 def _opener(tokens: list[Token]) -> int | None:
     """The innermost parenthesis that is still open after `tokens`."""
     open_at = []
     for k, token in enumerate(tokens):
-        if token.type == "_OPEN":
+        if token.kind == "_OPEN":
             open_at.append(k)
-        elif token.type == "_CLOSE" and open_at:
+        elif token.kind == "_CLOSE" and open_at:
             open_at.pop()
     return open_at[-1] if open_at else None
 
@@ -104,18 +100,18 @@ def _missing_operand(
     number = "SYMBOL" not in expected
     if expected == {"INTEGER", "_MINUS"}:
         return f"mod takes two integers, as in mod(2, 0): {found}"
-    after = f" after {before}" if before is not None else ""
+    after = f" after {before.text}" if before is not None else ""
     if number:
-        if token.type in ("SYMBOL", "CONSTANT"):
+        if token.kind in ("SYMBOL", "CONSTANT"):
             return (
-                f"expected a number{after}, {found}: write #({quote(str(token))}) to count the "
+                f"expected a number{after}, {found}: write #({quote(token.text)}) to count the "
                 "positions where it holds"
             )
         return f"expected a number such as #(a), i, n or 3{after}, {found}"
-    if token.type in _BINARY or token.type in ("RELATION", "_PLUS", "_TIMES"):
-        what = "number" if token.type in ("RELATION", "_PLUS", "_TIMES") else "formula"
+    if token.kind in _BINARY or token.kind in ("RELATION", "_PLUS", "_TIMES"):
+        what = "number" if token.kind in ("RELATION", "_PLUS", "_TIMES") else "formula"
         return f"expected a {what}{after}, {found}, which needs one on its left{_as_symbol(token)}"
-    if before is not None and before.type == "_OPEN" and token.type == "_CLOSE":
+    if before is not None and before.kind == "_OPEN" and token.kind == "_CLOSE":
         return "expected a formula between the parentheses, found nothing"
     hint = _as_symbol(before) if before is not None else ""
     return f"expected a formula{after}, {found}{hint or _as_symbol(token)}"
@@ -124,7 +120,7 @@ def _missing_operand(
 def _percent(before: Token | None) -> str:
     """A % that is not the one of i % m = r."""
     only = "% stands only in i % m = r, which is mod(m, r), and a comment starts with //"
-    if before is not None and before.type in ("_CLOSE", "INTEGER"):
+    if before is not None and before.kind in ("_CLOSE", "INTEGER"):
         return (
             f"{only}; PARITY, an even number of a, is F (2*#(a) = #*(a)): m divides a total iff "
             "some prefix has an m-th of it"
@@ -143,7 +139,7 @@ def remainder_of_length(modulus: int, remainder: int) -> str:
 
 def _after_percent(tokens: list[Token]) -> bool:
     """Does the unfinished or just finished atom begin with i %?"""
-    kinds = [token.type for token in tokens[-6:]]
+    kinds = [token.kind for token in tokens[-6:]]
     if "_PERCENT" not in kinds:
         return False
     after = kinds[len(kinds) - kinds[::-1].index("_PERCENT") :]
@@ -152,7 +148,7 @@ def _after_percent(tokens: list[Token]) -> bool:
 
 def _product(rest: list[Token]) -> str:
     """A * after a count."""
-    if rest and rest[0].type in ("INTEGER", "_MINUS"):
+    if rest and rest[0].kind in ("INTEGER", "_MINUS"):
         return "in a product the integer comes first: write 2*#(a) for #(a)*2"
     return (
         "a product of two counts cannot be said: attention adds counts with fixed weights, so a "
@@ -164,29 +160,32 @@ def _not_a_formula(
     tokens: list[Token], before: Token | None, open_at: int | None, found: str
 ) -> str:
     """A number stands where a formula should."""
-    if before is not None and before.type == "VARIABLE":
-        meaning = "position" if before == "i" else "length of the word"
+    if before is not None and before.kind == "VARIABLE":
+        name = before.text
+        meaning = "position" if name == "i" else "length of the word"
         return (
-            f"{before} is the {meaning}, a number: compare it, as in {before} > 1, or write "
-            f"'{before}' for the symbol; {found}"
+            f"{name} is the {meaning}, a number: compare it, as in {name} > 1, or write "
+            f"'{name}' for the symbol; {found}"
         )
-    if open_at is not None and open_at and tokens[open_at - 1].type == "COUNT":
+    if open_at is not None and open_at and tokens[open_at - 1].kind == "COUNT":
         return (
-            f"{tokens[open_at - 1]} counts the positions where a formula holds, and a number is "
-            f"none: compare it, as in #(#(a) > 1); {found}"
+            f"{tokens[open_at - 1].text} counts the positions where a formula holds, and a number "
+            f"is none: compare it, as in #(#(a) > 1); {found}"
         )
-    if before is not None and before.type == "INTEGER" and found.startswith("found"):
-        return f"expected an operator such as * or >= after {before}, {found}: write 2*t for 2 t"
+    if before is not None and before.kind == "INTEGER" and found.startswith("found"):
+        return (
+            f"expected an operator such as * or >= after {before.text}, {found}: write 2*t for 2 t"
+        )
     return f"a number is not a formula: compare it, as in #(a) >= 1; {found}"
 
 
 def _missing_operator(token: Token, before: Token | None, found: str, inside: bool) -> str:
     hint = ""
-    if token.type in ("SYMBOL", "CONSTANT") and token[:1] in _MEANING and token[1:]:
-        hint = f": if an operator is meant, write {token[:1]} {token[1:]}"
-    elif before is not None and before.type == "SYMBOL" and set(before) <= set(_MEANING):
-        hint = f": if operators are meant, write {' '.join(before)} {token}"
-    elif token.type in ("UNARY", "SYMBOL", "CONSTANT", "_OPEN"):
+    if token.kind in ("SYMBOL", "CONSTANT") and token.text[:1] in _MEANING and token.text[1:]:
+        hint = f": if an operator is meant, write {token.text[:1]} {token.text[1:]}"
+    elif before is not None and before.kind == "SYMBOL" and set(before.text) <= set(_MEANING):
+        hint = f": if operators are meant, write {' '.join(before.text)} {token.text}"
+    elif token.kind in ("UNARY", "SYMBOL", "CONSTANT", "_OPEN"):
         hint = ": write & for and, | for or"
     close = " or )" if inside else ""
     after = f" after {_show(before)}" if before is not None else ""
@@ -195,12 +194,12 @@ def _missing_operator(token: Token, before: Token | None, found: str, inside: bo
 
 def _as_symbol(token: Token) -> str:
     """How to name the symbol that is spelt like a reserved word."""
-    return f"; the symbol {token} is written '{token}'" if token in RESERVED else ""
+    return f"; the symbol {token.text} is written '{token.text}'" if token.text in RESERVED else ""
 
 
 def _show(token: Token) -> str:
-    shown = str(token) if len(token) <= 40 else f"{token[:39]}…"
-    if token.type == "SYMBOL":
+    shown = token.text if len(token.text) <= 40 else f"{token.text[:39]}…"
+    if token.kind == "SYMBOL":
         return f"the symbol {shown}"
     if shown in _MEANING:
         return f"{shown} ({_MEANING[shown]})"

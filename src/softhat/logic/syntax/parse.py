@@ -1,29 +1,27 @@
 """From text to formulas.
 
-`grammar.lark` is the grammar, `tokens` its spelling and `complaints` the words for what is
-wrong. lark's LALR parser keeps its own stack and calls `Build` on every reduction, so formulas
-of any depth are read in linear time, without recursion.
+`grammar.lark` is the grammar, `tokens` its spelling, `machine` reads with it in linear time and
+without recursion, however deep a formula is, and `complaints` has the words for what is wrong.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from importlib import resources
+from itertools import islice
 from typing import Any
-
-from lark import Lark, Token, Transformer, UnexpectedToken, v_args
-from lark.lexer import Lexer
 
 from softhat.errors import FormulaError, SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
 from softhat.logic.syntax.definitions import has_definitions, read_definitions
-from softhat.logic.syntax.nodes import Formula, Node, Term
-from softhat.logic.syntax.tokens import tokenize
+from softhat.logic.syntax.machine import END, Machine, UnexpectedError, machine_of
+from softhat.logic.syntax.nodes import Formula, Node, Symbol, Term
+from softhat.logic.syntax.tokens import SPELLINGS, classify, cut, tokenize
 
 _UNARY = {
     "!": nodes.Not,
@@ -88,14 +86,47 @@ def read(kind: type[Node], text: str) -> Any:
         raise SofthatError(f"a formula is text, not {type(text).__name__}")
     start = "sum" if issubclass(kind, Term) else "formula"
     try:
-        return _parser().parse(text, start=start)
-    except UnexpectedToken as error:
-        fault = explain(text, error.token, frozenset(error.expected))
+        return _machine().read(start, _terminals(text))
+    except UnexpectedError as error:
+        fault = explain(text, error.index, error.expected)
     except _LocatedError as error:
-        fault = FormulaError(error.message, error.position, text)
-    # Raised here, without lark's error as its context: that one holds the parser, and clusters
-    # pickle an error together with its context.
+        token = next(islice(tokenize(text), error.index, None))
+        fault = FormulaError(error.message, token.start, text)
+    # Raised here, without the other as its context: clusters pickle an error with its context.
     raise fault
+
+
+def _terminals(text: str) -> Iterator[tuple[str, Any]]:
+    """Kind and value of each terminal; equal symbols are one node."""
+    known: dict[str, tuple[str, Any]] = dict(_VALUES)
+    pieces = cut(text)
+    for index, piece in enumerate(pieces):
+        found = known.get(piece)
+        if found is None:
+            found = _terminal(piece, index, pieces[index + 1], text)
+            if found[0] in ("SYMBOL", "INTEGER") and piece != "at":
+                known[piece] = found
+        yield found
+
+
+def _terminal(piece: str, index: int, after: str, text: str) -> tuple[str, Any]:
+    """Of a piece that stands for something else each time, or is met for the first time."""
+    try:
+        kind, value = classify(piece)
+    except FormulaError:
+        for _ in tokenize(text):  # says where it stands
+            pass
+        raise
+    if piece == "at" and after == "(":
+        return "AT", index
+    match kind:
+        case "SYMBOL":
+            return kind, Symbol(value)
+        case "MOD":
+            return kind, index
+        case "VARIABLE":
+            return kind, (value, index)
+    return kind, value
 
 
 def check_symbols(text: str, known: Collection[str], kind: str) -> None:
@@ -103,12 +134,12 @@ def check_symbols(text: str, known: Collection[str], kind: str) -> None:
     allowed = frozenset(known)
     before = ["", ""]  # the kinds of the two tokens before: `at(name)` names no symbol
     for token in tokenize(text):
-        symbol = token.type == "SYMBOL" and before != ["AT", "_OPEN"]
-        before = [before[1], token.type]
-        if symbol and token not in allowed:
+        symbol = token.kind == "SYMBOL" and before != ["AT", "_OPEN"]
+        before = [before[1], token.kind]
+        if symbol and token.text not in allowed:
             raise FormulaError(
-                f"{token} is not in the {kind}: {_meant(str(token), sorted(allowed))}",
-                token.start_pos or 0,
+                f"{token.text} is not in the {kind}: {_meant(token.text, sorted(allowed))}",
+                token.start,
                 text,
             )
 
@@ -128,95 +159,68 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 @cache
-def _parser() -> Lark:
+def _machine() -> Machine:
     """Built when the first formula is read: about 30 ms."""
-    return Lark(
-        resources.files("softhat.logic.syntax")
-        .joinpath("grammar.lark")
-        .read_text(encoding="utf-8"),
-        parser="lalr",
-        lexer=_Tokens,
-        start=["formula", "sum"],
-        transformer=Build(),
-        propagate_positions=False,
-        maybe_placeholders=False,
-    )
+    grammar = resources.files("softhat.logic.syntax").joinpath("grammar.lark")
+    return machine_of(grammar.read_text(encoding="utf-8"), _BUILDERS)
 
 
-class _Tokens(Lexer):  # type: ignore[misc]  # lark is untyped here
-    """The form in which lark takes a lexer."""
-
-    def __init__(self, _conf: object) -> None:
-        pass
-
-    def lex(self, data: str) -> Iterator[Token]:
-        return tokenize(data)
+def _mod(word: int, modulus: int, remainder: int) -> Formula:
+    try:
+        return nodes.Mod(modulus, remainder)
+    except FormulaError as error:
+        raise _LocatedError(error.message, word) from None
 
 
-@v_args(inline=True)
-class Build(Transformer):  # type: ignore[misc]  # lark is untyped here
-    """One step for each alias of the grammar."""
-
-    def symbol(self, name: Token) -> Formula:
-        return nodes.Symbol(str(name))
-
-    def constant(self, word: Token) -> Formula:
-        return _CONSTANTS[word]
-
-    def mod(self, word: Token, modulus: int, remainder: int) -> Formula:
-        try:
-            return nodes.Mod(modulus, remainder)
-        except FormulaError as error:
-            raise _LocatedError(error.message, word.start_pos or 0) from None
-
-    def at(self, word: Token, name: Token) -> Formula:
-        return nodes.predicate(str(name))
-
-    def remainder(self, variable: Token, modulus: int, relation: Token, remainder: int) -> Formula:
-        at = variable.start_pos or 0
-        if variable != "i":
-            raise _LocatedError(remainder_of_length(modulus, remainder), at)
-        if relation not in ("=", "!="):
-            raise _LocatedError(
-                f"i % m is compared by = and != only, as in i % 2 = 0, not by {relation}", at
-            )
-        holds = self.mod(variable, modulus, remainder)
-        return holds if relation == "=" else nodes.Not(holds)
-
-    def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
-        return nodes.Comparison(left, str(relation), right)  # type: ignore[arg-type]
-
-    def unary(self, operator: Token, operand: Formula) -> Formula:
-        return _UNARY[operator](operand)
-
-    def temporal(self, left: Formula, operator: Token, right: Formula) -> Formula:
-        return _TEMPORAL[operator](left, right)
-
-    def variable(self, name: Token) -> Term:
-        return _VARIABLES[name]
-
-    def count(self, kind: Token, operand: Formula) -> Term:
-        return _COUNTS[kind](operand)
-
-    def integer(self, digits: Token) -> int:
-        return to_integer(digits)
-
-    def negative(self, digits: Token) -> int:
-        return -to_integer(digits)
-
-    def negate(self, term: Term) -> Term:
-        return nodes.Scale(-1, term)
-
-    conjunction = nodes.And
-    disjunction = nodes.Or
-    xor = nodes.Xor
-    implies = nodes.Implies
-    iff = nodes.Iff
-    number = nodes.Integer
-    scale = nodes.Scale
-    plus = nodes.Sum
-    minus = nodes.Difference
+def _remainder(variable: tuple[str, int], modulus: int, relation: str, remainder: int) -> Formula:
+    name, at = variable
+    if name != "i":
+        raise _LocatedError(remainder_of_length(modulus, remainder), at)
+    if relation not in ("=", "!="):
+        raise _LocatedError(
+            f"i % m is compared by = and != only, as in i % 2 = 0, not by {relation}", at
+        )
+    holds = _mod(at, modulus, remainder)
+    return holds if relation == "=" else nodes.Not(holds)
 
 
-class _LocatedError(FormulaError):
-    """A fault found while building; `read` adds the text."""
+_BUILDERS: dict[str, Callable[..., Any] | None] = {
+    "symbol": None,  # the terminal's value is the node
+    "constant": _CONSTANTS.__getitem__,
+    "mod": _mod,
+    "remainder": _remainder,
+    "at": lambda _, symbol: nodes.predicate(symbol.name),
+    "comparison": nodes.Comparison,
+    "unary": lambda operator, operand: _UNARY[operator](operand),
+    "temporal": lambda left, operator, right: _TEMPORAL[operator](left, right),
+    "conjunction": nodes.And,
+    "disjunction": nodes.Or,
+    "xor": nodes.Xor,
+    "implies": nodes.Implies,
+    "iff": nodes.Iff,
+    "number": nodes.Integer,
+    "scale": nodes.Scale,
+    "plus": nodes.Sum,
+    "minus": nodes.Difference,
+    "variable": lambda variable: _VARIABLES[variable[0]],
+    "count": lambda kind, operand: _COUNTS[kind](operand),
+    "integer": to_integer,
+    "negative": lambda digits: -to_integer(digits),
+    "negate": lambda term: nodes.Scale(-1, term),
+}
+"""What each alias of the grammar makes of the parts that carry a value."""
+
+_VALUES: dict[str, tuple[str, Any]] = {
+    **{word: found for word, found in SPELLINGS.items() if found[0] not in ("MOD", "VARIABLE")},
+    "": (END, None),
+}
+"""Terminals that are the same wherever they stand."""
+
+
+class _LocatedError(Exception):
+    """A fault of the terminal `index`, found while building."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.index = index

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-
-from lark import Token
+from typing import NamedTuple
 
 from softhat.errors import FormulaError
 
@@ -45,16 +44,22 @@ RESERVED = frozenset(word for word in SPELLINGS if word.isascii() and word.isalp
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIGNS = sorted((word for word in SPELLINGS if word not in RESERVED), key=len, reverse=True)
+_SKIPPED = r"[ \t\r\n\f\v]+|//[^\n]*"
+_PATTERNS = {
+    "word": IDENTIFIER.pattern,
+    "integer": r"[0-9]++(?![A-Za-z_])",
+    "quoted": r"""'(?:[^'\\\x00-\x1f]|\\.)*'|"(?:[^"\\\x00-\x1f]|\\.)*\"""",
+    "wrong": "==|<>",  # or they would be read as two signs
+    "sign": "|".join(map(re.escape, _SIGNS)),
+}
 _TOKEN = re.compile(
-    rf"""(?P<skip>[ \t\r\n\f\v]+|//[^\n]*)
-    |(?P<word>{IDENTIFIER.pattern})
-    |(?P<integer>[0-9]++(?![A-Za-z_]))
-    |(?P<quoted>'(?:[^'\\\x00-\x1f]|\\.)*'|"(?:[^"\\\x00-\x1f]|\\.)*")
-    |(?P<sign>{"|".join(map(re.escape, _SIGNS))})""",
-    re.VERBOSE,
+    f"(?P<skip>{_SKIPPED})|" + "|".join(f"(?P<{name}>{it})" for name, it in _PATTERNS.items())
 )
+_PIECES = re.compile(f"(?:{_SKIPPED})*+({'|'.join(_PATTERNS.values())}|[0-9]+[A-Za-z_]|[^0-9]|\\Z)")
+"""What `_TOKEN` finds, without what is skipped, and nothing at the end; what starts no terminal
+is a piece too."""
 
-_OPENS = re.compile(r"(?:[ \t\r\n\f\v]|//[^\n]*(?:\n|\Z))*\(")
+_OPENS = re.compile(rf"(?:{_SKIPPED})*\(")
 
 _ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\\'\"nrt0])|(.?))", re.DOTALL
@@ -72,6 +77,14 @@ _LOOK_ALIKES = {
 _INSTEAD = {"^": "xor", "==": "=", "<>": "!=", "[]": "G", "/": "a factor on the other side"}
 
 
+class Token(NamedTuple):
+    """A terminal: its kind, its canonical spelling (a symbol: its name) and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+
+
 def tokenize(text: str) -> Iterator[Token]:
     """The terminals of `text`; a `FormulaError` at the first character that starts none."""
     at = 0
@@ -81,21 +94,40 @@ def tokenize(text: str) -> Iterator[Token]:
         match piece.lastgroup:
             case "skip":
                 continue
-            case "word":
-                kind, value = SPELLINGS.get(spelt, ("SYMBOL", spelt))
-                if spelt == "at" and _OPENS.match(text, at):  # else a symbol like any other
-                    kind = "AT"
-            case "sign":
-                kind, value = SPELLINGS[spelt]
-                if spelt in "=<" and text[start : start + 2] in ("==", "<>"):
-                    raise _unknown_sign(text, start, text[start : start + 2])
-            case "integer":
-                kind, value = "INTEGER", spelt
+            case "wrong":
+                raise _unknown_sign(text, start, spelt)
+            case "word" if spelt == "at" and _OPENS.match(text, at):  # else a symbol like any other
+                yield Token("AT", spelt, start)
+            case "quoted":
+                yield Token("SYMBOL", unquote(spelt, start, text), start)
             case _:
-                kind, value = "SYMBOL", unquote(spelt, start, text)
-        yield Token(kind, value, start_pos=start, end_pos=at)
+                yield Token(*classify(spelt), start)
     if at < len(text):
         raise _bad_character(text, at)
+
+
+def cut(text: str) -> list[str]:
+    """The terminals of `text` as they are spelt, then "": one regular expression, so it is fast.
+
+    What starts no terminal is cut out too: `classify` refuses it.
+    """
+    pieces = _PIECES.findall(text)
+    if pieces[-2:] == ["", ""]:  # the end, after what was skipped, is found twice
+        pieces.pop()
+    return pieces
+
+
+def classify(spelt: str) -> tuple[str, str]:
+    """Kind and canonical spelling of a piece; where it stands is for `tokenize` to say."""
+    if (known := SPELLINGS.get(spelt)) is not None:
+        return known
+    if IDENTIFIER.fullmatch(spelt):
+        return "SYMBOL", spelt
+    if spelt.isascii() and spelt.isdigit():
+        return "INTEGER", spelt
+    if len(spelt) > 1 and spelt[0] in "'\"":
+        return "SYMBOL", unquote(spelt)
+    raise FormulaError(f"{spelt} starts no terminal")
 
 
 def unquote(quoted: str, start: int = 0, text: str = "") -> str:
