@@ -34,6 +34,8 @@ Array = NDArray[Any]
 
 PIECE = 1 << 18
 """Hidden units × positions computed at a time."""
+_OVERFLOW = np.errstate(over="ignore", invalid="ignore")
+"""Weights that nobody certified may overflow a format: then logits are NaN, and nothing is true."""
 
 
 class ReadyHead:
@@ -116,6 +118,7 @@ class Ready:
         x += self.position_embedding(form.load(table.T))[:, :, None]
         return form.round(x).transpose(2, 1, 0)
 
+    @_OVERFLOW
     def step(self, layer: ReadyLayer, x: Array, keep: bool) -> tuple[Array, Maps | None]:
         """One layer: attention and feed-forward, each added to the residual stream."""
         form = self.form
@@ -160,6 +163,7 @@ class Ready:
             )
         return after
 
+    @_OVERFLOW
     def margins(self, x: Array) -> Array:
         """(words, n, outputs): the read-out at the word's own positions."""
         batch, rows, d_model = x.shape
