@@ -138,6 +138,7 @@ def test_a_corpus_goes_on(whole: bool, tmp_path: Path) -> None:
     make_corpus(tmp_path / "straight", settings, jobs=1)
     expected, names = contents(tmp_path / "straight"), entries(tmp_path / "straight")
     place = tmp_path / "killed"
+    place.mkdir()  # or making it would be an event of the first run alone
 
     def work(folder: Path) -> Callable[[], None]:
         return lambda: make_corpus(folder, settings, jobs=1)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.reading import Export
+from softhat.files.reading import check_folder
 from softhat.logic.sources import Source
 from softhat.logic.syntax.nodes import Formula
 from softhat.lowering.gpt2.language_model import lm_formulas
@@ -156,16 +157,21 @@ class _Runner:
         bars = transformers.utils.logging
         shown = bars.is_progress_bar_enabled()
         bars.disable_progress_bar()
+        check_folder(export.path)
         try:
             self.model = kind.from_pretrained(
                 export.path,
                 dtype=getattr(torch, dtype),
                 attn_implementation=self.kernel,
                 local_files_only=True,
+                use_safetensors=True,
             ).eval()
+        except Exception as error:  # damaged files raise anything
+            raise _failure("load", export, error) from None
         finally:
             if shown:
                 bars.enable_progress_bar()
+        self.export = export
 
     def word(self, codes: NDArray[np.int64]) -> Any:
         tokens = [self.c.tokens[code] for code in codes]
@@ -176,9 +182,12 @@ class _Runner:
     def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         torch = self.torch
         first = np.full((len(codes), 1), self.c.bos)
-        with torch.no_grad():
-            tokens = torch.from_numpy(np.concatenate([first, codes], axis=1))
-            logits = self.model(tokens).logits[:, 1:].float().numpy()
+        tokens = torch.from_numpy(np.concatenate([first, codes], axis=1))
+        try:
+            with torch.no_grad():
+                logits = self.model(tokens).logits[:, 1:].float().numpy()
+        except Exception as error:
+            raise _failure("run", self.export, error) from None
         if self.c.head == "lm":  # a token is allowed if its logit is positive
             order = [*range(len(self.c.symbols)), len(self.c.symbols) + 1]
             values = logits[..., order]
@@ -206,6 +215,12 @@ class _Runner:
         )
         off: NDArray[Any] = (np.abs(found - stated) / np.where(stated > 0, stated, 1.0)).max(-1)
         return off
+
+
+def _failure(step: str, export: Export, error: Exception) -> SofthatError:
+    """What transformers or torch says of a checkpoint that is not what its configuration says."""
+    lines = str(error).strip().splitlines() or [repr(error)]
+    return SofthatError(f"transformers cannot {step} {export.path}: {' '.join(lines[:2])}")
 
 
 def _batches(

@@ -29,6 +29,8 @@ MOST_BYTES = 1 << 28
 """Of a text that is held in memory as a whole: 256 MiB."""
 MOST_TENSOR_BYTES = 1 << 32
 """Of a file of tensors: 4 GiB."""
+MOST_TOKENIZER_BYTES = 1 << 26
+"""Of a file that another library reads as text: 64 MiB, twice the largest tokenizer known."""
 MOST_DEPTH = 64
 """Lists and objects inside each other; our own files need fewer than ten."""
 _MOST_HEADER = 100_000_000  # bytes; the limit of the safetensors format
@@ -104,6 +106,21 @@ def decoded(data: bytes, name: str) -> str:
         raise SofthatError(
             f"cannot read {name}: it is not UTF-8 text: byte {error.start} is wrong"
         ) from None
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that another library shall load if it would wait, or read without end."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            continue
+        if not path.is_file():
+            raise SofthatError(f"{path} is not a regular file: not a checkpoint to be opened")
+        most = MOST_TENSOR_BYTES if path.suffix == ".safetensors" else MOST_TOKENIZER_BYTES
+        if (
+            path.suffix in (".json", ".txt", ".jinja", ".safetensors")
+            and (size := path.stat().st_size) > most
+        ):
+            raise SofthatError(f"{path} is too large: {size:,} bytes, at most {most:,} are read")
 
 
 def read_json(path: str | Path, inside: Path | None = None) -> Any:

@@ -64,7 +64,15 @@ def to_named_core(*formulas: Formula) -> tuple[list[Formula], dict[Node, Name]]:
     return [made[root] for root in roots], names  # type: ignore[misc]  # formulas give formulas
 
 
+_CORE = frozenset(
+    (nodes.Symbol, nodes.And, nodes.Or, nodes.Xor, nodes.Yesterday, nodes.Since, nodes.Tomorrow)
+)
+"""Common operators that stay what they are."""
+
+
 def _core(node: Node, below: tuple[Node, ...]) -> Node:
+    if type(node) in _CORE:
+        return rebuild(node, below)
     parts: tuple[Formula, ...] = below  # type: ignore[assignment]  # formulas where matched as such
     match node:
         case Not():

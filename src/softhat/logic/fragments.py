@@ -28,7 +28,7 @@ _FUTURE = (
 )
 # What a decoder cannot know at position i, besides the future: where the word ends.
 _NEEDS_END = (nodes.Last, nodes.Length, nodes.CountAll)
-_TEMPORAL = (*_PAST, *_FUTURE, nodes.CountAll)
+_TEMPORAL = frozenset((*_PAST, *_FUTURE, nodes.CountAll))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,12 @@ def describe(formula: Formula) -> Description:
     sizes: list[int] = []
     depths: list[int] = []
     for node, places in rows:
-        sizes.append(1 + sum(sizes[place] for place in places))
-        below = max((depths[place] for place in places), default=0)
-        depths.append(below + isinstance(node, _TEMPORAL))
+        size, depth = 1, 0
+        for place in places:
+            size += sizes[place]
+            depth = max(depth, depths[place])
+        sizes.append(size)
+        depths.append(depth + (type(node) in _TEMPORAL))
     return Description(
         fragment=_name(kinds),
         has_past=has_past,

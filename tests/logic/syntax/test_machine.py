@@ -146,7 +146,7 @@ def test_pieces_are_the_terminals(count: int) -> None:
                 expected.append(token)
         except FormulaError as error:
             fault = error
-        found = []
+        found: list[tuple[str, Any]] = []
         try:
             found.extend(_terminals(text))
         except FormulaError as error:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from softhat.ahat.analysis.rows import critical_betas
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.files.reading import check_folder
 
 Floats = npt.NDArray[np.float64]
 TIE = 1e-3  # scores closer than this count as tied: floats of a trained model are never equal
@@ -80,9 +81,7 @@ def attention_of(folder: Path, text: str) -> tuple[list[Floats], str, int]:
         raise MissingExtraError("transformers", "hf") from None
     if not (folder / "config.json").is_file():
         raise SofthatError(f"{str(folder)!r} has no config.json: give a Hugging Face checkpoint")
-    for path in folder.iterdir():
-        if not path.is_file() and not path.is_dir():
-            raise SofthatError(f"{path} is not a regular file: not a checkpoint to be opened")
+    check_folder(folder)
     try:
         # A checkpoint may bring code of its own, which would be run, or ask on standard input
         # whether it may: neither.

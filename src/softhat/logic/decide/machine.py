@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import Distinct, distinct, fold, rebuild
 from softhat.predicates import Periodic
 
 
@@ -84,7 +84,7 @@ def build(formula: Formula) -> Machine:
     )
 
 
-def _never(rows: list[tuple[Node, tuple[int, ...]]], root: int) -> Iterator[int]:
+def _never(rows: Distinct, root: int) -> Iterator[int]:
     """The root is a conjunction with `H f`: then `O !f` must be false from the start."""
     todo = [root]
     while todo:

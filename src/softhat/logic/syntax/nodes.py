@@ -42,17 +42,19 @@ class Node:
 
     def __post_init__(self) -> None:
         below = tuple(child._hash for child in self.children)
-        object.__setattr__(self, "_hash", hash((type(self).__name__, self.payload, below)))
+        _set_hash(self, hash((type(self), self.payload, below)))
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
         """Structural equality, iteratively; a pair of objects is compared once."""
+        if self is other:
+            return True
         if not isinstance(other, Node):
             return NotImplemented
-        if self is other or self._hash != other._hash:
-            return self is other
+        if self._hash != other._hash:
+            return False
         seen: set[tuple[int, int]] = set()
         stack: list[tuple[Node, Node]] = [(self, other)]
         while stack:
@@ -101,6 +103,10 @@ class Node:
         from softhat.logic.syntax.print import to_unicode
 
         return to_unicode(self)
+
+
+_set_hash = Node.__dict__["_hash"].__set__
+"""Frozen nodes refuse the ordinary way; `object.__setattr__` would look the name up each time."""
 
 
 class Formula(Node):
@@ -358,6 +364,9 @@ class Unary(Formula):
     def children(self) -> tuple[Node, ...]:
         return (self.operand,)
 
+    def __post_init__(self) -> None:
+        _set_hash(self, hash((type(self), self.operand._hash)))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Formula):
@@ -369,6 +378,9 @@ class Binary(Formula):
     @property
     def children(self) -> tuple[Node, ...]:
         return (self.left, self.right)
+
+    def __post_init__(self) -> None:
+        _set_hash(self, hash((type(self), self.left._hash, self.right._hash)))
 
 
 class Not(Unary):

@@ -8,6 +8,8 @@ in the number of nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
+from operator import is_
 from typing import Any, TypeVar
 
 from softhat.logic.syntax import nodes
@@ -16,11 +18,28 @@ from softhat.logic.syntax.nodes import Node
 T = TypeVar("T")
 
 
-def distinct(*roots: Node) -> tuple[list[tuple[Node, tuple[int, ...]]], list[int]]:
+Distinct = Sequence[tuple[Node, tuple[int, ...]]]
+"""Nodes, no two of them equal, each with the indices of its children, which stand before it."""
+
+
+def distinct(*roots: Node) -> tuple[Distinct, list[int]]:
     """The distinct nodes below `roots`, each with the indices of its children, children first.
 
     The second result gives each root's index.
     """
+    if len(roots) == 1:
+        rows = _below(*roots)
+        return rows, [len(rows) - 1]
+    return _rows(roots)
+
+
+@lru_cache(maxsize=4)
+def _below(root: Node) -> Distinct:
+    """Of one formula: several passes follow each other, and each would walk it again."""
+    return _rows((root,))[0]
+
+
+def _rows(roots: tuple[Node, ...]) -> tuple[Distinct, list[int]]:
     rows: list[tuple[Node, tuple[int, ...]]] = []
     index_of_key: dict[Hashable, int] = {}
     index_of_object: dict[int, int] = {}
@@ -60,8 +79,9 @@ def fold(root: Node, step: Callable[[Node, tuple[T, ...]], T]) -> T:
     """`step(node, results of its children)` for every distinct node; the result at `root`."""
     rows, (at,) = distinct(root)
     results: list[T] = []
+    result = results.__getitem__
     for node, places in rows:
-        results.append(step(node, tuple(results[place] for place in places)))
+        results.append(step(node, tuple(map(result, places))))
     return results[at]
 
 
@@ -84,7 +104,7 @@ def from_rows(rows: Rows) -> Node:
 
 def rebuild(node: Node, children: Sequence[Node]) -> Node:
     """The same kind of node over other children (the same object if they are the same)."""
-    if all(old is new for old, new in zip(node.children, children, strict=True)):
+    if all(map(is_, node.children, children)):
         return node
     return _make(type(node).__name__, node.payload, children)
 
