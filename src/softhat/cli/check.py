@@ -49,12 +49,14 @@ def command(
     symbols = next((list(names) for names in words.values() if names), description.symbols)
     simplified = settled(simplified, tuple(symbols) or ("a",), props)  # as it is compiled
     forms: dict[str, Node] = {"simplified": simplified, "core": to_core(parsed)}
+    text = to_text(parsed)
+    texts = {name: text if form is parsed else to_text(form) for name, form in forms.items()}
     if as_json:
         print_json(
             {
-                "formula": to_text(parsed),
+                "formula": text,
                 "pretty": to_unicode(parsed),
-                **{name: to_text(form) for name, form in forms.items()},
+                **texts,
                 **asdict(description),
                 **_judgement(judged),
                 **_language(given),
@@ -63,9 +65,9 @@ def command(
         return
     print_facts(
         [
-            ("formula", _short(to_text(parsed))),
+            ("formula", _short(text)),
             ("pretty", _short(to_unicode(parsed))),
-            *((name, _short(to_text(form))) for name, form in forms.items()),
+            *((name, _short(form)) for name, form in texts.items()),
             *_facts(description, judged.where),
             *_judgement_facts(judged),
             *_language_facts(given),

@@ -1,10 +1,11 @@
 """What follows from the form of formulas alone: one implies another, one is fixed at an end.
 
-Both look at a few levels of operators only. They answer yes, or that they do not know.
+A `Look` sees a few levels of operators only. It answers yes, or that it does not know.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from softhat.logic.refute import refuted
@@ -74,124 +75,143 @@ def opposite(f: Formula, g: Formula) -> bool:
     return False
 
 
-def entails(f: Formula, g: Formula, deep: int = _DEEP) -> bool:
-    """Does f imply g at every position of every word, as far as their form tells?"""
-    if refuted(f, g):
-        return False
-    if f in (g, FALSE) or g == TRUE:
-        return True
-    if deep == 0:
-        return False
-    less = deep - 1
-    match f:  # something that f implies implies g
-        case Not(inner) if isinstance(g, Not) and entails(g.operand, inner, less):
-            return True
-        case And(left, right) if entails(left, g, less) or entails(right, g, less):
-            return True
-        case Or(left, right) if entails(left, g, less) and entails(right, g, less):
-            return True
-        case Historically(inner) | Always(inner) if entails(inner, g, less):
-            return True
-        case Triggered(_, right) | Release(_, right) | StrongRelease(_, right):
-            if entails(right, g, less):
-                return True
-        case Since(left, right) | Until(left, right) | WeakUntil(left, right):
-            if entails(left, g, less) and entails(right, g, less):
-                return True
-        case Not(Once(inner) | Eventually(inner)) if entails(Not(inner), g, less):
-            return True
-        case Not(Since(_, right) | Until(_, right)) if entails(Not(right), g, less):
-            return True
-    match g:  # f implies something that implies g
-        case And(left, right) if entails(f, left, less) and entails(f, right, less):
-            return True
-        case Or(left, right) if entails(f, left, less) or entails(f, right, less):
-            return True
-        case Once(inner) | Eventually(inner) if entails(f, inner, less):
-            return True
-        case Since(_, right) | Until(_, right) | WeakUntil(_, right) if entails(f, right, less):
-            return True
-        case Triggered(left, right) | Release(left, right) | StrongRelease(left, right):
-            if entails(f, left, less) and entails(f, right, less):
-                return True
-        case Not(Historically(inner) | Always(inner)) if entails(f, Not(inner), less):
-            return True
-        case Not(Triggered(_, right) | Release(_, right)) if entails(f, Not(right), less):
-            return True
-    match f, g:  # operators that grow with their operands
-        case (Once(x), Once(y)) | (Historically(x), Historically(y)):
-            return entails(x, y, less)
-        case (Eventually(x), Eventually(y)) | (Always(x), Always(y)):
-            return entails(x, y, less)
-        case (Yesterday(x), Yesterday(y) | WeakYesterday(y)):
-            return entails(x, y, less)
-        case (Tomorrow(x), Tomorrow(y) | WeakTomorrow(y)):
-            return entails(x, y, less)
-        case (WeakYesterday(x), WeakYesterday(y)) | (WeakTomorrow(x), WeakTomorrow(y)):
-            return entails(x, y, less)
-        case (Since(_, x), Once(y)) | (Until(_, x), Eventually(y)):
-            return entails(x, y, less)
-        case (Historically(x), Triggered(_, y)) | (Always(x), Release(_, y) | WeakUntil(y, _)):
-            return entails(x, y, less)
-        case (Since(w, x), Since(v, y)) | (Until(w, x), Until(v, y) | WeakUntil(v, y)):
-            return entails(w, v, less) and entails(x, y, less)
-        case (Triggered(w, x), Triggered(v, y)) | (Release(w, x), Release(v, y)):
-            return entails(w, v, less) and entails(x, y, less)
-        case (WeakUntil(w, x), WeakUntil(v, y)):
-            return entails(w, v, less) and entails(x, y, less)
-        case (StrongRelease(w, x), StrongRelease(v, y) | Release(v, y)):
-            return entails(w, v, less) and entails(x, y, less)
-        case (nodes.First(), WeakYesterday(_)) | (nodes.Last(), WeakTomorrow(_)):
-            return True
-        case (nodes.First(), Not(Yesterday(_))) | (nodes.Last(), Not(Tomorrow(_))):
-            return True
-        case (Yesterday(_), Not(nodes.First())) | (Tomorrow(_), Not(nodes.Last())):
-            return True
-    return False
+class Look:
+    """What the form of formulas tells, as long as there are steps left.
 
+    The rules of `simplify` ask at every node, and each question may look at hundreds of nodes: for
+    formulas of megabytes that would be hours. After the last step the answers are the plain ones.
+    """
 
-def at_edge(formula: Formula, edge: Literal["first", "last"], deep: int = 2 * _DEEP) -> Formula:
-    """A formula that has the same value at the first (last) position, without operators that
-    look beyond it."""
-    if deep == 0:
+    def __init__(self, steps: float = math.inf) -> None:
+        self.steps = steps
+
+    @property
+    def spent(self) -> bool:
+        return self.steps <= 0
+
+    def entails(self, f: Formula, g: Formula, deep: int = _DEEP) -> bool:
+        """Does f imply g at every position of every word, as far as their form tells?"""
+        if f in (g, FALSE) or g == TRUE:
+            return True
+        if deep == 0 or self.steps <= 0:
+            return False
+        self.steps -= 1
+        if refuted(f, g):
+            return False
+        less = deep - 1
+        match f:  # something that f implies implies g
+            case Not(inner) if isinstance(g, Not) and self.entails(g.operand, inner, less):
+                return True
+            case And(left, right) if self.entails(left, g, less) or self.entails(right, g, less):
+                return True
+            case Or(left, right) if self.entails(left, g, less) and self.entails(right, g, less):
+                return True
+            case Historically(inner) | Always(inner) if self.entails(inner, g, less):
+                return True
+            case Triggered(_, right) | Release(_, right) | StrongRelease(_, right):
+                if self.entails(right, g, less):
+                    return True
+            case Since(left, right) | Until(left, right) | WeakUntil(left, right):
+                if self.entails(left, g, less) and self.entails(right, g, less):
+                    return True
+            case Not(Once(inner) | Eventually(inner)) if self.entails(Not(inner), g, less):
+                return True
+            case Not(Since(_, right) | Until(_, right)) if self.entails(Not(right), g, less):
+                return True
+        match g:  # f implies something that implies g
+            case And(left, right) if self.entails(f, left, less) and self.entails(f, right, less):
+                return True
+            case Or(left, right) if self.entails(f, left, less) or self.entails(f, right, less):
+                return True
+            case Once(inner) | Eventually(inner) if self.entails(f, inner, less):
+                return True
+            case Since(_, right) | Until(_, right) | WeakUntil(_, right) if self.entails(
+                f, right, less
+            ):
+                return True
+            case Triggered(left, right) | Release(left, right) | StrongRelease(left, right):
+                if self.entails(f, left, less) and self.entails(f, right, less):
+                    return True
+            case Not(Historically(inner) | Always(inner)) if self.entails(f, Not(inner), less):
+                return True
+            case Not(Triggered(_, right) | Release(_, right)) if self.entails(f, Not(right), less):
+                return True
+        match f, g:  # operators that grow with their operands
+            case (Once(x), Once(y)) | (Historically(x), Historically(y)):
+                return self.entails(x, y, less)
+            case (Eventually(x), Eventually(y)) | (Always(x), Always(y)):
+                return self.entails(x, y, less)
+            case (Yesterday(x), Yesterday(y) | WeakYesterday(y)):
+                return self.entails(x, y, less)
+            case (Tomorrow(x), Tomorrow(y) | WeakTomorrow(y)):
+                return self.entails(x, y, less)
+            case (WeakYesterday(x), WeakYesterday(y)) | (WeakTomorrow(x), WeakTomorrow(y)):
+                return self.entails(x, y, less)
+            case (Since(_, x), Once(y)) | (Until(_, x), Eventually(y)):
+                return self.entails(x, y, less)
+            case (Historically(x), Triggered(_, y)) | (Always(x), Release(_, y) | WeakUntil(y, _)):
+                return self.entails(x, y, less)
+            case (Since(w, x), Since(v, y)) | (Until(w, x), Until(v, y) | WeakUntil(v, y)):
+                return self.entails(w, v, less) and self.entails(x, y, less)
+            case (Triggered(w, x), Triggered(v, y)) | (Release(w, x), Release(v, y)):
+                return self.entails(w, v, less) and self.entails(x, y, less)
+            case (WeakUntil(w, x), WeakUntil(v, y)):
+                return self.entails(w, v, less) and self.entails(x, y, less)
+            case (StrongRelease(w, x), StrongRelease(v, y) | Release(v, y)):
+                return self.entails(w, v, less) and self.entails(x, y, less)
+            case (nodes.First(), WeakYesterday(_)) | (nodes.Last(), WeakTomorrow(_)):
+                return True
+            case (nodes.First(), Not(Yesterday(_))) | (nodes.Last(), Not(Tomorrow(_))):
+                return True
+            case (Yesterday(_), Not(nodes.First())) | (Tomorrow(_), Not(nodes.Last())):
+                return True
+        return False
+
+    def at_edge(
+        self, formula: Formula, edge: Literal["first", "last"], deep: int = 2 * _DEEP
+    ) -> Formula:
+        """A formula that has the same value at the first (last) position, without operators that
+        look beyond it."""
+        if deep == 0 or self.steps <= 0:
+            return formula
+        self.steps -= 1
+
+        def again(inner: Formula) -> Formula:
+            return self.at_edge(inner, edge, deep - 1)
+
+        first = edge == "first"
+        match formula:
+            case nodes.First() if first:
+                return TRUE
+            case nodes.Last() if not first:
+                return TRUE
+            case nodes.Mod(modulus, remainder) if first:
+                return Constant(1 % modulus == remainder)
+            case Yesterday(_) if first:
+                return FALSE
+            case WeakYesterday(_) if first:
+                return TRUE
+            case Tomorrow(_) if not first:
+                return FALSE
+            case WeakTomorrow(_) if not first:
+                return TRUE
+            case Once(inner) | Historically(inner) if first:
+                return again(inner)
+            case Eventually(inner) | Always(inner) if not first:
+                return again(inner)
+            case Since(_, right) | Triggered(_, right) if first:
+                return again(right)
+            case Until(_, right) | Release(_, right) if not first:
+                return again(right)
+            case WeakUntil(left, right) if not first:
+                return _either(again(left), again(right))
+            case StrongRelease(left, right) if not first:
+                return _both(again(left), again(right))
+            case Not() | And() | Or() | Implies() | Xor() | Iff():
+                below = [again(part) for part in formula.children]  # type: ignore[arg-type]
+                if below != list(formula.children):
+                    return _gate(formula, below)
         return formula
-
-    def again(inner: Formula) -> Formula:
-        return at_edge(inner, edge, deep - 1)
-
-    first = edge == "first"
-    match formula:
-        case nodes.First() if first:
-            return TRUE
-        case nodes.Last() if not first:
-            return TRUE
-        case nodes.Mod(modulus, remainder) if first:
-            return Constant(1 % modulus == remainder)
-        case Yesterday(_) if first:
-            return FALSE
-        case WeakYesterday(_) if first:
-            return TRUE
-        case Tomorrow(_) if not first:
-            return FALSE
-        case WeakTomorrow(_) if not first:
-            return TRUE
-        case Once(inner) | Historically(inner) if first:
-            return again(inner)
-        case Eventually(inner) | Always(inner) if not first:
-            return again(inner)
-        case Since(_, right) | Triggered(_, right) if first:
-            return again(right)
-        case Until(_, right) | Release(_, right) if not first:
-            return again(right)
-        case WeakUntil(left, right) if not first:
-            return _either(again(left), again(right))
-        case StrongRelease(left, right) if not first:
-            return _both(again(left), again(right))
-        case Not() | And() | Or() | Implies() | Xor() | Iff():
-            below = [again(part) for part in formula.children]  # type: ignore[arg-type]
-            if below != list(formula.children):
-                return _gate(formula, below)
-    return formula
 
 
 def _gate(gate: Formula, below: list[Formula]) -> Formula:

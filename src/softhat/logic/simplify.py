@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from softhat.logic.entail import DUAL, NEGATED, at_edge, entails, opposite
+from softhat.logic.entail import DUAL, NEGATED, Look, opposite
 from softhat.logic.linear import LinearForm, difference, linear, size_of_terms, to_balanced
 from softhat.logic.refute import neither, together
 from softhat.logic.syntax import nodes
@@ -53,47 +53,61 @@ from softhat.logic.syntax.nodes import (
     Xor,
     Yesterday,
 )
-from softhat.logic.syntax.walk import fold, rebuild
+from softhat.logic.syntax.walk import Distinct, distinct, rebuild
+
+STEPS = 100_000
+"""Of looking at what follows from what, in one formula: a fifth of a second."""
 
 
 def simplify(formula: Formula) -> Formula:
     """A formula of at most the same size that is true at the same positions of every word."""
+    rows, (root,) = distinct(formula)
+    links = _links(rows)
+    look = Look(STEPS)
     interned: dict[Node, Node] = {}
-
-    def step(node: Node, below: tuple[Node, ...]) -> Node:
-        now = rebuild(node, below)
-        while (simpler := _rule(now)) is not now:
-            now = simpler
-        return interned.setdefault(now, now)
-
-    result = fold(formula, step)
+    made: list[Node] = []
+    for k, (node, places) in enumerate(rows):
+        now = rebuild(node, [made[place] for place in places])
+        if k not in links:
+            if any(place in links for place in places):
+                now = _long_chain(now, [made[part] for part in _ends(k, rows, links)], look)
+            now = _simplest(now, look)
+            now = interned.setdefault(now, now)
+        made.append(now)
+    result = made[root]
     assert isinstance(result, Formula)
     return result
 
 
-def _rule(node: Node) -> Node:
+def _simplest(node: Node, look: Look) -> Node:
+    while (simpler := _rule(node, look)) is not node:
+        node = simpler
+    return node
+
+
+def _rule(node: Node, look: Look) -> Node:
     """One rule applied at the top of `node`, or `node` itself where none fits."""
     match node:
         case Not():
             return _not(node)
         case And() | Or():
-            return _and_or(node)
+            return _and_or(node, look)
         case Xor() | Iff() | Implies():
-            return _gate(node)
+            return _gate(node, look)
         case Unary():
-            return _unary(node)
+            return _unary(node, look)
         case Since() | Triggered() | Until() | Release():
-            return _binary(node)
+            return _binary(node, look)
         case WeakUntil(left, right):  # (f U g) | G f
-            if TRUE in (left, right) or _cover(left, right):
+            if TRUE in (left, right) or _cover(left, right, look):
                 return TRUE
-            if left == FALSE or entails(left, right):
+            if left == FALSE or look.entails(left, right):
                 return right
             return Always(left) if right == FALSE else node
         case StrongRelease(left, right):  # g U (f & g)
-            if FALSE in (left, right) or _exclude(left, right):
+            if FALSE in (left, right) or _exclude(left, right, look):
                 return FALSE
-            if left == TRUE or entails(right, left):
+            if left == TRUE or look.entails(right, left):
                 return right
             return Eventually(left) if right == TRUE else node
         case Mod(1, _):
@@ -105,14 +119,18 @@ def _rule(node: Node) -> Node:
     return node
 
 
-def _exclude(f: Formula, g: Formula) -> bool:
+def _exclude(f: Formula, g: Formula, look: Look) -> bool:
     """Do f and g never hold together, as far as their form tells?"""
-    return not together(f, g) and entails(f, negated(g))
+    if look.spent:
+        return opposite(f, g)
+    return not together(f, g) and look.entails(f, negated(g))
 
 
-def _cover(f: Formula, g: Formula) -> bool:
+def _cover(f: Formula, g: Formula, look: Look) -> bool:
     """Does f or g hold everywhere, as far as their form tells?"""
-    return not neither(f, g) and entails(negated(f), g)
+    if look.spent:
+        return opposite(f, g)
+    return not neither(f, g) and look.entails(negated(f), g)
 
 
 def negated(formula: Formula) -> Formula:
@@ -139,7 +157,7 @@ def _not(node: Not) -> Formula:
     return node
 
 
-def _and_or(node: And | Or) -> Formula:
+def _and_or(node: And | Or, look: Look) -> Formula:
     f, g = node.left, node.right
     unit, zero = (TRUE, FALSE) if isinstance(node, And) else (FALSE, TRUE)
     if f == g or g == unit:
@@ -149,36 +167,38 @@ def _and_or(node: And | Or) -> Formula:
     if zero in (f, g):
         return zero
     if isinstance(node, And):
-        if _exclude(f, g):
+        if _exclude(f, g, look):
             return FALSE
-        if entails(f, g):
+        if look.entails(f, g):
             return f
-        if entails(g, f):
+        if look.entails(g, f):
             return g
     else:
-        if _cover(f, g):
+        if _cover(f, g, look):
             return TRUE
-        if entails(f, g):
+        if look.entails(f, g):
             return g
-        if entails(g, f):
+        if look.entails(g, f):
             return f
-    return _chain(node)
+    return _chain(node, look)
 
 
-def _chain(node: And | Or) -> Formula:
+def _chain(node: And | Or, look: Look) -> Formula:
     """A chain of conjunctions without those that others imply; false if two exclude each other.
     Mirrored for disjunctions. The parts of each side have been compared before."""
     kind = type(node)
+    if look.spent:
+        return node
     left, right = _parts(node.left, kind), _parts(node.right, kind)
     if len(left) + len(right) > _LONGEST_CHAIN:
         return node
     for one in left:
         for other in right:
-            if _exclude(one, other) if kind is And else _cover(one, other):
+            if _exclude(one, other, look) if kind is And else _cover(one, other, look):
                 return FALSE if kind is And else TRUE
 
     def follows(part: Formula, others: list[Formula]) -> bool:
-        return any(entails(x, part) if kind is And else entails(part, x) for x in others)
+        return any(look.entails(x, part) if kind is And else look.entails(part, x) for x in others)
 
     kept = [part for part in left if not follows(part, right)]
     kept += [part for part in right if not follows(part, kept)]
@@ -204,19 +224,97 @@ def _parts(formula: Formula, kind: type[And] | type[Or]) -> list[Formula]:
 
 
 _LONGEST_CHAIN = 32
-"""Longer chains are compared only with their neighbours: each with each would take too long."""
+"""In longer chains a part is compared only with its neighbours: each with each would take too
+long."""
 
 
-def _gate(node: Xor | Iff | Implies) -> Formula:
+def _links(rows: Distinct) -> set[int]:
+    """Conjunctions that are but links of a chain of more than `_LONGEST_CHAIN`, and disjunctions:
+    used once, by one of their own kind. Such a chain is simplified as a whole."""
+    kinds = [type(node) for node, _ in rows]
+    parts = [1] * len(rows)
+    users = [-1] * len(rows)  # the one that uses it; -2: several do
+    for k, (_, places) in enumerate(rows):
+        for place in places:
+            users[place] = k if users[place] == -1 else -2
+        if (kind := kinds[k]) is And or kind is Or:
+            left, right = places
+            count = parts[left] if kinds[left] is kind else 1
+            count += parts[right] if kinds[right] is kind else 1
+            parts[k] = count if count <= _LONGEST_CHAIN else _LONGEST_CHAIN + 1
+    links: set[int] = set()
+    for k in range(len(rows) - 1, -1, -1):
+        kind, user = kinds[k], users[k]
+        link = (kind is And or kind is Or) and user >= 0 and kinds[user] is kind
+        if link and (user in links or parts[user] > _LONGEST_CHAIN):
+            links.add(k)
+    return links
+
+
+def _ends(top: int, rows: Distinct, links: set[int]) -> list[int]:
+    """What a chain of links joins, from left to right."""
+    ends: list[int] = []
+    todo = [*reversed(rows[top][1])]
+    while todo:
+        place = todo.pop()
+        if place in links:
+            todo += reversed(rows[place][1])
+        else:
+            ends.append(place)
+    return ends
+
+
+def _long_chain(node: Node, parts: list[Node], look: Look) -> Node:
+    """A long conjunction (disjunction) without what stands there twice or follows from the part
+    before; false (true) if a part and its negation stand there."""
+    assert isinstance(node, And | Or)
+    kind = type(node)
+    unit, zero = (TRUE, FALSE) if kind is And else (FALSE, TRUE)
+    kept: dict[Formula, None] = {}
+    last: Formula = unit
+    for part in parts:
+        assert isinstance(part, Formula)
+        if part == unit or part in kept:
+            continue
+        if part == zero or negated(part) in kept:
+            return zero
+        if last != unit:
+            f, g = (last, part) if kind is And else (part, last)
+            if _exclude(f, g, look) if kind is And else _cover(f, g, look):
+                return zero
+            if look.entails(f, g):
+                continue
+            if look.entails(g, f):
+                del kept[last]
+        kept[part] = None
+        last = part
+    if len(kept) == len(parts):
+        return node
+    return _joined(kind, list(kept), look) if kept else unit
+
+
+def _joined(kind: type[And] | type[Or], parts: list[Formula], look: Look) -> Formula:
+    """The chain, each link as simple as can be where it has become short."""
+    short = len(parts) <= _LONGEST_CHAIN
+    result: Node = parts[0]
+    for part in parts[1:]:
+        assert isinstance(result, Formula)
+        link = kind(result, part)
+        result = _simplest(link, look) if short else link
+    assert isinstance(result, Formula)
+    return result
+
+
+def _gate(node: Xor | Iff | Implies, look: Look) -> Formula:
     f, g = node.left, node.right
     other: type[Xor] | type[Iff]
     match node:
         case Implies():
-            if f == TRUE or _cover(f, g):
+            if f == TRUE or _cover(f, g, look):
                 return g
-            if f == FALSE or g == TRUE or entails(f, g):
+            if f == FALSE or g == TRUE or look.entails(f, g):
                 return TRUE
-            if _exclude(f, g):
+            if _exclude(f, g, look):
                 return Not(f)
             if g == FALSE:
                 return Not(f)
@@ -237,7 +335,7 @@ def _gate(node: Xor | Iff | Implies) -> Formula:
     return other(f, g.operand) if isinstance(g, Not) else node
 
 
-def _unary(node: Unary) -> Formula:
+def _unary(node: Unary, look: Look) -> Formula:
     f = node.operand
     match node, f:
         case (Yesterday(), Constant(True)):
@@ -287,23 +385,23 @@ def _unary(node: Unary) -> Formula:
         case (Historically(), Not(nodes.Last())) | (Always(), Not(nodes.First())):
             return f
         case ((Once() | Historically() | Eventually() | Always()), _):
-            return _at_the_end(node)
+            return _at_the_end(node, look)
     return node
 
 
-def _at_the_end(node: Once | Historically | Eventually | Always) -> Formula:
+def _at_the_end(node: Once | Historically | Eventually | Always, look: Look) -> Formula:
     """What the operand is at the first (last) position may decide, and is simpler there."""
     edge: Literal["first", "last"] = "last"
     if isinstance(node, Once | Historically):
         edge = "first"
     some = isinstance(node, Once | Eventually)
-    if at_edge(node.operand, edge) == Constant(some):
+    if look.at_edge(node.operand, edge) == Constant(some):
         return Constant(some)
     marker = FIRST if edge == "first" else LAST
     match node.operand:
         case And(left, right) if some and marker in (left, right):
             rest = right if left == marker else left
-            simpler = at_edge(rest, edge)
+            simpler = look.at_edge(rest, edge)
             if simpler != rest:
                 return type(node)(And(marker, simpler))
     return node
@@ -319,15 +417,15 @@ _LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
 }
 
 
-def _binary(node: Binary) -> Formula:
+def _binary(node: Binary, look: Look) -> Formula:
     f, g = node.left, node.right
     lone, free, stuck = _LONE[type(node)]
     if isinstance(g, Constant | lone) or f == stuck:
         return g
     strong = isinstance(node, Since | Until)
-    if entails(f, g) if strong else entails(g, f):
+    if look.entails(f, g) if strong else look.entails(g, f):
         return g
-    if f == free or (_cover(g, f) if strong else _exclude(f, g)):
+    if f == free or (_cover(g, f, look) if strong else _exclude(f, g, look)):
         return lone(g)
     if type(g) is type(node) and g.children[0] == f:  # f S (f S g)
         return g

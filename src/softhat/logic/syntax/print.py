@@ -14,7 +14,7 @@ from softhat.logic.syntax.decimals import to_digits
 from softhat.logic.syntax.definitions import shared
 from softhat.logic.syntax.nodes import Comparison, Counting, Node, Unary
 from softhat.logic.syntax.tokens import quote
-from softhat.logic.syntax.walk import distinct, fold
+from softhat.logic.syntax.walk import distinct
 
 # Precedence, loose to tight, as in the grammar.
 _IFF, _IMPLIES, _OR, _AND, _TEMPORAL, _UNARY, _ATOM = range(7)
@@ -79,7 +79,6 @@ _PRETTY = {
     "false": "⊥",
 }
 _PLAIN = 20_000  # nodes; longer texts name what they share
-_MANY = 1 << 20  # pieces after which it is worth counting how many there will be
 _LONGEST = 1 << 28  # operators; only formulas that share subformulas in memory get there
 
 
@@ -95,20 +94,34 @@ def to_unicode(node: Node) -> str:
 
 
 def _text(node: Node, spelling: dict[str, str]) -> str:
-    if isinstance(node, nodes.Formula) and _shares(node):
+    size = _size(node)
+    if isinstance(node, nodes.Formula) and size > max(_PLAIN, 4 * len(distinct(node)[0])):
+        # It is long only because it shares subformulas.
         definitions, rest = shared(node)
-        lines = [f"{name} := {''.join(_whole(body, spelling))}" for name, body in definitions]
-        return "; ".join([*lines, "".join(_whole(rest, spelling))])
-    return "".join(_whole(node, spelling))
+        lines = [f"{name} := {_plain(body, spelling)}" for name, body in definitions]
+        return "; ".join([*lines, _plain(rest, spelling)])
+    return _plain(node, spelling, size)
 
 
-def _shares(node: Node) -> bool:
-    """Is the text long, and much longer than the distinct subformulas need?"""
-    rows, _ = distinct(node)
+def _plain(node: Node, spelling: dict[str, str], size: int | None = None) -> str:
+    """The text, unless it is hopelessly long (a shared subformula is printed each time)."""
+    if (_size(node) if size is None else size) >= _LONGEST:
+        raise SofthatError(
+            f"the formula would be printed with more than {_LONGEST:,} operators, because it "
+            "shares subformulas: print its parts instead"
+        )
+    return "".join(_pieces(node, spelling, None))
+
+
+def _size(node: Node) -> int:
+    """The number of nodes to print, as far as it matters."""
     sizes: list[int] = []
-    for _, places in rows:
-        sizes.append(min(1 + sum(sizes[place] for place in places), _LONGEST))
-    return sizes[-1] > _PLAIN and sizes[-1] > 4 * len(rows)
+    for _, places in distinct(node)[0]:
+        size = 1
+        for place in places:
+            size += sizes[place]
+        sizes.append(size if size < _LONGEST else _LONGEST)
+    return sizes[-1]
 
 
 def to_short(node: Node, limit: int = 60) -> str:
@@ -129,24 +142,9 @@ def to_short(node: Node, limit: int = 60) -> str:
     return "".join(pieces)[: max(limit - 1, 0)] + "…"
 
 
-def _whole(node: Node, spelling: dict[str, str]) -> Iterator[str]:
-    """All pieces, unless there are hopelessly many (a shared subformula is printed each time)."""
-    for number, piece in enumerate(_pieces(node, spelling, None)):
-        if number == _MANY and _size(node) >= _LONGEST:
-            raise SofthatError(
-                f"the formula would be printed with more than {_LONGEST:,} operators, because it "
-                "shares subformulas: print its parts instead"
-            )
-        yield piece
-
-
-def _size(node: Node) -> int:
-    """The number of nodes to print, as far as it matters."""
-    return fold(node, lambda _, below: min(1 + sum(below), _LONGEST))
-
-
 def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator[str]:
     """The text from left to right; what is nested deeper than `depth` becomes …."""
+    signs = {sign: f" {spelling.get(sign, sign)} " for sign, *_ in _BINARY.values()}
     # To do, last first: text, or a node with the level it must have and its depth.
     todo: list[str | tuple[Node, int, int]] = [(root, 0, 0)]
     while todo:
@@ -155,6 +153,16 @@ def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator
             yield item
             continue
         node, needed, down = item
+        # Down the left operands; what comes after them waits.
+        while (binary := _BINARY.get(type(node))) is not None and (depth is None or down <= depth):
+            sign, level, left, right = binary
+            if level < needed:
+                yield "("
+                todo.append(")")
+            node, second = node.children
+            needed, down = left, down + 1
+            todo.append((second, right, down))
+            todo.append(signs[sign])
         if depth is not None and down > depth and node.children:
             yield "…"
             continue
@@ -162,18 +170,19 @@ def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator
         if level < needed:
             yield "("
             todo.append(")")
-        todo.extend(reversed(parts))
+        if len(parts) == 1:
+            yield parts[0]  # type: ignore[misc]  # a leaf is its text
+        else:
+            todo += reversed(parts)
 
 
 def _layout(
     node: Node, spelling: dict[str, str], down: int
 ) -> tuple[int, list[str | tuple[Node, int, int]]]:
-    """The node's own level, and its text with the children in their places."""
+    """The level of a node without two operands, and its text with the children in their places."""
     kind = type(node)
-    if kind in _BINARY:
-        sign, level, left, right = _BINARY[kind]
-        first, second = node.children
-        return level, [(first, left, down), f" {spelling.get(sign, sign)} ", (second, right, down)]
+    if isinstance(node, nodes.Symbol):
+        return _ATOM, [quote(node.name)]
     if isinstance(node, Unary):
         sign = _PREFIX[kind]
         return _UNARY, [spelling.get(sign, sign), (node.operand, _UNARY, down)]
@@ -188,8 +197,6 @@ def _layout(
             return _PRODUCT, [sign, (term, _PRODUCT, down)]
         case nodes.Integer(value):
             return _MEASURE, [_integer(value, spelling)]
-        case nodes.Symbol(name):
-            return _ATOM, [quote(name)]
         case nodes.Constant(value):
             word = "true" if value else "false"
             return _ATOM, [spelling.get(word, word)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from softhat.errors import FormulaError
@@ -152,6 +153,7 @@ def unquote(quoted: str, start: int = 0, text: str = "") -> str:
     return name
 
 
+@lru_cache(maxsize=1024)
 def quote(name: str) -> str:
     """`name` as it stands in a formula: bare if it is a free identifier, else in quotes."""
     if IDENTIFIER.fullmatch(name) and name not in RESERVED:
