@@ -335,8 +335,14 @@ def _gate(node: Xor | Iff | Implies, look: Look) -> Formula:
     return other(f, g.operand) if isinstance(g, Not) else node
 
 
+_NEIGHBOUR = Yesterday | WeakYesterday | Tomorrow | WeakTomorrow
+_KNOWN = Constant | nodes.First | nodes.Last | Not
+
+
 def _unary(node: Unary, look: Look) -> Formula:
     f = node.operand
+    if isinstance(node, _NEIGHBOUR) and not isinstance(f, _KNOWN):
+        return node  # no rule below fits: chains of these may be long
     match node, f:
         case (Yesterday(), Constant(True)):
             return Not(FIRST)

@@ -59,11 +59,15 @@ class Machine:
     """As `after`, once the rules that only pass a value on are done; filled when needed."""
 
     def read(self, start: str, terminals: Iterable[tuple[str, Any]]) -> Any:
-        """The value of the terminals, each a kind and a value, as a `start`."""
+        """The value of the terminals, each a kind and a value, as a `start`.
+
+        Equal parts become one object, which spares every pass over the value to find that out.
+        """
         steps, settled, silent = self.steps, self.settled, self.silent
         final = self.end[start]
         state = self.begin[start]
         states, values = [state], list[Any]()
+        one: dict[Any, Any] = {}
         for index, (kind, value) in enumerate(terminals):
             step = steps[state].get(kind)
             while step.__class__ is Reduction:
@@ -75,11 +79,12 @@ class Machine:
                 if build is not None:
                     if step.values == 2:
                         right = values.pop()
-                        values[-1] = build(values[-1], right)
+                        built = build(values.pop(), right)
                     else:
                         parts = values[-step.values :]
                         del values[-step.values :]
-                        values.append(build(*parts))
+                        built = build(*parts)
+                    values.append(one.setdefault(built, built))
                 below = states[-1]
                 key = step.origin, kind
                 state = settled[below].get(key, -1)

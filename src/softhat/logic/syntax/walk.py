@@ -28,15 +28,30 @@ def distinct(*roots: Node) -> tuple[Distinct, list[int]]:
     The second result gives each root's index.
     """
     if len(roots) == 1:
-        rows = _below(*roots)
+        rows = _below(_Object(*roots))
         return rows, [len(rows) - 1]
     return _rows(roots)
 
 
+class _Object:
+    """A node as the object that it is: comparing it costs nothing."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Object) and self.node is other.node
+
+
 @lru_cache(maxsize=4)
-def _below(root: Node) -> Distinct:
+def _below(root: _Object) -> Distinct:
     """Of one formula: several passes follow each other, and each would walk it again."""
-    return _rows((root,))[0]
+    return _rows((root.node,))[0]
 
 
 def _rows(roots: tuple[Node, ...]) -> tuple[Distinct, list[int]]:
