@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from softhat.logic.entail import at_edge
+from softhat.logic.entail import Look
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
 
@@ -131,8 +131,8 @@ def _somewhere(all_cases: list[Case], sign: int) -> Formula:
 def _at(place: str, formula: Formula) -> Formula:
     """The same there, without operators that look beyond an end."""
     if place in ("only", "first"):
-        formula = at_edge(formula, "first")
-    return at_edge(formula, "last") if place in ("only", "last") else formula
+        formula = Look().at_edge(formula, "first")
+    return Look().at_edge(formula, "last") if place in ("only", "last") else formula
 
 
 def _range(end: list[int], inner: list[int]) -> Range:
