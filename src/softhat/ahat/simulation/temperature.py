@@ -182,7 +182,7 @@ def _polish(
                 betas = {**betas, name: warmer}
                 step = min(2 * step, 16)
             else:
-                step = step // 4  # the next step may still do
+                step //= 2  # a smaller one may still do
     return betas
 
 
