@@ -111,12 +111,12 @@ class Model(Answers):
 
     def linear_max_length(self, dtype: str = "float32") -> int:
         """The longest word on which the linear runtime is proved right in a number format."""
-        from softhat.runtime.linear.bound import linear_max_length
+        from softhat.proof.linear import linear_max_length
 
         name = format_of(dtype).name
         if name not in self._linear_limits:
             # The linear bound adds to the certificate of the weights; without it, it is void.
-            proved = self.certificate.max_length["float64"] > 0
+            proved = self.certificate.max_length["float64"] > 0 and self.runs_linearly(name)
             length = linear_max_length(self.transformer, name) if proved else 0
             most = self.longest_word
             self._linear_limits[name] = length if most is None else min(length, most)

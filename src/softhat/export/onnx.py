@@ -40,11 +40,11 @@ from softhat.predicates import (
 )
 from softhat.predicates import longest as length_of
 from softhat.runtime.answers import Answers
-from softhat.runtime.dense import distinct_rows
 from softhat.transformer.weights import (
     Layer,
     Sparse,
     Transformer,
+    distinct_rows,
     inverse_temperature,
     sharpness_of,
 )

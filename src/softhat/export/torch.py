@@ -13,8 +13,7 @@ from softhat.files import json_bytes, write_folder
 from softhat.formats import FORMATS
 from softhat.positions import Table, nearest_float, to_json
 from softhat.runtime.answers import Answers
-from softhat.runtime.dense import distinct_rows
-from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
+from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer, distinct_rows
 
 Kernel = Literal["sdpa", "eager"]
 

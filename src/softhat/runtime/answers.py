@@ -306,18 +306,22 @@ class Answers(ABC):
         wide = format_of(dtype).name in ("float32", "float64")
         if runtime == "dense" or (runtime == "auto" and (n < CROSSOVER or not wide)):
             return "dense"
+        if runtime == "linear":
+            self.linear(dtype)  # says why, where it cannot
+        return "linear" if self.runs_linearly(dtype) else "dense"
+
+    def runs_linearly(self, dtype: str) -> bool:
+        """Do the weights allow the linear-time runtime?"""
         try:
             self.linear(dtype)
         except SofthatError:
-            if runtime == "linear":
-                raise
-            return "dense"
-        return "linear"
+            return False
+        return True
 
     def linear(self, dtype: str | None = None) -> LinearModel:
         """The linear-time runtime, made once; an error if the weights do not allow it."""
-        from softhat.runtime.linear.forms import UnknownShapeError
         from softhat.runtime.linear.runtime import LinearModel
+        from softhat.transformer.shapes import UnknownShapeError
 
         form = format_of(dtype or self.DTYPE)
         if form.name not in self._linear:

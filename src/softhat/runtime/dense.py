@@ -26,6 +26,7 @@ from softhat.transformer.weights import (
     Mask,
     Sparse,
     Transformer,
+    distinct_rows,
     inverse_temperature,
     scale,
 )
@@ -184,15 +185,3 @@ def _rows(tensor: Sparse, h: int, rows: NDArray[np.int64]) -> Sparse:
     chosen = (heads == h) & np.isin(r, rows)
     where = (np.searchsorted(rows, r[chosen]), c[chosen])
     return Sparse((len(rows), tensor.shape[2]), where, tensor.values[chosen])
-
-
-def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
-    """The distinct rows of a matrix, and for each row which of them it is."""
-    rows, columns = matrix.where
-    contents: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
-    for r, c, value in zip(rows.tolist(), columns.tolist(), matrix.values.tolist(), strict=True):
-        contents[r].append((c, value))
-    index: dict[tuple[tuple[int, float], ...], int] = {}
-    share = np.array([index.setdefault(tuple(row), len(index)) for row in contents], np.int64)
-    entries = [((at, c), value) for row, at in index.items() for c, value in row]
-    return Sparse.of((len(index), matrix.shape[1]), entries), share

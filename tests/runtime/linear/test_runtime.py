@@ -18,8 +18,8 @@ from softhat.model import Model
 from softhat.runtime.attend import Attention
 from softhat.runtime.dense import Ready
 from softhat.runtime.linear import runtime
-from softhat.runtime.linear.forms import Local, Ramp, UnknownShapeError
 from softhat.runtime.linear.runtime import LinearModel
+from softhat.transformer.shapes import Local, Ramp, UnknownShapeError
 from softhat.transformer.weights import Sparse
 
 EVERY_KIND = [

@@ -7,14 +7,13 @@ the certified length, and then there is no answer to give.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.runtime.linear.forms import Row, UnknownShapeError
+from softhat.transformer.shapes import IntegerRow
 
 Array = NDArray[Any]
 Column = Array | None
@@ -71,25 +70,6 @@ class View:
             else:
                 total += self.integers(c) * np.int64(k)
         return total
-
-
-class IntegerRow:
-    """A linear form as integers times one power of two."""
-
-    def __init__(self, row: Row) -> None:
-        fractions = [(c, Fraction(w)) for c, w in row]
-        self.quantum = min((_lowest_bit(w) for _, w in fractions), default=Fraction(1))
-        self.terms = tuple((c, int(w / self.quantum)) for c, w in fractions)
-        self.largest = sum(abs(k) for _, k in self.terms)
-        # The coordinate, where the row is simply one.
-        self.plain = self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 else None
-        if self.largest >= 2**62:
-            raise UnknownShapeError("values that are no multiples of one unit in 64 bits")
-
-
-def _lowest_bit(w: Fraction) -> Fraction:
-    """The largest power of two that w is a multiple of."""
-    return Fraction(w.numerator & -w.numerator, w.denominator)
 
 
 def not_a_bit(value: float) -> SofthatError:

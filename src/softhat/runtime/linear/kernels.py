@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.runtime.linear.columns import Array, IntegerRow, View, not_a_bit
-from softhat.runtime.linear.forms import HeadForm, Local, Ramp, UnknownShapeError
+from softhat.runtime.linear.columns import Array, View, not_a_bit
+from softhat.transformer.shapes import HeadForm, IntegerRow, Local, Ramp, UnknownShapeError
 
 SETTLED = 14
 """From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.formats import Format
 from softhat.positions import Feature, Named, floats
-from softhat.runtime.dense import distinct_rows
 from softhat.runtime.linear.columns import Array, Column
-from softhat.runtime.linear.forms import HeadForm, Local, Ramp, Reader, Residues, Row, Uniform
 from softhat.runtime.linear.kernels import (
     Kernel,
     LocalKernel,
@@ -21,7 +18,18 @@ from softhat.runtime.linear.kernels import (
     Word,
 )
 from softhat.runtime.linear.shifts import ShiftKernel
-from softhat.transformer.weights import Layer, Sparse, Transformer
+from softhat.transformer.shapes import (
+    HeadForm,
+    Local,
+    Ramp,
+    Reader,
+    Residues,
+    Row,
+    Uniform,
+    hidden_units,
+    rows_of,
+)
+from softhat.transformer.weights import Layer, Transformer
 
 UNKNOWN_LENGTH = 1 << 62
 """Stands for n where the end is not known: no position is the last."""
@@ -92,13 +100,7 @@ class FeedForward:
 
     def __init__(self, layer: Layer, form: Format) -> None:
         self.form = form
-        distinct, share = distinct_rows(layer.into)
-        rows = rows_of(distinct, form)
-        out = rows_of(Sparse(layer.out.shape[::-1], layer.out.where[::-1], layer.out.values), form)
-        bias = form.load(layer.into_bias).tolist()
-        self.units: list[tuple[Row, list[tuple[float, Row]]]] = [(row, []) for row in rows]
-        for unit, at in enumerate(share.tolist()):
-            self.units[at][1].append((bias[unit], out[unit]))
+        self.units = hidden_units(layer, form)
         loaded = form.load(layer.out_bias)
         self.bias = {int(c): float(loaded[c]) for c in np.flatnonzero(loaded)}
 
@@ -200,12 +202,3 @@ def weighted(row: Row, columns: list[Column], size: int, form: Format) -> Array:
         else:
             total += column * form.accumulate(w)
     return np.zeros(size, form.accumulate) if total is None else total
-
-
-def rows_of(matrix: Sparse, form: Format) -> list[Row]:
-    """The rows of a matrix as (column, weight) pairs."""
-    rows: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
-    values: NDArray[Any] = form.load(matrix.values)
-    for r, c, w in zip(*(axis.tolist() for axis in matrix.where), values.tolist(), strict=True):
-        rows[r].append((c, w))
-    return [tuple(row) for row in rows]

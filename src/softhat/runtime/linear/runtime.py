@@ -16,9 +16,9 @@ import numpy as np
 from softhat.formats import Format
 from softhat.positions import Named, floats, needs_end
 from softhat.runtime.linear.columns import Array, Column, View
-from softhat.runtime.linear.forms import HeadForm, Reader, Row, Uniform
 from softhat.runtime.linear.kernels import UniformKernel, Word
 from softhat.runtime.linear.layers import Embedding, LinearLayer, ReadOut
+from softhat.transformer.shapes import HeadForm, Reader, Row, Uniform
 from softhat.transformer.weights import Transformer, scale
 
 CHUNK = 1 << 16

@@ -8,9 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softhat.runtime.linear.columns import Array, IntegerRow, View
-from softhat.runtime.linear.forms import NEGLIGIBLE, HeadForm, Residues, UnknownShapeError
+from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import LARGEST_EXPONENT, Word, bit_of
+from softhat.transformer.shapes import (
+    NEGLIGIBLE,
+    HeadForm,
+    IntegerRow,
+    Residues,
+    UnknownShapeError,
+)
 
 
 @dataclass(slots=True)

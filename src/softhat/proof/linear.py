@@ -3,7 +3,7 @@
 The model's certificate proves that its weights compute the formula with hard attention. What
 this runtime adds is one error a head output, and it is right as long as no gate sees more than
 it can round away: 1/4 for a conjunction (1/8 where hidden units are rounded to half precision:
-see `lower.LOW`), 1/2 for the read-out.
+see `lowering.gates`), 1/2 for the read-out.
 
 Means and scores are summed in float64 from integers, so positions are never rounded to the
 storage format and only three errors remain:
@@ -13,8 +13,9 @@ storage format and only three errors remain:
 - for a comparison, the rounding of the averages it reads. Its logit at j = i is
   L = G·(the integer sum S) + a0 + a1·i + a2·r, a multiple of some g plus an offset, so |L| is at
   least `gap`; an average x = S/(i+1) that is off by a factor 1 + u moves L by u·|G·S|. That is
-  at most u·|G|·max|v|·n, so the length is about 2^p/(2·max|v|); past and future averages share
-  the n positions. With one average |G·S| <= |L| + |rest| too: if the rest is a constant, the
+  at most u·|G|·max|v|·n, so the length is about 2^p/(2·max|v|), or 2^p/max|v| where the largest
+  average is a power of two, because x is off by half the spacing below it at most; past and
+  future averages share the n positions. With one average |G·S| <= |L| + |rest| too: if the rest is a constant, the
   error is relative and the length does not matter. Where L has one sign for all words up to n,
   |L| is at least its least value.
 """
@@ -30,9 +31,10 @@ import numpy as np
 
 from softhat.formats import Format, format_of
 from softhat.positions import Named
-from softhat.runtime.linear.columns import IntegerRow
-from softhat.runtime.linear.forms import (
+from softhat.proof.arithmetic import FORMATS, grid_of
+from softhat.transformer.shapes import (
     HeadForm,
+    IntegerRow,
     Local,
     Ramp,
     Reader,
@@ -40,9 +42,9 @@ from softhat.runtime.linear.forms import (
     Row,
     Uniform,
     UnknownShapeError,
+    hidden_units,
+    rows_of,
 )
-from softhat.runtime.linear.layers import FeedForward
-from softhat.runtime.linear.runtime import LinearModel
 from softhat.transformer.weights import Layer, Mask, Transformer
 
 LONGEST = 1 << 40
@@ -51,7 +53,6 @@ GATE, GATE_IN_HALVES = 1 / 4, 1 / 8
 HALF = 1 / 2
 SUM64 = 2.0**-48
 """More than the error of any sum here that is taken in float64, relative to its terms."""
-SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
 
 
 def linear_max_length(transformer: Transformer, dtype: str = "float32") -> int:
@@ -64,8 +65,7 @@ def linear_max_length(transformer: Transformer, dtype: str = "float32") -> int:
     if not _exact_weights(transformer, form):
         return 0
     try:
-        model = LinearModel(transformer, form)
-        checker = _Checker(model)
+        checker = _Checker(transformer, form)
         if checker.safe(LONGEST):
             return LONGEST
         low, high = 0, LONGEST
@@ -100,18 +100,20 @@ class _Average:
 
 
 class _Checker:
-    def __init__(self, model: LinearModel) -> None:
-        self.model = model
-        form = model.form
+    def __init__(self, t: Transformer, form: Format) -> None:
+        reader = Reader(t, form)
+        self.transformer, self.form = t, form
+        self.layers = [(reader.heads(k), layer) for k, layer in enumerate(t.layers)]
+        self.units = [hidden_units(layer, form) for layer in t.layers]
+        self.readout = rows_of(t.readout, form)
         self.u = 2.0**-form.digits
         half = form.storage is not form.accumulate
         self.gate = GATE_IN_HALVES if half else GATE
         # Held in float32 first, then rounded to 16 bits.
-        self.relative = self.u + (2.0**-24 if half else 0.0) + SUM64
-        self.smallest = SMALLEST[form.name]
-        self.spacing = 2.0**-52 if form.name == "float64" else 2.0**-23
-        t = model.transformer
-        self.fixed = Reader(t, form).fixed
+        self.relative = self.u + (2.0**-form.sum_digits if half else 0.0) + SUM64
+        self.smallest = form.smallest
+        self.spacing = 2.0 ** (1 - form.sum_digits)
+        self.fixed = reader.fixed
         self.embedding = t.embedding.dense()
         self.positional = set(t.position_embedding.where[0].tolist())
 
@@ -120,9 +122,9 @@ class _Checker:
         raw: dict[int, float] = {}
         averages: dict[int, _Average] = {}
         written: set[int] = set()
-        for layer in self.model.layers:
+        for (heads, layer), units in zip(self.layers, self.units, strict=True):
             held = dict(averages)
-            for head in layer.heads:
+            for head in heads:
                 for row, targets in zip(head.values, head.targets, strict=True):
                     if any(w != 1 for _, w in targets):
                         raise UnknownShapeError("a head output that is scaled")
@@ -136,23 +138,21 @@ class _Checker:
                     raw.update((c, error) for c, _ in targets)
                     for c, _ in targets:
                         averages.pop(c, None)
-            if layer.feed_forward is not None:
-                if not self._gates_hold(layer.feed_forward, raw, averages):
-                    return False
-                written |= {
-                    c for _, units in layer.feed_forward.units for _, out in units for c, _ in out
-                }
-                written |= layer.feed_forward.bias.keys()
-        return all(
-            self._seen(row, raw, averages) < HALF - self.u for row in self.model.readout.rows
-        )
+            if not self._gates_hold(units, raw, averages):
+                return False
+            written |= {c for _, shared in units for _, out in shared for c, _ in out}
+            written |= set(np.flatnonzero(layer.out_bias).tolist())
+        return all(self._seen(row, raw, averages) < HALF - self.u for row in self.readout)
 
     def _gates_hold(
-        self, feed_forward: FeedForward, raw: dict[int, float], averages: dict[int, _Average]
+        self,
+        units: list[tuple[Row, list[tuple[float, Row]]]],
+        raw: dict[int, float],
+        averages: dict[int, _Average],
     ) -> bool:
-        for row, units in feed_forward.units:
+        for row, shared in units:
             clears = len(row) == 1 and all(
-                bias == 0 and out == ((row[0][0], -row[0][1]),) for bias, out in units
+                bias == 0 and out == ((row[0][0], -row[0][1]),) for bias, out in shared
             )
             if not clears and self._seen(row, raw, averages) > self.gate:
                 return False
@@ -170,7 +170,7 @@ class _Checker:
         no such multiple costs that spacing. The bias comes last."""
         size = 2 * (sum(abs(w) for _, w in row) + 1)
         spacing = self.spacing * size
-        grid = min((_grid(w) for _, w in row), default=1.0)
+        grid = min((grid_of(w) for _, w in row), default=1.0)
         inexact = sum(c in raw for c, _ in row) if spacing <= grid else len(row)
         return (inexact + 1) * spacing
 
@@ -197,6 +197,7 @@ class _Checker:
         moved = 0.0  # the error of the logit
         slope = shape.slope
         sizes: dict[Mask, float] = {"<=": 0.0, ">=": 0.0, "none": 0.0}
+        spaced = dict(sizes)
         least, most = _range(constant, per_i, per_r, n)
         for c, parts, steep in shape.contents:
             average = held.get(c)
@@ -204,7 +205,10 @@ class _Checker:
                 raise UnknownShapeError("a comparison of something that is no average")
             weight = max(map(abs, parts))
             steps.append(Fraction(weight) * average.unit)
-            sizes[average.mask] += weight * max(average.high, -average.low, 0.0)
+            largest = max(average.high, -average.low, 0.0)
+            sizes[average.mask] += weight * largest
+            off = FORMATS[self.form.name].roundoff(largest) + self.relative - self.u
+            spaced[average.mask] += weight * largest * off
             ends = [copysign(weight, parts[0]) * v for v in (average.low, average.high)]
             least += min(0.0, *ends) * n
             most += max(0.0, *ends) * n
@@ -215,7 +219,9 @@ class _Checker:
         sums = (max(sizes["<="], sizes[">="]) + sizes["none"]) * (n + 1)
         moved += SUM64 * (abs(constant) + abs(per_i) * n + abs(per_r) * (n + 1) + sums)
         gap = max(float(_distance(Fraction(constant), steps)), least, -most)
-        left = gap * (1 - SUM64) - moved - self.relative * sums
+        # An average is off by a share of itself, and by half the spacing of the largest one.
+        steps_off = (max(spaced["<="], spaced[">="]) + spaced["none"]) * (n + 3)
+        left = gap * (1 - SUM64) - moved - min(self.relative * sums, steps_off)
         if len(shape.contents) == 1:
             rest = max(map(abs, _range(constant, per_i, per_r, n)))
             alone = gap * (1 - SUM64 - self.relative) - moved - self.relative * rest
@@ -227,7 +233,7 @@ class _Checker:
 
     def _average(self, head: HeadForm, row: Row, written: set[int]) -> _Average:
         """max |value| at a position: symbols exclude each other, other bits may coincide."""
-        t = self.model.transformer
+        t = self.transformer
         everywhere = 0.0
         by_symbol = np.zeros(max(1, len(t.symbols)))
         high = low = 0.0
@@ -263,12 +269,6 @@ def _count_of(
         case "none":
             return signed, signed, signed
     raise UnknownShapeError(f"an average over keys {mask} its query")
-
-
-def _grid(weight: float) -> float:
-    """The largest power of two that a weight is a multiple of."""
-    numerator, denominator = weight.as_integer_ratio()
-    return (numerator & -numerator) / denominator
 
 
 @lru_cache(maxsize=256)
