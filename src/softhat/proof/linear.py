@@ -15,9 +15,9 @@ storage format and only three errors remain:
   least `gap`; an average x = S/(i+1) that is off by a factor 1 + u moves L by u·|G·S|. That is
   at most u·|G|·max|v|·n, so the length is about 2^p/(2·max|v|), or 2^p/max|v| where the largest
   average is a power of two, because x is off by half the spacing below it at most; past and
-  future averages share the n positions. With one average |G·S| <= |L| + |rest| too: if the rest is a constant, the
-  error is relative and the length does not matter. Where L has one sign for all words up to n,
-  |L| is at least its least value.
+  future averages share the n positions. With one average |G·S| <= |L| + |rest| too: if the rest is
+  a constant, the error is relative and the length does not matter. Where L has one sign for all
+  words up to n, |L| is at least its least value.
 """
 
 from __future__ import annotations
