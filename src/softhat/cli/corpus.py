@@ -11,6 +11,7 @@ import typer
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
 from softhat.export.corpus.corpus import make_corpus
+from softhat.export.corpus.targets import Target
 from softhat.export.corpus.work import Settings
 from softhat.transformer.weights import Attention
 from softhat.work import progress
@@ -22,7 +23,24 @@ def command(
     seed: Annotated[int, typer.Option(help="Of the random formulas.")] = 0,
     alphabet: AlphabetOption = "ab",
     attention: Annotated[Attention, typer.Option(help="The target of all models.")] = "unbounded",
-    family: Annotated[str, typer.Option(help="The operators: all, past, counting, …")] = "all",
+    to: Annotated[
+        Target, typer.Option("--to", help="The architecture: softhat's own, or a stock one.")
+    ] = "torch",
+    disguise: Annotated[
+        int | None,
+        typer.Option(metavar="SEED", help="gpt2: in a random basis, of this seed and the model."),
+    ] = None,
+    context: Annotated[int, typer.Option(help="gpt2, llama: positions, <bos> included.")] = 1024,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="all, past, star-free, counting, n-gram, induction, program, …; mixed: several in "
+            "turn. Without it all, and for gpt2 and llama mixed."
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Only formulas of this temporal depth, as drawn.")
+    ] = None,
     smallest: Annotated[int, typer.Option("--min-size", help="Operators and leaves, least.")] = 4,
     largest: Annotated[int, typer.Option("--max-size", help="Operators and leaves, most.")] = 20,
     shard: Annotated[int, typer.Option(help="Models a file.")] = 100,
@@ -36,20 +54,27 @@ def command(
 ) -> None:
     """Write a corpus of random formulas, all different, compiled and labelled.
 
+    Every formula is simplified and not constant, and every head of every model changes some answer.
+    README.md in the folder says how it loads, with datasets and without softhat.
+
     The same command again finishes a corpus that was interrupted, however it was, with the same
     bytes as an uninterrupted run.
 
-    Example: softhat corpus --count 1000 -o corpus
+    Example: softhat corpus --count 1000 --to gpt2 --disguise 7 -o corpus
     """
     settings = Settings(
         count=count,
         seed=seed,
         alphabet=tuple(read_alphabet(alphabet) or ()),
         attention=attention,
-        family=family,
+        family=family or ("all" if to == "torch" else "mixed"),
         smallest=smallest,
         largest=largest,
         shard=shard,
+        to=to,
+        context=context,
+        disguise=disguise,
+        depth=depth,
     )
     start = time.monotonic()
     with progress(quiet=as_json) as show:
@@ -61,6 +86,7 @@ def command(
     print_facts(
         [
             ("models", f"{count:,}"),
+            ("card", str(folder / "README.md")),
             ("index", str(folder / "index.parquet")),
             ("seconds", f"{seconds:.1f}"),
         ]

@@ -83,6 +83,22 @@ def to_gpt2(
     or neuron is a variable's own, idle heads and neurons are filled, and other formulas are
     computed in the same trunk. `directions.safetensors` and `labels.json` say where everything is.
     """
+    options = (context, activation, kernel, head, output, margin, disguise, weights)
+    write_folder(Path(folder), gpt2_files(model, *options))
+
+
+def gpt2_files(
+    model: Model,
+    context: int = 1024,
+    activation: Activation = "relu",
+    kernel: Kernel = "sdpa",
+    head: HeadName = "token-classification",
+    output: str | None = None,
+    margin: float = 20.0,
+    disguise: int | None = None,
+    weights: Mapping[str, Any] | None = None,
+) -> dict[str, bytes]:
+    """What `to_gpt2` writes, by file name."""
     _check(context, activation, kernel, head, margin)
     check_disguise(disguise, activation)
     if not isinstance(model, Model):
@@ -146,30 +162,25 @@ def to_gpt2(
         weights=claimed,
     )
     shown = {name: model.formulas[name] for name in formulas if name in model.formulas}
-    write_folder(
-        Path(folder),
-        {
-            "config.json": json_bytes(
-                _config(made_of, sizes, tokens, kernel, _labels(head, formulas))
-            ),
-            "model.safetensors": data,
-            **hidden,
-            **tokenizer_files(tokens, context),
-            **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
-            "labels.json": json_bytes(labels.to_json()),
-            "certificate.json": json_bytes(
-                {
-                    **certify(read, formulas, kernel, kept, directions).to_json(),
-                    **export_facts(t, data),
-                }
-            ),
-            "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
-            **predicates_file(*shown.values()),
-            "README.md": readme(
-                shown, tokens, context, head, kernel, disguise is not None, claimed
-            ).encode(),
-        },
-    )
+    return {
+        "config.json": json_bytes(_config(made_of, sizes, tokens, kernel, _labels(head, formulas))),
+        "model.safetensors": data,
+        **hidden,
+        **tokenizer_files(tokens, context),
+        **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
+        "labels.json": json_bytes(labels.to_json()),
+        "certificate.json": json_bytes(
+            {
+                **certify(read, formulas, kernel, kept, directions).to_json(),
+                **export_facts(t, data),
+            }
+        ),
+        "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
+        **predicates_file(*shown.values()),
+        "README.md": readme(
+            shown, tokens, context, head, kernel, disguise is not None, claimed
+        ).encode(),
+    }
 
 
 def _log_weights(

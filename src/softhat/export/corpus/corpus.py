@@ -1,13 +1,16 @@
 """A corpus of compiled models whose circuits are known: for training and scoring other methods.
 
-Random formulas, seeded, no two of them equivalent, are compiled and written in shards. Formulas
-that agree on all words to length 8 are kept both only if a longer word is found on which they
-differ:
+Random formulas, seeded, simplified, not constant, no two of them equivalent, none with an inert
+head, are compiled, exported and written in shards. Formulas that agree on all words to length 8
+are kept both only if a longer word is found on which they differ:
 
+    README.md                the card: what it is, how it loads, how many of what
     corpus.json              the settings, and what the files are
-    formulas.jsonl           every formula with the digest of its truth, in order
+    formulas.jsonl           every formula with its family and the digest of its truth, in order
     shards/00000.safetensors the tensors of its models, named `ID/layers.0.query` …
-    shards/00000.jsonl       a line a model: formula, samples, configuration, labels
+    shards/00000.directions.safetensors   of disguised models
+    shards/00000.jsonl       a line a model: formula, samples, configuration, labels, circuit
+    data/train.parquet       a row a model, and `validation`, `test`: the same as a table
     index.parquet            a row a model: formula, shard, sizes, certified lengths
 
 Every file is a function of the settings and appears whole or not at all. So a run that was killed
@@ -24,8 +27,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
-from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.corpus.work import CHUNK, LONGEST, Settings, draw, make_shard
+from softhat.errors import SofthatError
+from softhat.export.corpus.card import card, data_row, import_pyarrow, index_row, parquet_bytes
+from softhat.export.corpus.families import check_family
+from softhat.export.corpus.targets import check_target
+from softhat.export.corpus.work import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.files import (
     json_bytes,
     locked,
@@ -38,14 +44,13 @@ from softhat.files import (
 )
 from softhat.folders import load_compiled
 from softhat.logic.decide.questions import differ_somewhere
-from softhat.logic.random import FAMILIES
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.transformer.weights import Attention
 from softhat.work.run import Renew, run, workers
 
 FORMAT = "softhat-corpus/1"
-FRUITLESS = 20
+FRUITLESS = 100
 """Chunks in a row without a new formula after which there are no more."""
 
 Progress = Callable[[str, int, int], None]
@@ -61,7 +66,7 @@ def make_corpus(
 ) -> None:
     """Write the corpus, or what is missing of it. `jobs` 0 means one process for each core."""
     _check(settings)
-    _import_pyarrow()
+    import_pyarrow()
     folder = Path(folder)
     make_folder(folder)
     with ExitStack() as held:
@@ -71,21 +76,23 @@ def make_corpus(
         held.enter_context(locked(folder / "shards", patience=0))
         shards = range(0, settings.count, settings.shard)
         with workers(jobs, dask) as renew:
-            texts = _formulas(folder, settings, renew, progress)
+            drawn = _formulas(folder, settings, renew, progress)
             missing = [k for k in range(len(shards)) if not _complete(folder, k)]
             done = len(shards) - len(missing)
             progress("shards", done, len(shards))
             tasks = (
-                (k, make_shard, (settings, first, texts[first : first + settings.shard]))
+                (k, make_shard, (settings, first, drawn[first : first + settings.shard]))
                 for k, first in enumerate(shards)
                 if k in set(missing)
             )
-            for k, (tensors, lines) in run(tasks, renew=renew):
+            for k, (tensors, directions, lines) in run(tasks, renew=renew):
                 write_file(_shard(folder, k, "jsonl"), lines)
+                if directions:
+                    write_file(_shard(folder, k, "directions.safetensors"), directions)
                 write_file(_shard(folder, k, "safetensors"), tensors)  # now it is complete
                 done += 1
                 progress("shards", done, len(shards))
-        write_file(folder / "index.parquet", _index(folder, settings))
+        _write_tables(folder, settings)
 
 
 def read_settings(folder: str | Path) -> Settings:
@@ -116,6 +123,11 @@ def load_model(folder: str | Path, number: int) -> Model:
     from safetensors.numpy import save as to_bytes
 
     settings = read_settings(folder)
+    if settings.to != "torch":
+        raise SofthatError(
+            f"{folder} is a corpus of {settings.to} models, which need no softhat: README.md says "
+            "how they load"
+        )
     if not 0 <= number < settings.count:
         raise SofthatError(f"the corpus has models 0 to {settings.count - 1}, not {number}")
     shard, row = divmod(number, settings.shard)
@@ -143,8 +155,10 @@ def _check(settings: Settings) -> None:
             f"formulas have sizes from 1 up, the smallest first, not {settings.smallest} to "
             f"{settings.largest}"
         )
-    if settings.family not in FAMILIES:
-        raise SofthatError(f"unknown family {settings.family!r}: expected {', '.join(FAMILIES)}")
+    check_target(settings.to, settings.disguise, settings.context)
+    check_family(settings.family, settings.decoder)
+    if settings.depth is not None and settings.depth < 0:
+        raise SofthatError(f"a temporal depth is a whole number from 0 up, not {settings.depth}")
     if settings.attention not in get_args(Attention):
         raise SofthatError(f"unknown attention {settings.attention!r}")
     if not settings.alphabet or len(set(settings.alphabet)) != len(settings.alphabet):
@@ -181,10 +195,14 @@ def _settle(folder: Path, settings: Settings) -> None:
         "format": FORMAT,
         "settings": asdict(settings),
         "files": {
+            "README.md": "the card",
             "formulas.jsonl": "a formula a line, in order, with the digest of its truth values",
             "shards/*.safetensors": "the tensors, named ID/TENSOR; the names are those of a "
             "model folder",
-            "shards/*.jsonl": "a model a line: formula, sample words, configuration, labels",
+            "shards/*.directions.safetensors": "of disguised models",
+            "shards/*.jsonl": "a model a line: formula, sample words, configuration, labels, "
+            "circuit",
+            "data/*.parquet": "the same as a table, by split",
             "index.parquet": "a row a model",
         },
     }
@@ -193,15 +211,15 @@ def _settle(folder: Path, settings: Settings) -> None:
 
 def _formulas(
     folder: Path, settings: Settings, renew: Renew | None, progress: Progress
-) -> list[str]:
+) -> list[dict[str, Any]]:
     """The first `count` formulas of the seed that differ in truth from all before them."""
     path = folder / "formulas.jsonl"
     if path.is_file():
         lines = read_text(path).split("\n")[:-1]
-        return [parse_json(line, str(path))["formula"] for line in lines]
-    found: list[tuple[str, str]] = []
+        return [parse_json(line, str(path)) for line in lines]
+    found: list[dict[str, Any]] = []
     seen: dict[str, list[str]] = {}
-    arrived: dict[int, list[tuple[str, str]]] = {}
+    arrived: dict[int, list[dict[str, Any]]] = {}
     chunk = fruitless = 0
     enough = False
 
@@ -215,11 +233,13 @@ def _formulas(
         arrived[k] = drawn
         while chunk in arrived and not enough:  # in order, whoever was first
             before = len(found)
-            for text, digest in arrived.pop(chunk):
-                alike = seen.setdefault(digest, [])
-                if len(found) < settings.count and _is_new(text, alike, settings.alphabet):
-                    alike.append(text)
-                    found.append((text, digest))
+            for entry in arrived.pop(chunk):
+                alike = seen.setdefault(entry["truth"], [])
+                if len(found) < settings.count and _is_new(
+                    entry["formula"], alike, settings.alphabet
+                ):
+                    alike.append(entry["formula"])
+                    found.append(entry)
             chunk += 1
             fruitless = 0 if len(found) > before else fruitless + 1
             enough = len(found) == settings.count or fruitless == FRUITLESS
@@ -229,12 +249,9 @@ def _formulas(
             f"only {len(found):,} different formulas were found among {chunk * CHUNK:,}: ask for "
             "fewer, or for larger ones (--max-size), another family or alphabet"
         )
-    lines = [
-        json.dumps({"formula": text, "truth": digest}, ensure_ascii=False) + "\n"
-        for text, digest in found
-    ]
+    lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in found]
     write_file(path, "".join(lines).encode())
-    return [text for text, _ in found]
+    return found
 
 
 def _is_new(text: str, alike: list[str], alphabet: tuple[str, ...]) -> bool:
@@ -252,30 +269,17 @@ def _complete(folder: Path, k: int) -> bool:
     return all(_shard(folder, k, suffix).is_file() for suffix in ("jsonl", "safetensors"))
 
 
-def _index(folder: Path, settings: Settings) -> bytes:
-    """The table of all models, as Parquet."""
-    pyarrow, parquet = _import_pyarrow()
-    rows = []
+def _write_tables(folder: Path, settings: Settings) -> None:
+    """The tables of all models, as Parquet, and the card."""
+    index: list[dict[str, Any]] = []
+    by_split: dict[str, list[dict[str, Any]]] = {name: [] for name in SPLITS}
     for shard in range(len(range(0, settings.count, settings.shard))):
         for line in read_lines(folder, shard):
-            size, samples = line["config"]["size"], line["samples"]
-            row = {name: line[name] for name in ("id", "formula", "fragment", "temporal_depth")}
-            row |= {"decoder": line["decoder"], "attention": settings.attention, "shard": shard}
-            row |= {name: int(size[name]) for name in ("layers", "heads", "d_model", "d_ff")}
-            row["parameters"] = int(size["parameters"])
-            row |= {f"certified_{dtype}": n for dtype, n in line["max_length"].items()}
-            row |= {"accepted": samples["accepted"], "rejected": samples["rejected"]}
-            rows.append(row)
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.Table.from_pylist(rows), sink, compression="zstd")
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def _import_pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "corpus") from None
-    return pyarrow, parquet
+            index.append(index_row(line, settings, shard))
+            by_split[line["split"]].append(data_row(line, settings, shard))
+    make_folder(folder / "data")
+    for split, rows in by_split.items():
+        if rows:
+            write_file(folder / "data" / f"{split}.parquet", parquet_bytes(rows))
+    write_file(folder / "README.md", card(settings, index).encode())
+    write_file(folder / "index.parquet", parquet_bytes(index))

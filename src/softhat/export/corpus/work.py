@@ -6,7 +6,6 @@ often as needed, gives the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.compiler import compile as compile_formula
-from softhat.export.native_labels import labels_of
+from softhat.export.corpus.acceptable import digest, has_inert_head, simplified
+from softhat.export.corpus.families import draw_formula
+from softhat.export.corpus.targets import Target, build
 from softhat.logic.fragments import describe
-from softhat.logic.random import random_formula
-from softhat.logic.semantics.batch import WordBatch, all_words, evaluate, from_codes, unpack
+from softhat.logic.semantics.batch import all_words, evaluate, from_codes, unpack
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.walk import distinct
 from softhat.transformer.weights import Attention
 
-CHUNK = 200
+CHUNK = 40
 """Formulas drawn at a time."""
 LONGEST = 8
 """Formulas that agree on all words to this length are the same unless a longer word is found."""
 SAMPLES = 8
 """Accepted and rejected words given for each formula, at most so many of each."""
+SPLITS = ("train",) * 8 + ("validation", "test")
+"""Of model number k: entry k mod 10. No two models are equivalent, so splits share none."""
 
 
 @dataclass(frozen=True)
@@ -43,65 +46,82 @@ class Settings:
     smallest: int
     largest: int
     shard: int
+    to: Target = "torch"
+    context: int = 1024
+    disguise: int | None = None
+    """The seed of the disguises; model k has the seed disguise + k."""
+    depth: int | None = None
+    """The temporal depth of all formulas, as drawn."""
+
+    @property
+    def decoder(self) -> bool:
+        return self.to != "torch"
 
 
-def draw(settings: Settings, chunk: int) -> list[tuple[str, str]]:
-    """Formula number 200·chunk … of the seed: its text and the digest of its truth values."""
+def draw(settings: Settings, chunk: int) -> list[dict[str, Any]]:
+    """Of formulas number 40·chunk … of the seed those that a corpus takes: text, family, program
+    and the digest of the truth values."""
     words = [all_words(settings.alphabet, length) for length in range(1, LONGEST + 1)]
-    drawn = []
+    drawn: dict[str, dict[str, Any]] = {}
     for number in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         rng = np.random.default_rng([settings.seed, number])
         size = int(rng.integers(settings.smallest, settings.largest + 1))
-        formula = random_formula(rng, size, settings.alphabet, settings.family)
-        drawn.append((str(formula), _digest(formula, words)))
-    return drawn
+        found = draw_formula(
+            rng, settings.family, size, settings.alphabet, number, settings.decoder, settings.depth
+        )
+        if found is None:
+            continue
+        formula = simplified(found.formula, settings.alphabet)
+        text = str(formula)
+        if text in drawn or (settings.decoder and not describe(formula).is_decoder):
+            continue
+        truth = digest(formula, words)
+        if truth is None:
+            continue
+        if settings.family != "boolean":
+            model = compile_formula(formula, settings.alphabet, settings.attention)
+            if has_inert_head(model, settings.to):
+                continue
+        entry = {"formula": text, "family": found.family, "program": found.program}
+        drawn[text] = {**entry, "truth": truth}
+    return list(drawn.values())
 
 
-def _digest(formula: Formula, words: list[WordBatch]) -> str:
-    """Of the truth at every position of every word."""
-    digest = hashlib.sha256()
-    for batch in words:
-        values = unpack(evaluate(formula, batch), batch.count)
-        digest.update(np.packbits(values).tobytes())
-    return digest.hexdigest()
-
-
-def make_shard(settings: Settings, first: int, texts: list[str]) -> tuple[bytes, bytes]:
-    """Models `first`, `first` + 1, …: their tensors (safetensors) and the rest (JSON lines)."""
-    from safetensors.numpy import load as from_bytes
+def make_shard(
+    settings: Settings, first: int, drawn: list[dict[str, Any]]
+) -> tuple[bytes, bytes, bytes]:
+    """Models `first`, `first` + 1, …: their tensors and directions (safetensors), and the rest
+    (JSON lines)."""
     from safetensors.numpy import save as to_bytes
 
     tensors: dict[str, NDArray[Any]] = {}
+    directions: dict[str, NDArray[Any]] = {}
     lines = []
-    for number, text in enumerate(texts, start=first):
-        formula = parse(text, alphabet=settings.alphabet)
+    for number, entry in enumerate(drawn, start=first):
+        formula = parse(entry["formula"], alphabet=settings.alphabet)
         model = compile_formula(formula, settings.alphabet, settings.attention)
-        files = model.contents()
-        weights = from_bytes(files["model.safetensors"])
-        tensors |= {f"{number}/{name}": _narrow(array) for name, array in weights.items()}
+        disguise = None if settings.disguise is None else settings.disguise + number
+        built = build(model, settings.to, settings.context, disguise)
+        tensors |= {f"{number}/{name}": array for name, array in built.tensors.items()}
+        directions |= {f"{number}/{name}": array for name, array in built.directions.items()}
         facts = describe(formula)
         lines.append(
             {
                 "id": number,
-                "formula": text,
+                "split": SPLITS[number % len(SPLITS)],
+                "formula": entry["formula"],
+                "family": entry["family"],
+                "program": entry["program"],
                 "fragment": facts.fragment,
                 "temporal_depth": facts.temporal_depth,
+                "nodes": len(distinct(formula)[0]),
                 "decoder": facts.is_decoder,
-                "max_length": model.certificate.max_length,
                 "samples": _samples(formula, facts.acceptance, settings, number),
-                "config": json.loads(files["config.json"]),
-                "labels": labels_of(model).to_json(),
+                **built.entries,
             }
         )
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    return to_bytes(tensors), text.encode()
-
-
-def _narrow(array: NDArray[np.float64]) -> NDArray[Any]:
-    """As float32 where that loses nothing."""
-    with np.errstate(over="ignore"):
-        small = array.astype(np.float32)
-    return small if np.array_equal(small, array) else array
+    return to_bytes(tensors), to_bytes(directions) if directions else b"", text.encode()
 
 
 def _samples(
@@ -111,14 +131,17 @@ def _samples(
     at = acceptance or "last"
     rng = np.random.default_rng([settings.seed, number, 1])
     size = len(settings.alphabet)
+    longest = (8, 16, 32) if settings.to == "torch" else (8, 16, 32, settings.context - 1)
+    lengths = [n for n in longest if settings.to == "torch" or n < settings.context]
     batches = [_every(size, length) for length in range(1, 5) if size**length <= 1 << 12]
-    batches += [rng.integers(0, size, (64, length)) for length in (8, 16, 32)]
+    short = len(batches)
+    batches += [rng.integers(0, size, (64, min(length, 64))) for length in lengths]
     found: dict[bool, list[Any]] = {True: [], False: []}
     for k, codes in enumerate(batches):
         values = unpack(evaluate(formula, from_codes(codes, settings.alphabet)), len(codes))
         answers = values[:, 0 if at == "first" else -1]
         # Half of the places are for the longer words.
-        room = SAMPLES if k >= len(batches) - 3 else SAMPLES // 2
+        room = SAMPLES if k >= short else SAMPLES // 2
         for word, answer in zip(codes.tolist(), answers.tolist(), strict=True):
             symbols = [settings.alphabet[code] for code in word]
             if len(found[answer]) < room:

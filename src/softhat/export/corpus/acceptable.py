@@ -1,0 +1,76 @@
+"""Which formulas a corpus takes: simplified, not constant, and no head of the model is inert.
+
+That a formula is not constant, and that a head is not inert, is shown by words: one where it is
+true and one where it is not; two words of one length, such that an answer on the first changes when
+the head says what it says on the second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from softhat.export.circuits.gpt2 import GPT2Network
+from softhat.export.circuits.network import NativeNetwork, Network
+from softhat.export.circuits.witness import Search
+from softhat.export.gpt2 import gpt2_files
+from softhat.logic.semantics.batch import WordBatch, evaluate, unpack
+from softhat.logic.settle import settled
+from softhat.logic.simplify import simplify
+from softhat.logic.syntax.nodes import Formula
+from softhat.model import Model
+
+WORDS = 64
+"""Pairs of words that are tried for each head, and, if none shows it, four times as many."""
+SHORT = 16
+"""The context of a model whose heads are only tried."""
+
+
+def simplified(formula: Formula, symbols: tuple[str, ...]) -> Formula:
+    """Without what words over these symbols do not need."""
+    return settled(simplify(formula), symbols, propositional=False)
+
+
+def digest(formula: Formula, words: list[WordBatch]) -> str | None:
+    """Of the truth at every position of every word; None if that is always the same."""
+    found = hashlib.sha256()
+    true = false = False
+    for batch in words:
+        values = unpack(evaluate(formula, batch), batch.count)
+        true, false = true or bool(values.any()), false or not values.all()
+        found.update(np.packbits(values).tobytes())
+    return found.hexdigest() if true and false else None
+
+
+def has_inert_head(model: Model, to: str) -> bool:
+    """Is there a head of the exported model that changes no answer on the words that are tried,
+    or no head at all?"""
+    if to != "gpt2":
+        network: Network = NativeNetwork(model.transformer)
+        heads = [
+            f"a{at}.h{h}"
+            for at, layer in enumerate(model.transformer.layers)
+            for h in range(len(layer.masks))
+        ]
+        return not heads or _inert(network, heads)
+    files = gpt2_files(model, context=SHORT)
+    labels = json.loads(files["labels.json"])
+    heads = [f"a{head['layer']}.h{head['head']}" for head in labels["heads"]]
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, data in files.items():
+            (Path(scratch) / name).write_bytes(data)
+        return not heads or _inert(GPT2Network(Path(scratch)), heads)
+
+
+def _inert(network: Network, heads: list[str]) -> bool:
+    left = heads
+    for words in (WORDS, 4 * WORDS):
+        search = Search(network, 0, words)
+        left = [head for head in left if search.node(head) is None]
+        if not left:
+            return False
+    return True
