@@ -1,4 +1,4 @@
-"""How fast a corpus is written. Goal: 1,000 disguised GPT-2 models in under 10 minutes on two cores.
+"""How fast a corpus is written: 1,000 disguised GPT-2 models in under 10 minutes on two cores?
 
 `python benchmarks/corpus.py [--quick]` writes the same number of models plain (`--to torch`), as
 GPT-2, and as disguised GPT-2, and prints models a second, processor seconds a model and bytes a

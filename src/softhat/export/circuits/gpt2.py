@@ -88,14 +88,24 @@ class GPT2Network:
         added = {"input": x}
 
         def read(name: str, slot: str) -> Array:
-            return x if patch is None else x + patch.moved((name, slot), added)
+            moved = 0.0 if patch is None else patch.moved((name, slot), added)
+            return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
 
         for number in range(self.layers):
             block = f"h.{number}."
+            matrix, bias = w[block + "attn.c_attn.weight"], w[block + "attn.c_attn.bias"]
+            whole = self._norm(x, f"{block}ln_1") @ matrix + bias
             for h in range(self.heads):
                 name = f"a{number}.h{h}"
-                reads = [self._norm(read(name, slot), f"{block}ln_1") for slot in "qkv"]
-                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(block, h, *reads)
+                parts = []
+                for part, slot in enumerate("qkv"):
+                    start = part * len(matrix) + h * self.width
+                    own = slice(start, start + self.width)
+                    given = read(name, slot)
+                    if given is not x:
+                        patched = self._norm(given, f"{block}ln_1") @ matrix[:, own] + bias[own]
+                    parts.append(whole[..., own] if given is x else patched)
+                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(*parts)
                 added[name] = z @ self._projection(block, h)
             bias = w[block + "attn.c_proj.bias"]
             x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads)) + bias
@@ -126,16 +136,9 @@ class GPT2Network:
         spread = np.sqrt(variance + self.config["layer_norm_epsilon"])
         return centred / spread * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def _mixed(self, block: str, h: int, query: Array, key: Array, value: Array) -> Array:
-        """The values of head h, averaged by its attention."""
-        matrix, bias = self.w[block + "attn.c_attn.weight"], self.w[block + "attn.c_attn.bias"]
-        d = matrix.shape[0]
-        width = d // self.heads
-        own = [slice(part * d + h * width, part * d + (h + 1) * width) for part in range(3)]
-        q, k, v = (
-            x @ matrix[:, s] + bias[s] for x, s in zip((query, key, value), own, strict=True)
-        )
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(width)
+    def _mixed(self, q: Array, k: Array, v: Array) -> Array:
+        """The values of a head, averaged by its attention."""
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(self.width)
         scores[:, ~visible("<=", scores.shape[1])] = -np.inf
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
         weights /= weights.sum(axis=2, keepdims=True)

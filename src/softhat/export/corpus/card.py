@@ -125,15 +125,18 @@ _COLUMNS = """## Columns
 | column | is |
 | --- | --- |
 | `id`, `split` | the number of the model; 8 of 10 `train`, one `validation`, one `test` |
-| `formula`, `family`, `program` | what it computes, how it was drawn, and the program that it was |
+| `formula`, `family`, `program` | what it computes, how it was drawn, the program that it was |
 | `fragment`, `temporal_depth`, `nodes`, `decoder` | of the formula |
-| `layers`, `heads`, `d_model`, `d_ff`, `parameters` | of the model; `heads` are those of the circuit |
-| `certified_float32` … | for words of up to so many symbols the answers are proved right |
+| `layers`, `heads`, `d_model`, `d_ff`, `parameters` | of the model; `heads`: of the circuit |
+| `certified_float32` … | words of up to so many symbols are proved to be answered right |
 | `weights`, `directions` | the files with the tensors, named `ID/…` |
 | `accepted`, `rejected`, `at` | sample words, and the position at which they are accepted |
-| `edges` | of the circuit, as in edge attribution patching, and what they carry: `input` differs from word to word, `constant` does not |
-| `witnesses` | for each node two words of one length: taken from the corrupt word, what it adds changes an answer of the clean one |
+| `edges` | of the circuit, named as in edge attribution patching; they carry `input`, which |
+| | differs from word to word, or a `constant` |
+| `witnesses` | for each node two words of one length: taken from the corrupt word, what the node |
+| | adds changes an answer of the clean one |
 | `answers` | words that differ in one place and in an answer |
-| `config`, `labels` | JSON: the architecture's configuration; what every head, neuron and coordinate (or direction) computes |
+| `config`, `labels` | JSON: the architecture's configuration; what every head, neuron and |
+| | coordinate (or direction) computes |
 
 """
