@@ -138,8 +138,8 @@ def test_other_settings_are_refused(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_after_too_few_formulas_the_folder_can_be_used_for_fewer(tmp_path: Path) -> None:
-    """`a`, its negation, `true`, `false`: with one symbol there are no 1,000 Boolean formulas."""
-    settings = replace(SMALL, alphabet=("a",), family="boolean", smallest=1, largest=3)
+    """`a` and its negation: of two symbols there are no 1,000 Boolean formulas."""
+    settings = replace(SMALL, alphabet=("a", "b"), family="boolean", smallest=1, largest=3)
     with pytest.raises(SofthatError, match="ask for fewer"):
         make_corpus(tmp_path / "few", replace(settings, count=1000), jobs=1)
     make_corpus(tmp_path / "few", replace(settings, count=2), jobs=1)
@@ -177,11 +177,11 @@ def command(folder: Path, count: int, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
-def kill_often(tmp_path: Path, count: int, waits: list[int]) -> None:
+def kill_often(tmp_path: Path, count: int, waits: list[int], *more: str) -> None:
     """kill -9 when so many shards are there, then resume: the same bytes, no process left."""
     killed, straight = tmp_path / "killed", tmp_path / "straight"
     for wanted in waits:
-        process = subprocess.Popen(command(killed, count, "-j", "2"), start_new_session=True)
+        process = subprocess.Popen(command(killed, count, "-j", "2", *more), start_new_session=True)
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             if len(list(killed.glob("shards/*.safetensors"))) >= wanted:
@@ -191,8 +191,10 @@ def kill_often(tmp_path: Path, count: int, waits: list[int]) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         _no_orphans(process.pid)
-    subprocess.run(command(killed, count, "-j", "2"), check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(command(straight, count, "-j", "1"), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command(killed, count, "-j", "2", *more), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command(straight, count, "-j", "1", *more), check=True, stdout=subprocess.DEVNULL
+    )
     assert contents(killed) == contents(straight)
 
 

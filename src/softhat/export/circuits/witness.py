@@ -99,7 +99,8 @@ class Search:
         for clean, corrupt, margins, added in self.batches:
             _, patched = self.network.run(clean, change(added))
             flipped = (patched > 0) != (margins > 0)
-            effect = np.abs(patched - margins) + MOST * flipped  # a changed answer counts more
+            # A changed answer counts more. Rounded, equal effects are equal on any number of threads.
+            effect = np.round(np.abs(patched - margins), 6) + MOST * flipped
             place = tuple(map(int, np.unravel_index(int(effect.argmax()), effect.shape)))
             size = float(effect[place])
             if size > EFFECT and (best is None or size > best[0] + 1e-9):

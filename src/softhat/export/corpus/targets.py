@@ -6,7 +6,6 @@ the circuit's edges with what they carry, a pair of words for each head, certifi
 
 from __future__ import annotations
 
-import importlib
 import json
 import tempfile
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.export.circuits.gpt2 import circuit_of_folder
-from softhat.export.circuits.graph import Circuit
+from softhat.export.circuits.graph import Circuit, Witness
 from softhat.export.circuits.native import circuit_of
 from softhat.export.gpt2 import gpt2_files
 from softhat.export.gpt2_disguise import DIRECTIONS
@@ -46,8 +45,6 @@ def check_target(to: str, disguise: int | None, context: int) -> None:
     """Is there such a target, and can it be disguised?"""
     if to not in ("torch", "gpt2", "llama"):
         raise SofthatError(f"unknown target {to!r}: choose torch, gpt2 or llama")
-    if to == "llama" and _llama() is None:
-        raise SofthatError("this softhat has no Llama export: choose --to gpt2 or --to torch")
     if disguise is not None and to != "gpt2":
         raise SofthatError(f"--to {to} has no disguise: choose --to gpt2")
     if disguise is not None and disguise < 0:
@@ -65,7 +62,7 @@ def build(model: Model, to: Target, context: int, disguise: int | None) -> Built
         case "gpt2":
             return _gpt2(gpt2_files(model, context, disguise=disguise))
         case "llama":
-            return _folder(model, context)
+            return _llama(model, context)
 
 
 def _torch(model: Model) -> Built:
@@ -110,20 +107,15 @@ def _gpt2(files: Mapping[str, bytes]) -> Built:
     return Built(tensors, hidden, entries)
 
 
-def _llama() -> Any:
-    try:
-        return importlib.import_module("softhat.export.llama").to_llama
-    except (ImportError, AttributeError):
-        return None
-
-
-def _folder(model: Model, context: int) -> Built:
-    """A stock Llama: its folder, read back. Edges are those of the same circuit in softhat's own
-    architecture, whose heads have other numbers: they are left to the labels."""
+def _llama(model: Model, context: int) -> Built:
+    """A stock Llama: its folder, read back. `softhat.circuit` does not patch Llamas, so nothing is
+    said of what edges carry, nor of pairs of words for heads; the labels have its edges."""
     from safetensors.numpy import load
 
+    from softhat.export.llama import to_llama
+
     with tempfile.TemporaryDirectory() as scratch:
-        _llama()(model, Path(scratch) / "m", context=context)
+        to_llama(model, Path(scratch) / "m", context=context)
         files = {path.name: path.read_bytes() for path in (Path(scratch) / "m").iterdir()}
     tensors = load(files["model.safetensors"])
     config, labels = json.loads(files["config.json"]), json.loads(files["labels.json"])
@@ -140,7 +132,7 @@ def _folder(model: Model, context: int) -> Built:
         "max_length": json.loads(files["certificate.json"])["max_length"],
         "edges": [],
         "witnesses": [],
-        "answers": [],
+        "answers": _circuit(circuit_of(model, words=PAIRS))["answers"],
     }
     return Built(tensors, {}, entries)
 
@@ -150,12 +142,17 @@ def _circuit(circuit: Circuit) -> dict[str, Any]:
     return {
         "edges": [{"name": edge.name, "carries": edge.carries} for edge in circuit.edges],
         "witnesses": [
-            {"node": node.name, **asdict(node.witness)}
+            {"node": node.name, **_pair(node.witness)}
             for node in circuit.nodes
             if node.witness is not None
         ],
-        "answers": [asdict(witness) for witness in circuit.answers],
+        "answers": [_pair(witness) for witness in circuit.answers],
     }
+
+
+def _pair(witness: Witness) -> dict[str, Any]:
+    """The last digits of margins depend on the number of threads: they are left out."""
+    return {**asdict(witness), "margins": [float(f"{x:.5g}") for x in witness.margins]}
 
 
 def _narrow(array: NDArray[np.float64]) -> NDArray[Any]:
