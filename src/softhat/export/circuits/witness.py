@@ -99,7 +99,7 @@ class Search:
         for clean, corrupt, margins, added in self.batches:
             _, patched = self.network.run(clean, change(added))
             flipped = (patched > 0) != (margins > 0)
-            # A changed answer counts more. Rounded, equal effects are equal on any number of threads.
+            # A changed answer counts more; rounded, equal effects are equal however sums are done.
             effect = np.round(np.abs(patched - margins), 6) + MOST * flipped
             place = tuple(map(int, np.unravel_index(int(effect.argmax()), effect.shape)))
             size = float(effect[place])
