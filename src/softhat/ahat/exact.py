@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT, Head, Mask, Matrix, Ties, Vector
+from softhat.errors import SofthatError
 from softhat.positions import exact
 
 Integers = npt.NDArray[Any]  # int64 or Python integers
 _SAFE = 2**62
 _FLOAT_SAFE = 2**53
+MOST_BITS = 2**34  # of the scores of one head
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,7 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     mask = allowed(head.mask, length)
     query, key = linear(x, scaled(head.query)), linear(x, scaled(head.key))
     values = reduced(linear(x, scaled(head.value)))
+    _bounded(query, key, len(head.query))
     scores = Scaled(
         product(query.num, np.swapaxes(key.num, 1, 2), query.size * key.size * len(head.query)),
         query.den * key.den,
@@ -173,6 +176,18 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     return HeadTrace(
         mask, scores, highest, best, values, reduced(Scaled(mean, values.den * factor))
     )
+
+
+def _bounded(query: Scaled, key: Scaled, rows: int) -> None:
+    """Refuse scores that would fill the memory: one machine word each, or many digits each."""
+    words, length = query.num.shape[:2]
+    largest = query.size * key.size * max(1, rows)
+    bits = 64 if largest < _SAFE else largest.bit_length() + 300
+    if words * length**2 * bits > MOST_BITS:
+        raise SofthatError(
+            f"exact scores of a word with {length} positions would take "
+            f"{words * length**2 * bits / 2**33:.0f} GB ({bits} bits each): give shorter words"
+        )
 
 
 def chosen(highest: npt.NDArray[np.bool_], ties: Ties) -> npt.NDArray[np.bool_]:

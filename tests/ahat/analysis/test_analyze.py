@@ -12,6 +12,7 @@ import pytest
 import softhat
 from softhat.ahat import Builder
 from softhat.ahat.analysis.fits import fitted
+from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.words import all_words
 from softhat.explore.beta_picture import draw
@@ -206,3 +207,37 @@ def test_structure_answers_without_running_words() -> None:
 def test_fits_are_called_fits() -> None:
     r = softhat.analyze(GALLERY["third-token"](), up_to=8)
     assert str(r.fits[0, 0]).startswith("fitted: ")
+
+
+def test_an_interruption_keeps_what_was_finished() -> None:
+    """Ctrl-C in the middle of a length: the statement is about the lengths before it."""
+
+    def stop(done: int, total: int) -> None:
+        if done > 2 + 4 + 8:
+            raise KeyboardInterrupt
+
+    model = GALLERY["dyck-argmin"]()
+    r = softhat.analyze(model, up_to=8, progress=stop)
+    whole = softhat.analyze(model, up_to=3)
+    assert r.up_to == r.exhaustive_length == 3
+    assert (r.rows, r.min_gap, r.kinds) == (whole.rows, whole.min_gap, whole.kinds)
+    assert any("interrupted" in note for note in r.notes)
+
+
+def test_an_interruption_keeps_proved_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    def proved(model: object, n: int, leak: float) -> object:
+        if n == 7:
+            raise KeyboardInterrupt
+        return proved_gaps(GALLERY["histogram"](), n, leak)
+
+    monkeypatch.setattr("softhat.ahat.analysis.analyze.proved_gaps", proved)
+    r = softhat.analyze(GALLERY["histogram"](), up_to=20, max_words=30)
+    assert sorted(r.proved) == [1, 2, 3, 4, 5, 6]
+    assert any("interrupted" in note for note in r.notes)
+
+
+def test_a_long_word() -> None:
+    r = softhat.analyze(GALLERY["first-token"](), words=["ab" * 400])
+    assert r.min_gap[0, 0] == 1
+    with pytest.raises(softhat.SofthatError, match="shorter words"):
+        softhat.analyze(GALLERY["dyck-argmin"](), words=["()" * 1000])

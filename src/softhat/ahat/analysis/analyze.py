@@ -110,7 +110,10 @@ def analyze(
     if all(law is None for law in laws.gap.values()):
         _count_uniform(tally, exhaustive)
     else:
-        _run_all(tally, exhaustive, progress)
+        done = _run_all(tally, exhaustive, progress)
+        if done < exhaustive:
+            exhaustive = top = done
+            notes.append(f"interrupted: the statement ends at length {done}")
     proved = _by_sets(model, laws, top, leak, notes)
     guarantee, tieless, reached = _verdict(tally, laws, proved, exhaustive, top)
     if reached < top:
@@ -134,16 +137,25 @@ def _of_words(model: AHAT, laws: GapLaws, words: Iterable[Word], leak: float) ->
     return _analysis(model, laws, tally, {}, "sampled", not tally.first, max(groups), 0, [])
 
 
-def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | None) -> None:
+def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | None) -> int:
+    """Run every word, length by length; the last length that Ctrl-C let finish."""
     model = tally.model
     total = sum(len(model.alphabet) ** n for n in range(1, longest + 1))
     done = 0
     for n in range(1, longest + 1):
-        for codes in all_words(len(model.alphabet), n, chunk(model, n)):
-            tally.add(run(model, codes))
-            done += len(codes)
-            if progress is not None:
-                progress(done, total)
+        found = Tally(model, tally.leak)
+        try:
+            for codes in all_words(len(model.alphabet), n, chunk(model, n)):
+                found.add(run(model, codes))
+                done += len(codes)
+                if progress is not None:
+                    progress(done, total)
+        except KeyboardInterrupt:
+            if n == 1:
+                raise
+            return n - 1
+        tally.join(found)
+    return longest
 
 
 def _count_uniform(tally: Tally, longest: int) -> None:
@@ -167,7 +179,11 @@ def _by_sets(
     if all(law is None for law in laws.gap.values()):
         return proved
     for n in range(1, (min(top, SETS_TO) if laws.uniform_tieless else top) + 1):
-        result = proved_gaps(model, n, leak)
+        try:
+            result = proved_gaps(model, n, leak)
+        except KeyboardInterrupt:
+            notes.append(f"interrupted: the sets prove nothing from length {n} on")
+            break
         if not result.complete:
             notes.append(f"length {n}: {result.reason}; the sets prove nothing from this length on")
             break

@@ -30,6 +30,8 @@ from softhat.ahat.model import AHAT, FeedForward, Head
 
 MAX_ENTRIES = 300  # vectors a position, where another layer reads them
 MAX_FINAL = 6_000  # vectors a position after the last head
+MAX_MOVES = 2_000_000  # ways to combine a layer's results, over all positions
+MAX_PAIRS = 60_000_000  # queries × keys of all heads of a layer: about 2 GB
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,12 @@ class Reach:
     final_den: int
     complete: bool
     reason: str = ""
+
+    @property
+    def size(self) -> int:
+        """Queries × keys of all its rows: what its memory is about."""
+        totals = [(sum(map(len, s.before)), len(s.rows)) for s in self.stages]
+        return sum(total * total * heads for total, heads in totals)
 
 
 def reach(model: AHAT, n: int, stop_after: int | None = None) -> Reach:
@@ -116,6 +124,8 @@ def _stage(
     keep: _Keep,
 ) -> tuple[Stage, tuple[Integers, ...], int]:
     flat = Scaled(np.concatenate(x), den)
+    if len(flat.num) ** 2 * len(heads) > MAX_PAIRS:
+        raise TooLargeError(f"{len(flat.num)} vectors are too many for {len(heads)} heads")
     made = [head_rows(head, x, flat, keep.most == MAX_ENTRIES) for head in heads]
     rows, shared = tuple(m[0] for m in made), tuple(m[1] for m in made)
     moves, middle, middle_den = _combine(heads, rows, x, den, keep)
@@ -159,6 +169,7 @@ def _combine(
         ),
     )
     moves, middle = [], []
+    combined = 0
     for i, vectors in enumerate(x):
         seen: dict[Value, int] = {}
         here = []
@@ -169,7 +180,8 @@ def _combine(
                 for out, per_head in zip(outputs, rows, strict=True)
             ]
             count = math.prod(len(w) for w in written)
-            if count > keep.most * 20:
+            combined += count
+            if count > keep.most * 20 or combined > MAX_MOVES:
                 raise TooLargeError(f"the heads' results combine in {count} ways at one position")
             for choice in itertools.product(*(range(len(w)) for w in written)):
                 total = base

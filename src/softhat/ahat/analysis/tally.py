@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -17,6 +18,8 @@ from softhat.ahat.words import all_words
 
 HeadId: TypeAlias = tuple[int, int]
 Gap: TypeAlias = Fraction | float  # float only for inf
+PART = 4_000_000  # scores looked at together
+FEW_ROWS = 32  # whose critical β are computed one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,17 @@ class Tally:
             word, row, l, h = min(found)
             self.first[n] = _counterexample(self.model, trace, word, row, l, h)
 
+    def join(self, other: Tally) -> None:
+        """Add what was found of other lengths."""
+        self.rows |= other.rows
+        self.gaps |= other.gaps
+        self.profiles |= other.profiles
+        self.betas |= other.betas
+        self.first |= other.first
+        for name in self.model.heads:
+            self.varying[name] |= other.varying[name]
+            self.several[name] |= other.several[name]
+
     def _head(self, n: int, name: HeadId, head: HeadTrace) -> tuple[int, int] | None:
         """Count one head's rows; the first tied (word, row), if there is one."""
         keys = head.mask.sum(axis=1)  # (T,)
@@ -69,8 +83,9 @@ class Tally:
         self.gaps.setdefault(n, {}).setdefault(name, math.inf)
         self.betas.setdefault(n, {}).setdefault(name, 0.0)
         where = np.argwhere(~uniform)
-        if len(where):
-            self._gaps(n, name, head, where)
+        step = max(1, PART // head.mask.shape[0])
+        for start in range(0, len(where), step):
+            self._gaps(n, name, head, where[start : start + step])
         several = best > 1
         if several.any():
             self.several[name] = True
@@ -91,19 +106,36 @@ class Tally:
         self.gaps[n][name] = min(self.gaps[n][name], Fraction(least, head.scores.den))
         floats = np.where(below, ratio(gaps, head.scores.den), np.inf)
         winners = best.sum(axis=1)
-        _, kept = np.unique(
-            np.column_stack([np.sort(floats, axis=1), winners]), axis=0, return_index=True
-        )
+        kept = _hardest(floats, winners, self.leak)
         betas = critical_betas(floats[kept], self.leak, winners[kept])
         hardest = kept[int(betas.argmax())]
         if betas.max() > self.betas[n][name] or name not in self.profiles.get(n, {}):
             self.betas[n][name] = float(betas.max())
             chosen = [int(g) for g, b in zip(gaps[hardest], below[hardest], strict=True) if b]
             counted = tuple(
-                (Fraction(g, head.scores.den), chosen.count(g)) for g in sorted(set(chosen))
+                (Fraction(g, head.scores.den), count)
+                for g, count in sorted(Counter(chosen).items())
             )
             profile = Profile(int(winners[hardest]), counted)
             self.profiles.setdefault(n, {})[name] = profile
+
+
+def _hardest(
+    gaps: npt.NDArray[np.float64], winners: npt.NDArray[np.int64], leak: float
+) -> npt.NDArray[np.int64]:
+    """Rows one of which has the greatest critical β: those that leak too much at another's."""
+    target = np.log(winners * (leak / (1 - leak)))
+    rows, beta = np.arange(len(gaps)), 0.0
+    while len(rows) > FEW_ROWS:
+        with np.errstate(under="ignore", divide="ignore"):
+            here = np.exp(-beta * gaps[rows]) if beta else np.isfinite(gaps)
+            excess = np.log(here.sum(axis=1)) - target[rows]
+        worst = rows[[int(excess.argmax())]]
+        if excess.max() <= 1e-9:  # its own, and nobody's is greater
+            return worst
+        rows = rows[excess >= 0]
+        beta = float(critical_betas(gaps[worst], leak, winners[worst])[0])
+    return rows
 
 
 def _counterexample(

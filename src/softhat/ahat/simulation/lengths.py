@@ -40,6 +40,7 @@ FEW_WORDS = 600  # always run rather than bounded
 SOME_WORDS = 5_000  # run if the greatest length asked for has no more
 MANY_WORDS = 20_000  # run if the sets are too large, or their bounds too loose
 BINDING = 64  # the words with the greatest errors that a bound remembers
+KEPT_PAIRS = 40_000_000  # queries × keys of the sets that are kept
 COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
 
 
@@ -83,6 +84,7 @@ class Lengths:
         self.uniform = error_free(model)
         self._plans: dict[frozenset[int] | None, Plan] = {}
         self._sets: dict[int, Reach] = {}
+        self._complete: dict[int, bool] = {}
         self._noisy: dict[tuple[int, Arithmetic], frozenset[int] | None] = {}
         self._tallies: dict[int, Tally] = {}
         self._runs: dict[int, list[ExactTrace]] = {}
@@ -95,15 +97,24 @@ class Lengths:
         words = len(self.model.alphabet) ** n
         if words <= (self.most if self.run_all else FEW_WORDS):
             return "words"
-        if self.sets(n).complete:
+        if self._sets_do(n):
             return "sets"
         return "words" if words <= MANY_WORDS else "laws"
 
     def sets(self, n: int) -> Reach:
-        """The reachable sets of length n."""
+        """The reachable sets of length n; the latest are kept, as many as memory allows."""
         if n not in self._sets:
-            self._sets[n] = reach(self.model, n)
+            found = reach(self.model, n)
+            self._complete[n] = found.complete
+            while self._sets and found.size + sum(s.size for s in self._sets.values()) > KEPT_PAIRS:
+                self._sets.pop(next(iter(self._sets)))
+            self._sets[n] = found
         return self._sets[n]
+
+    def _sets_do(self, n: int) -> bool:
+        if n not in self._complete:
+            self.sets(n)
+        return self._complete[n]
 
     def bound(self, n: int, betas: Betas, kind: Arithmetic = REALS, decide: bool = False) -> Bound:
         """Certified error over all words of length n, and decisions (of a structurally uniform
