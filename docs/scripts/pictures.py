@@ -2,6 +2,7 @@
 
     python docs/scripts/pictures.py                 # all of docs/images/theory
     python docs/scripts/pictures.py latest gaps     # some of them
+    python docs/scripts/pictures.py gallery         # docs/images/gallery: laws of every AHAT in it
     python docs/scripts/pictures.py explorer        # the screenshots of the page; needs Chromium
 
 A picture that shows numbers is drawn from what softhat computes here, never from numbers typed in.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ import numpy as np
 import softhat
 from softhat import rasp
 from softhat.ahat import gallery
+from softhat.ahat.simulation.curves import simulation_curves
+from softhat.pictures.laws import save_laws
 from softhat.pictures.style import COLOURS, figure, save
 from softhat.pictures.traces import attention_map
 
@@ -324,11 +328,22 @@ def explorer() -> None:
             page.close()
 
 
+def laws_of_the_gallery() -> None:
+    """For every model of the gallery with a temperature: γ(n) and β(n), with what is measured."""
+    folder = IMAGES / "gallery"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in gallery.GALLERY.items():
+        curves = simulation_curves(softhat.simulate(make()))
+        if curves.heads:
+            save_laws(replace(curves, title=f"{name}: {curves.title}"), folder / f"{name}.png")
+            print(name, flush=True)
+
+
 def main(names: list[str]) -> None:
     (IMAGES / "theory").mkdir(parents=True, exist_ok=True)
     for name in names or [*PICTURES]:
-        if name == "explorer":
-            explorer()
+        if name in ("explorer", "gallery"):
+            explorer() if name == "explorer" else laws_of_the_gallery()
             continue
         save(PICTURES[name](), IMAGES / "theory" / f"{name}.svg")
         print(name)

@@ -44,7 +44,10 @@ def command(
         float, typer.Option("--leak", help="The leak δ that critical β is for.")
     ] = 1e-3,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw critical β against n.")
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw gaps and critical β against n (data: .json)."
+        ),
     ] = None,
     text: Annotated[
         str | None, typer.Option("--text", help="For a checkpoint: the text (or @file, -) to run.")
@@ -73,9 +76,10 @@ def command(
             progress=lambda done, total: show("words", done, total, ""),
         )
     if plot is not None:
-        from softhat.explore.beta_picture import draw
+        from softhat.ahat.simulation.curves import analysis_curves
+        from softhat.pictures.laws import save_laws
 
-        draw(result, plot)
+        save_laws(analysis_curves(result), plot)
     if as_json:
         print_json(to_json(result))
     else:

@@ -10,6 +10,7 @@ import typer
 
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say
+from softhat.pictures.style import check_name
 from softhat.work import progress
 
 
@@ -39,6 +40,10 @@ def command(
     snap: Annotated[
         bool, typer.Option("--snap", help="Add feed-forward layers that round upstream error away.")
     ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw gaps and β against n (data: .json)."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the temperatures at which softmax simulates an AHAT; write the model and certificate.
@@ -48,6 +53,8 @@ def command(
     from softhat.ahat.file import load
     from softhat.ahat.simulation.simulate import simulate
 
+    if plot is not None:
+        check_name(plot)
     source = load(model)
     with progress(quiet=as_json) as show:
         target = None if decide else epsilon
@@ -56,6 +63,11 @@ def command(
         note("certifying in floats")
         certificate = simulation.certificate
     simulation.save(folder)
+    if plot is not None:
+        from softhat.ahat.simulation.curves import simulation_curves
+        from softhat.pictures.laws import save_laws
+
+        save_laws(simulation_curves(simulation), plot)
     if as_json:
         print_json(certificate.to_json())
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,6 @@ from softhat.ahat.analysis.fits import fitted
 from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.words import all_words
-from softhat.explore.beta_picture import draw
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_model
 
@@ -143,12 +141,6 @@ def test_fits_from_formulas() -> None:
         assert law is not None
         assert law.shape == shape
     assert fitted({1: 2.0, 2: 3.0}) is None
-
-
-def test_a_plot_is_drawn(tmp_path: Path) -> None:
-    r = softhat.analyze(GALLERY["last-token"](), up_to=7)
-    draw(r, tmp_path / "law.png")
-    assert (tmp_path / "law.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_structure() -> None:
