@@ -10,6 +10,7 @@ A picture that shows numbers is drawn from what softhat computes here, never fro
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -329,14 +330,35 @@ def explorer() -> None:
 
 
 def laws_of_the_gallery() -> None:
-    """For every model of the gallery with a temperature: γ(n) and β(n), with what is measured."""
+    """For every model of the gallery: γ(n) and β(n), with what is measured; and their page."""
     folder = IMAGES / "gallery"
     folder.mkdir(parents=True, exist_ok=True)
+    lines = [GALLERY_OPENING]
     for name, make in gallery.GALLERY.items():
-        curves = simulation_curves(softhat.simulate(make()))
+        simulation = softhat.simulate(make())
+        curves = simulation_curves(simulation)
+        lines += [f"## {name}", "", inspect.cleandoc(make.__doc__ or "").split("\n\n")[0], ""]
+        lengths = simulation.certificate.max_length
+        floats = ", ".join(f"{dtype} to {n:,}" for dtype, n in lengths.items() if n)
+        for head in curves.heads:
+            gap, beta = head.gaps[0].label, head.betas[0].label
+            lines.append(f"- {head.title}: {gap}; {beta}")
+        lines += [f"- proved right in {floats or 'no float format'}", ""]
         if curves.heads:
             save_laws(replace(curves, title=f"{name}: {curves.title}"), folder / f"{name}.png")
-            print(name, flush=True)
+            lines += [f"![γ(n) and β(n) of {name}](images/gallery/{name}.png)", ""]
+        print(name, flush=True)
+    (ROOT / "docs" / "gallery.md").write_text("\n".join(lines).rstrip() + "\n", "utf-8")
+
+
+GALLERY_OPENING = """# The gallery of hard-attention transformers
+
+Each model with its proved gap law γ(n), its temperature law β(n) at ε = 1e-3, and how far each
+number format is proved to follow. Lines are laws, marks are measured: the least gap of all words of
+a length, the critical β at which the worst row leaks 1e-3, and the least β of one head that keeps
+all values within ε. This page and its pictures are made by `python docs/scripts/pictures.py
+gallery`; the numbers of a picture are in the JSON file beside it.
+"""
 
 
 def main(names: list[str]) -> None:

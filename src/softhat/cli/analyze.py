@@ -19,6 +19,8 @@ from softhat.errors import SofthatError
 from softhat.pictures.style import check_name
 from softhat.work import progress
 
+MOST_KEYS = 20
+"""Keys of an opened row that are printed."""
 LEVELS = {
     "proved_all": "proved for all words of every length",
     "proved_to_length": "proved for all words to length {}",
@@ -50,7 +52,12 @@ def command(
         ),
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", help="For a checkpoint: the text (or @file, -) to run.")
+        list[str] | None,
+        typer.Option("--text", help="For a checkpoint: a text (or @file, -) to run; repeatable."),
+    ] = None,
+    row: Annotated[
+        str | None,
+        typer.Option("--row", metavar="L.H.I", help="For a checkpoint: open this row of a head."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,10 +68,11 @@ def command(
     if plot is not None:
         check_name(plot)
     if os.path.isdir(model) and not os.path.isfile(model / "ahat.json"):  # noqa: PTH112, PTH113
-        _lens(model, text, leak, as_json)
+        _lens(model, text or [], leak, row, plot, as_json)
         return
-    if text is not None:
-        raise SofthatError("--text is for a Hugging Face checkpoint; for an AHAT use --words")
+    if text or row is not None:
+        option = "--text" if text else "--row"
+        raise SofthatError(f"{option} is for a Hugging Face checkpoint; for an AHAT use --words")
     source = load(model)
     given = None if words is None else [w for item in words for w in _words(item)]
     with progress(quiet=as_json) as show:
@@ -213,24 +221,66 @@ def _gap(gap: Fraction | float) -> str | None:
     return None if gap == math.inf else str(gap)
 
 
-def _lens(folder: Path, text: str | None, leak: float, as_json: bool) -> None:
-    from softhat.ahat.analysis.lens import look
+def _lens(
+    folder: Path,
+    texts: list[str],
+    leak: float,
+    row: str | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    from softhat.ahat.lens.report import look
 
-    if text is None:
+    if not texts:
         raise SofthatError("a checkpoint is analysed on a text: give --text '…' (or @file, -)")
-    report = look(folder, read_text(text), leak)
+    given = [read_text(text) for text in texts]
+    if row is not None:
+        _opened(folder, given, row, as_json)
+        return
+    report = look(folder, given, leak)
+    if plot is not None:
+        from softhat.ahat.lens.picture import save_page
+
+        save_page(report, plot)
     if as_json:
         print_json(report.to_json())
         return
-    say(f"{report.model}, {report.tokens} tokens, leak δ = {leak:g}")
-    header = ["head", "type", "hardness", "leak", "median gap", "median β×", "uniform"]
-    header += ["tieless", "tied"]
+    say(f"{report.model}, {report.tokens} tokens in {report.texts} texts, leak δ = {leak:g}")
+    header = ["head", "verdict", "distance", "by chance", "hardness", "leak", "median gap"]
+    header += ["median β×", "looks at"]
     rows = [
         [
-            head_name(h.layer, h.head), h.nearest, f"{h.hardness:.3f}", f"{h.leak:.3f}",
-            f"{h.median_gap:.3g}", f"{h.median_beta:.3g}",
-            str(h.rows[0]), str(h.rows[1]), str(h.rows[2]),
+            head_name(h.layer, h.head), h.verdict, f"{h.distance:.3f}", f"{h.by_chance:.3f}",
+            f"{h.hardness:.3f}", f"{h.leak:.3f}", f"{h.median_gap:.3g}", f"{h.median_beta:.3g}",
+            "-" if h.pattern is None else f"{h.pattern} ({h.patterns[h.pattern].share:.0%})",
         ]
         for h in report.heads
     ]  # fmt: skip
     print_table(header, rows)
+
+
+def _opened(folder: Path, texts: list[str], row: str, as_json: bool) -> None:
+    """One row: its keys, the greatest scores first."""
+    from dataclasses import asdict
+
+    from softhat.ahat.lens.report import open_row
+
+    parts = row.split(".")
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+        raise SofthatError(f"--row takes layer.head.row, such as 0.1.5, not {row!r}")
+    if len(texts) > 1:
+        raise SofthatError("--row opens a row of one text: give --text once")
+    layer, head, place = (int(part) for part in parts)
+    found = open_row(folder, texts[0], layer, head, place)
+    if as_json:
+        print_json(asdict(found))
+        return
+    say(f"{head_name(layer, head)}, row {place} ({found.token}): {len(found.keys)} keys")
+    rows = [
+        [str(k.position), k.token, f"{k.score:.4g}", f"{k.gap:.4g}", f"{k.weight:.4f}",
+         "maximal" if k.best else ""]
+        for k in found.keys[:MOST_KEYS]
+    ]  # fmt: skip
+    print_table(["position", "token", "score", "gap", "weight", ""], rows)
+    if len(found.keys) > MOST_KEYS:
+        say(f"and {len(found.keys) - MOST_KEYS} more with lower scores (all with --json)")
