@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.files.reading import check_folder
 
 Floats = npt.NDArray[np.float64]
 MASKED = -1e30  # scores below stand for "may not look"
@@ -46,9 +47,7 @@ class Checkpoint:
             raise SofthatError(
                 f"{str(folder)!r} has no config.json: give a Hugging Face checkpoint"
             )
-        for path in folder.iterdir():
-            if not path.is_file() and not path.is_dir():
-                raise SofthatError(f"{path} is not a regular file: not a checkpoint to be opened")
+        check_folder(folder)
         self.folder, self.torch = folder, torch
         try:
             # A checkpoint may bring code of its own, which would be run, or ask on standard input

@@ -2,9 +2,9 @@
 
 For every row: the argmax set A (scores within TIE, since floats of a trained model are never
 equal), how much leaks outside it, the gap profile, and by how much the scores would have to be
-multiplied (β) for the leak to fall to δ. The nearest average-hard row is uniform over the k greatest weights;
-its distance is total variation. The same scores, shuffled over all rows of the head, say what
-distance comes by chance: a head that is neither near nor nearer than that is soft.
+multiplied (β) for the leak to fall to δ. The nearest average-hard row is uniform over the k
+greatest weights; its distance is total variation. The same scores, shuffled over all rows of the
+head, say what distance comes by chance: a head that is neither near nor nearer than that is soft.
 """
 
 from __future__ import annotations
