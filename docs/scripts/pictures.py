@@ -265,6 +265,39 @@ def disguise() -> Any:
     return made
 
 
+def sources() -> Any:
+    """What a source states, and what transformers' GPT-2 gives, after each prefix of a word."""
+    import tempfile
+
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = softhat.compile({"a": "true", "b": "a", "<eos>": "O b"}, alphabet="ab")
+    weights = {"a": -0.5, "b": 1.0, "<eos>": -1.0}
+    source = softhat.source(model, weights)
+    word = "aababb"
+    with tempfile.TemporaryDirectory() as folder:
+        softhat.to_gpt2(model, folder, context=32, head="lm", weights=weights)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        loaded = AutoModelForCausalLM.from_pretrained(folder)
+        with torch.no_grad():
+            logits = loaded(**tokenizer(" ".join(word), return_tensors="pt")).logits[0]
+        found = torch.softmax(logits.double(), -1).numpy()
+        symbols = ["a", "b", "<eos>"]
+        columns = tokenizer.convert_tokens_to_ids(symbols)
+    made = figure(6.4, 2.8)
+    axes = made.subplots()
+    for symbol, column, colour in zip(symbols, columns, COLOURS, strict=False):
+        stated = [source.next(list(word[:k])).get(symbol, 0.0) for k in range(len(word) + 1)]
+        axes.plot(stated, "o", color=colour, markersize=7, fillstyle="none")
+        axes.plot(found[:, column], ".", color=colour, label=symbol)
+    axes.set_xticks(range(len(word) + 1), ["(start)", *(f"…{s}" for s in word)])
+    axes.set_ylabel("probability")
+    axes.set_title("next symbol: stated (rings), GPT-2 in float32 (dots)", fontsize=9)
+    axes.legend(fontsize=7)
+    return made
+
+
 def linear_time() -> Any:
     made = figure(6.0, 2.8)
     axes = made.subplots()
@@ -301,6 +334,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "stock-gpt2": stock_gpt2,
     "stock-llama": stock_llama,
     "disguise": disguise,
+    "sources": sources,
     "linear-time": linear_time,
 }
 EXPLORER = {

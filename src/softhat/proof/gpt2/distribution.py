@@ -1,6 +1,6 @@
 """A language model with log-weights: its logits are the stated ones, up to one shift.
 
-Theorem. If every allowed token's logit is within ε of its log-weight plus one shift, and every
+Theorem 28. If every allowed token's logit is within ε of its log-weight plus one shift, and every
 forbidden one's at least m below every allowed one's, then with V tokens each allowed token's
 probability is within the factors e^(-2ε)/(1 + V·e^-m) and e^(2ε) of the stated one, and a forbidden
 one's at most e^-m: numerators move by e^±ε, and so does their sum, to which forbidden tokens add at
