@@ -248,6 +248,23 @@ def test_many_changed_weights(tmp_path: Path) -> None:
     assert sum(wrong for _, wrong in found) == 0
 
 
+def test_what_nobody_reads_must_be_a_number_too(tmp_path: Path) -> None:
+    """0 times infinity is none: in units, values and keys that are written nowhere, and padding."""
+    formula = "#(a) > #(b) & (a S b) | Y a"
+    softhat.to_llama(softhat.compile(formula, "ab"), tmp_path / "out", 64)
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    plant: list[tuple[str, Any]] = [("model.embed_tokens.weight", (-1, 0))]
+    for kind in ("up_proj", "gate_proj", "v_proj", "k_proj"):
+        for name in (name for name in tensors if kind in name):
+            plant += [(name, (row, 0)) for row in np.flatnonzero(~tensors[name].any(axis=1))[:1]]
+    assert len(plant) > 4
+    for name, place in plant:
+        changed = {key: tensor.copy() for key, tensor in tensors.items()}
+        changed[name][place] = 3.4e38
+        save_file(changed, tmp_path / "out" / "model.safetensors", metadata={"format": "pt"})
+        assert not any(softhat.certify(tmp_path / "out").max_length.values()), (name, place)
+
+
 @pytest.mark.parametrize(
     "change",
     [

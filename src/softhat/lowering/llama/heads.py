@@ -93,7 +93,7 @@ def previous(layout: Layout) -> Rows:
     half = rotary.slow * rotary.context / 2
     rows[2, 0], rows[2, 1] = _constant(total * sin(half)), _constant(total * cos(half))
     nearer = rotary.recency(0) - rotary.recency(1)
-    size = 1.05 * (SHARPNESS + nearer) / (1 - cos(1)) * root
+    size = 1.05 * (rotary.sharpness + nearer) / (1 - cos(1)) * root
     rows[0, 0], rows[0, 1] = _constant(size * cos(1)), _constant(-size * sin(1))
     return rows
 

@@ -22,6 +22,8 @@ from softhat.errors import SofthatError
 Positions = Literal["rope", "bits"]
 SHARPNESS = 32.0
 """C: neighbours' scores differ by C. A leak of e^-32 is far below the roundoff of float32."""
+LONG, STEEP = 1 << 12, 160.0
+"""C of *rope* beyond such a context: rounding of a sine takes a share of it that grows with N."""
 DIGIT_SHARPNESS = 48.0
 """C of a Previous that compares digits, each of which bfloat16 rounds."""
 ARC = 1.72
@@ -60,10 +62,15 @@ class Rotary:
         return self.theta**-0.25
 
     @property
+    def sharpness(self) -> float:
+        """C of Latest, and of Previous in *rope*."""
+        return STEEP if self.positions == "rope" and self.context > LONG else SHARPNESS
+
+    @property
     def steepness(self) -> float:
         """S of *rope*: -S·sin(w·d - w·N/2) falls by at least C a step."""
         w = self.slow
-        return SHARPNESS / (w * cos(w * self.context / 2)) * 1.001
+        return self.sharpness / (w * cos(w * self.context / 2)) * 1.001
 
     def recency(self, d: float) -> float:
         """The score of *rope* at distance d, but for a head's other rows."""
@@ -74,7 +81,7 @@ class Rotary:
         """What rules a key out: more than all scores can differ by."""
         if self.positions == "bits":
             return 1.25 * 2.0**self.digits * SHARPNESS
-        return 1.05 * (self.recency(0) - self.recency(self.context)) + 2 * SHARPNESS
+        return 1.05 * (self.recency(0) - self.recency(self.context)) + 2 * self.sharpness
 
 
 def rotary(positions: Positions, context: int) -> Rotary:

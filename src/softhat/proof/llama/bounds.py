@@ -68,6 +68,7 @@ class Bounds:
             read = self._read(self.found.cells[number], bits)
             self.later = max(self.later, read.scale)
             record("RMSNorm, scale", read.scale)
+            self._in_range(block, read)
             after = bits.copy()
             for head, targets in zip(block.heads, block.targets, strict=True):
                 if head.kind == "Average":
@@ -93,14 +94,12 @@ class Bounds:
         and the reciprocal root of 1 is 1. Small formats read ±1 back exactly: below a power of two
         numbers are one unit apart, so RMSNorm may move them by half of that."""
         d = self.c.d_model
-        sizes = [_magnitude(cell) for cell in cells]
-        whole = all(size == round(size) for size in sizes) and d < 2**20
-        small = self.c.epsilon <= 2.0**-26  # 1 + ε is stored as 1
-        if whole and small and not bits.any() and not any(isinstance(c, Mean) for c in cells):
+        whole = all(map(_whole, cells)) and d < 2**20
+        if whole and not bits.any() and self.c.epsilon <= 2.0**-26:  # 1 + ε is stored as 1
             return Read(cells, bits, 0.0, True)
         means = sum((1.01 * _magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
         squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
-        scale = 0.51 * (squares + min(d + 64, 256) * U) + 4 * U
+        scale = 0.51 * (squares + min(d + 4, 256) * U) + 4 * U
         need(scale < 2.0**-7, "RMSNorm's error is not small")
         if not self.storage.wide:
             need(scale < 0.4 * self.storage.unit, "RMSNorm moves bits by more than half an ulp")
@@ -132,7 +131,6 @@ class Bounds:
     def _rows(self, rows: Array, read: Read) -> Rows:
         """Queries or keys as stored. Small formats hold them exactly, or round them."""
         size = np.abs(rows.astype(np.float64)) @ self._sizes(read)
-        need(float(size.max(initial=0)) <= self.storage.largest, "queries or keys overflow")
         off = self._row_errors(rows, read)
         if not self.storage.wide:
             exact = [self._held(row, s) for row, s in zip(rows, size, strict=True)]
@@ -143,6 +141,15 @@ class Bounds:
         """Where bits and constants are exact, a row of few digits is held exactly."""
         grid = _grid(row)
         return size <= grid / self.storage.unit and size <= 2.0**23 * grid
+
+    def _in_range(self, block: Block, read: Read) -> None:
+        """Nothing overflows, not even what nobody reads: 0 times infinity is no number."""
+        sizes = self._sizes(read)
+        largest = self.storage.largest
+        for rows in (block.query, block.key, block.value):
+            size = 1.5 * float((np.abs(rows.astype(np.float64)) @ sizes).max(initial=0))
+            need(size <= largest, "queries, keys or values overflow")
+            need(size * self.c.context <= 1e37, "sums of values overflow")
 
     # Heads
 
@@ -173,9 +180,7 @@ class Bounds:
         added = 2.0 if counted else self._summation(length)
         match head.kind:
             case "Sign":
-                need(
-                    self.scores.slow(head.pairs[0].pair) < 0.1, "Sign heads: a pair turns too fast"
-                )
+                self._comparable(head, key)
                 leak = length * exp(min(700.0, 2 - 0.8 * head.decision / 10))
             case "Digit":
                 decision = self.scores.decision(head, query, key, scale)
@@ -190,8 +195,8 @@ class Bounds:
                 else:  # keys without bad, and those with it
                     clear = head.clear * (1 - scale)
                     leak = each / (1 - each) + length * exp(min(700.0, off - clear))
-                # Keys whose weight is not lost in the winner's.
-                added = 32.0 if gap - off >= LEAST_GAP else added
+                # Added to the winner's 1, every other weight is lost, with an error of its size.
+                added = 4.0 if gap - off >= LEAST_GAP else self._summation(length)
         error = value + 2.2 * leak + 2 * added * U
         if self.storage.wide:
             return error
@@ -202,6 +207,18 @@ class Bounds:
         need(held, f"{head.kind} heads: a value is not exact")
         need(error < self.storage.unit / 8, f"{head.kind} heads: 1 is not rounded to exactly 1")
         return 0.0  # -1 and twice 0 or 1, rounded, is ±1
+
+    def _comparable(self, head: Head, key: Rows) -> None:
+        """A Sign's keys are so much alike that the word's own positions share the weight. In small
+        formats their scores must be the same number: what turning adds is lost in a sum."""
+        (pair,) = head.pairs
+        need(self.scores.slow(pair.pair) < 0.1, "Sign heads: a pair turns too fast")
+        need(key.error(pair.pair) < 0.05 * key.length(pair.pair), "Sign heads: keys are not alike")
+        turned = float(self.found.frequencies[pair.pair]) * self.c.context
+        lost = 1.1 * turned**2 < U / 8
+        need(
+            self.storage.wide or lost, f"Sign heads: a pair turns too fast for {self.storage.name}"
+        )
 
     def _too_far(self, head: Head) -> str:
         advice = ""
@@ -307,8 +324,9 @@ class Bounds:
                 room = min(room, -gate.fails * (1 - self.storage.unit) - FAR)
             need(error <= room, "gates: a sum of literals may be off too far")
         sizes = np.abs(block.gate.astype(np.float64)) @ self._sizes(read)
-        largest = float(sizes.max(initial=0)) * 1.1
-        need(largest <= self.storage.largest, "gates: hidden units overflow")
+        factors = np.abs(block.up.astype(np.float64)) @ self._sizes(read)
+        largest = max(float(s.max(initial=0)) for s in (sizes, factors, sizes * factors))
+        need(1.1 * largest <= self.storage.largest, "gates: hidden units overflow")
         return worst
 
     def _stored(self, block: Block, read: Read) -> Vector:
@@ -318,13 +336,15 @@ class Bounds:
         weights = np.abs(block.gate.astype(np.float64))
         reach = weights @ self._sizes(read)
         rounding = ((block.gate != 0).sum(axis=1) + 1) * U * reach
+        fixed = [isinstance(cell, Constant) for cell in read.cells]
+        constant = weights[:, fixed] @ self._sizes(read)[fixed]
         after = read.off.copy()
         entries = (block.down != 0).sum(axis=1)
         worst: dict[int, float] = {}
         for gate in block.gates:
             held = 1.05 * gate.out * (gate.low + gate.high)
             moved = gate.out * float(rounding[list(gate.units)].sum())
-            constants = float(sum(reach[list(gate.units)])) * gate.out * 3 * U
+            constants = float(sum(constant[list(gate.units)])) * gate.out * 3 * U
             common = 2 * ((1 + read.scale + 4 * U) ** 2 - 1)
             added = int(entries[gate.target])
             tails = gate.out * added * TAIL * 1.1
@@ -345,6 +365,13 @@ class Bounds:
             assert self.found.margin is not None
             kept = self.found.margin * (1 - 3 * off - 3 * self.storage.unit)
             need(kept >= self.margin, "read-out: the margin may not be kept")
+
+
+def _whole(cell: Cell) -> bool:
+    """It holds integers."""
+    if isinstance(cell, Constant):
+        return cell.ordinary == round(cell.ordinary) and cell.bos == round(cell.bos)
+    return not isinstance(cell, Mean)
 
 
 def _magnitude(cell: Cell) -> float:

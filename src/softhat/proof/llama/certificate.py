@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
@@ -92,8 +94,12 @@ def _derived(
     checkpoint: LlamaCheckpoint, formulas: Mapping[str, Formula], storage: Storage
 ) -> Derivation | str:
     """What the weights compute as the format stores them, or why that is not known."""
+    stored = checkpoint.stored_as(storage.dtype)
+    for name, tensor in stored.tensors.items():
+        if not np.isfinite(tensor).all():
+            return f"{name} has an entry that {storage.name} does not hold as a finite number"
     try:
-        return derive(checkpoint.stored_as(storage.dtype), formulas)
+        return derive(stored, formulas)
     except VoidError as error:
         return str(error)
     except TooLargeError:
@@ -141,7 +147,8 @@ def assumptions(kernel: str) -> list[str]:
         "exp(0) = 1",
         "silu is accurate to four units in the last place",
         "RMSNorm computes in float32; its mean square has a relative error of at most "
-        "min(d + 64, 256)·2^-24, its reciprocal root of two units in the last place",
+        "min(d + 4, 256)·2^-24, its reciprocal root of two units in the last place; where all "
+        "squares are integers of mean 1 the factor is exactly 1",
         "rotary frequencies and angles are computed in float32, frequencies within 8·2^-24 of "
         "1/θ^(2p/d)/factor, sines within one unit in the last place, and stored in the storage "
         "format: the checkpoint is loaded in its format by from_pretrained(dtype=…), because "

@@ -40,6 +40,8 @@ from softhat.proof.llama.rope import frequencies
 
 MOST_CONTEXT = 1 << 20
 """Every distance is tabulated."""
+LEAST_LOGIT = 1e-4
+"""Logits stay far from 0 in every format."""
 FAMILIES = ("llama", "mistral", "qwen2")
 
 
@@ -122,9 +124,13 @@ def _embedded(c: LlamaCheckpoint, atoms: BoundedAtoms) -> list[Cell]:
     table = c.tensor("model.embed_tokens.weight").astype(np.float64)
     if len(table) <= max(c.bos, ordinary - 1) or c.bos < ordinary:
         raise VoidError("the embedding does not fit the tokenizer")
+    # Padding is one of the other rows. It is masked, but it must be no larger than a token.
+    others = np.delete(table, c.bos, axis=0)
     cells: list[Cell] = []
     for at in range(table.shape[1]):
         own, start = table[:ordinary, at], float(table[c.bos, at])
+        if not np.isin(np.abs(others[:, at]), np.abs(own)).all():
+            raise VoidError(f"padding holds in coordinate {at} what no token holds there")
         if (own == own[0]).all():
             cells.append(Constant(float(own[0]), start))
         elif np.isin(own, (-1.0, 1.0)).all() and start == -1.0:
@@ -272,7 +278,7 @@ def _classifier(
     if len(formulas) != 1:
         raise VoidError(f"a classifier has one formula, not {len(formulas)}")
     (name,) = formulas
-    if size <= 0 or not claims.met(name, function):
+    if size < LEAST_LOGIT or not claims.met(name, function):
         raise VoidError(f"output {name!r} does not compute its formula")
 
 
@@ -301,6 +307,6 @@ def _lm(
         if (at_bos > 0) != wanted or not at_bos:
             raise VoidError(f"{where} is wrong before the first symbol")
         sizes += [size, abs(at_bos)]
-    if min(sizes) <= 0 or max(sizes) != min(sizes):
+    if min(sizes) < LEAST_LOGIT or max(sizes) != min(sizes):
         raise VoidError("the logits of tokens have different sizes")
     return 2 * min(sizes)

@@ -116,5 +116,7 @@ class Scores:
         share = self.stored * 1.1 + 8 * U + key.error(pair.pair) / k + 2 * scale
         if not self.fused:
             share += 2.1 * self.stored
-        sizes = np.abs(head.scores) * (1 - share) - (off + floor) * k / root
+        # Keys of the word's own positions are 0, up to their error.
+        others = 2 * length * key.error(pair.pair) / root
+        sizes = np.abs(head.scores) * (1 - share) - (off + floor) * k / root - others
         return float(sizes[1:].min())
