@@ -359,9 +359,11 @@ MUTATIONS: tuple[Mutate, ...] = (
 )
 
 
-def tampered(model: Model, rng: Rng) -> tuple[str, Model]:
+def tampered(
+    model: Model, rng: Rng, mutations: tuple[Mutate, ...] = MUTATIONS
+) -> tuple[str, Model]:
     """A model after one to three mutations, often in another order, and their names."""
-    names, changed = tampered_weights(model.transformer, rng, MUTATIONS)
+    names, changed = tampered_weights(model.transformer, rng, mutations)
     return names, Model(changed, model.formulas)
 
 

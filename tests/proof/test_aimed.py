@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 import softhat
 from softhat.model import Model
 from softhat.proof.kernels import kernel_certificate
-from tests.proof.aimed import Open, originals, tampered
+from tests.proof.aimed import MUTATIONS, Mutate, Open, originals, tampered
+from tests.proof.aimed_selections import (
+    changed_places,
+    flipped_digit,
+    lost_row,
+    nudged_sinks,
+    other_mask,
+    other_sharpness,
+    repeated_row,
+)
 
 Words = NDArray[np.int64]
 SLICE = 10
@@ -91,11 +100,13 @@ def torch_wrong(model: Model, rng: np.random.Generator) -> str | None:
     return None
 
 
-def attack_many(models: list[Model], seeds: range, torch: bool) -> None:
+def attack_many(
+    models: list[Model], seeds: range, torch: bool, mutations: tuple[Mutate, ...] = MUTATIONS
+) -> None:
     certified = 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        names, mutant = tampered(models[seed % len(models)], rng)
+        names, mutant = tampered(models[seed % len(models)], rng, mutations)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = attack(mutant, rng, torch)
@@ -107,6 +118,30 @@ def attack_many(models: list[Model], seeds: range, torch: bool) -> None:
 @pytest.mark.parametrize("start", range(0, 90, 10))
 def test_a_slice(models: list[Model], start: int) -> None:
     attack_many(models, range(start, start + SLICE), torch=False)
+
+
+HEADS: tuple[Mutate, ...] = (
+    nudged_sinks,
+    other_sharpness,
+    other_mask,
+    changed_places,
+    repeated_row,
+    lost_row,
+    flipped_digit,
+    *MUTATIONS[:4],
+)
+"""Sinks, temperature laws, masks and rows of heads."""
+
+
+@pytest.mark.parametrize("start", range(0, 40, 10))
+def test_a_slice_of_heads(models: list[Model], start: int) -> None:
+    attack_many(models, range(start, start + SLICE), torch=False, mutations=HEADS)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("start", range(5_000, 6_000, 100))
+def test_many_heads(models: list[Model], start: int) -> None:
+    attack_many(models, range(start, start + 100), torch=True, mutations=HEADS)
 
 
 @pytest.mark.full
