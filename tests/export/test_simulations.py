@@ -225,3 +225,82 @@ def test_labels_name_what_wrote_a_coordinate() -> None:
     labels = native_labels(simulation("induction-latest").transformer)
     assert [h.label for h in labels.heads] == ["previous token", "latest match"]
     assert ("L0.H0", "L1.H0.k") in labels.edges and ("embed", "L0.H0.v") in labels.edges
+
+
+# Exports are certified from their files
+
+
+def exported(s: Simulation, kind: str, dtype: str, folder: Path) -> Path:
+    path = folder / ("m.onnx" if kind == "onnx" else "m")
+    match kind:
+        case "torch":
+            from softhat.export.torch import to_torch_file
+
+            to_torch_file(s, path, dtype)
+        case "huggingface":
+            softhat.to_huggingface(s, path, dtype)
+        case _:
+            pytest.importorskip("onnx")
+            softhat.to_onnx(s, path, dtype)
+    return path
+
+
+THIRDS = {
+    "format": "softhat-ahat/1", "alphabet": ["a", "b"], "bos": False, "positions": ["1", "i"],
+    "embedding": {"a": ["1/3", "0", "0"], "b": ["-2/7", "0", "0"]},
+    "position_embedding": [["0", "0"], ["0", "1"], ["0", "0"]],
+    "layers": [{"heads": [{"mask": "<=", "query": [["0", "1", "0"]], "key": [["1", "0", "0"]],
+                           "value": [["1", "0", "0"]], "output": [["0"], ["0"], ["1"]]}],
+                "feed_forward": None}],
+    "output": {"weights": ["0", "0", "1"], "bias": "1/5"},
+}  # fmt: skip
+"""Weights that no format holds."""
+
+
+@pytest.mark.parametrize("kind", ["torch", "huggingface", "onnx"])
+@pytest.mark.parametrize("name", ["induction-latest", "thirds"])
+def test_an_export_is_certified_from_its_weights(kind: str, name: str, tmp_path: Path) -> None:
+    source = softhat.ahat.loads(json.dumps(THIRDS)) if name == "thirds" else GALLERY[name]()
+    s = softhat.simulate(source, max_length=6)
+    for dtype in ("float32", "float64"):
+        folder = tmp_path / dtype
+        folder.mkdir()
+        path = exported(s, kind, dtype, folder)
+        found = softhat.certify(path)
+        assert found.ok, (found.void, found.disagrees)
+        assert found.max_length[dtype] >= 5
+        # What float32 has lost is not back in float64.
+        lossy = name == "thirds" and dtype == "float32"
+        assert (found.max_length["float64"] == 0) == lossy
+        assert softhat.verify(path, exhaustive=3, random=5, max_length=6).ok
+
+
+@pytest.mark.parametrize("kind", ["torch", "huggingface"])
+def test_changed_exports_are_refused(kind: str, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    path = exported(simulation("induction-latest"), kind, "float32", tmp_path)
+    tensors = load_file(path / "model.safetensors")
+    name = next(n for n in sorted(tensors) if n.endswith("query.weight"))
+    changed = tensors[name].copy()
+    changed[tuple(np.argwhere(changed)[0])] *= np.float32(1 + 2.0**-20)
+    save_file({**tensors, name: changed}, path / "model.safetensors")
+    with pytest.raises(softhat.SofthatError, match="does not follow from ahat"):
+        softhat.certify(path)
+    save_file(tensors, path / "model.safetensors")
+    stated = json.loads((path / "certificate.json").read_text())
+    (path / "certificate.json").write_text(json.dumps({**stated, "epsilon": 1e-12}))
+    forged = softhat.certify(path)
+    assert not forged.ok or set(forged.max_length.values()) == {0}
+    (path / "certificate.json").write_text(json.dumps({**stated, "length": -3}))
+    with pytest.raises(softhat.SofthatError, match="no such length"):
+        softhat.certify(path)
+
+
+def test_every_length_is_certified_from_an_export(tmp_path: Path) -> None:
+    s = softhat.simulate(GALLERY["last-token"](), epsilon=1e-3)
+    assert s.length is None
+    path = exported(s, "torch", "float64", tmp_path)
+    found = softhat.certify(path)
+    assert found.ok and found.max_length["float64"] > 100
+    assert found.document["guarantee"] == "proved_all"

@@ -16,16 +16,17 @@ from softhat.value_model import ValueModel
 
 
 def export_certificate(
-    model: Answers, kernel: Kernel, longest: int | None = None
+    model: Answers, kernel: Kernel, longest: int | None = None, stored: str | None = None
 ) -> dict[str, Any]:
-    """The JSON of an export's `certificate.json`; `longest`: words that the export takes."""
+    """The JSON of an export's `certificate.json`; `longest`: words that the export takes;
+    `stored`: the number format of its weights in the file."""
     match model:
         case Model():
             return kernel_certificate(model, kernel, longest)
         case ValueModel():
             return model.kernel_certificate(kernel, longest)
         case Simulation():
-            return simulation_kernel_certificate(model, kernel)
+            return simulation_kernel_certificate(model, kernel, stored)
     raise SofthatError(f"nothing is known to prove about {type(model)}")
 
 

@@ -99,8 +99,9 @@ def _proved(export: Export) -> dict[str, Any]:
         if export.kind == "onnx":
             from softhat.export.onnx import longest_word
 
-            return export_certificate(export.model, "onnx", longest_word(export.model.transformer))
-        return export_certificate(export.model, "torch")
+            longest = longest_word(export.model.transformer)
+            return export_certificate(export.model, "onnx", longest, export.stored)
+        return export_certificate(export.model, "torch", stored=export.stored)
     assert export.checkpoint is not None
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":

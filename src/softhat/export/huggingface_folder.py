@@ -80,7 +80,11 @@ def to_huggingface(
     contents |= model.meaning(name)
     contents["labels.json"] = json_bytes(labels_of(model).to_json())
     facts = export_facts(t, contents["model.safetensors"])
-    certificate = export_certificate(model if name is None else _only(model, name), "torch")
+    certificate = export_certificate(
+        model if name is None else _only(model, name),
+        "torch",
+        stored=str(torch_dtype(dtype)).removeprefix("torch."),
+    )
     contents["certificate.json"] = json_bytes({**certificate, **facts})
     write_folder(Path(folder), contents)
 

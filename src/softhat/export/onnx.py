@@ -65,7 +65,7 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     t = transformer_of(model)
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
-    certificate = export_certificate(model, "onnx", longest_word(t))
+    certificate = export_certificate(model, "onnx", longest_word(t), dtype)
     data = _serialized(model, dtype, certificate)
     beside = {
         f"{path.stem}.labels.json": json_bytes(labels_of(model).to_json()),

@@ -19,6 +19,7 @@ from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.certificates import digest_of
 from softhat.export.onnx import graph_of
 from softhat.export.reading import RASP, Export, check_symbols, formulas_in, transformer_from
+from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.files import read_bytes, read_json
 from softhat.model import Model
 from softhat.transformer.weights import Transformer
@@ -36,24 +37,27 @@ def read_onnx(path: Path) -> Export:
         raise MissingExtraError("onnx", "onnx") from None
     data = read_bytes(path, most=1 << 31)
     try:
-        made = onnx.load_model_from_string(data)
+        read = onnx.load_model_from_string(data)
     except Exception:
         raise SofthatError(f"{path} is no ONNX file") from None
-    facts = {entry.key: entry.value for entry in made.metadata_props}
+    facts = {entry.key: entry.value for entry in read.metadata_props}
     if "architecture" not in facts:
         raise SofthatError(f"{path} does not say which architecture it has: export it again")
     shape = json.loads(facts["architecture"])
     symbols = check_symbols(tuple(json.loads(facts["alphabet"])))
     outputs = tuple(json.loads(facts["outputs"]))
     number = np.dtype(
-        np.float64 if made.graph.output[0].type.tensor_type.elem_type == 11 else np.float32
+        np.float64 if read.graph.output[0].type.tensor_type.elem_type == 11 else np.float32
     )
-    transformer = _found(made.graph, shape, symbols, outputs, number)
+    transformer = _found(read.graph, shape, symbols, outputs, number)
     beside = path.parent / f"{path.stem}.certificate.json"
     stated = read_json(beside) if beside.exists() else json.loads(facts.get("certificate", "{}"))
     if RASP in facts:
         program = ValueModel.read(transformer, json.loads(facts[RASP]))
         return Export("onnx", path, digest_of(data), stated, {}, program, None)
+    if SOURCE in facts:
+        made = exported_simulation(transformer, facts[SOURCE], stated, number.name, str(path))
+        return Export("onnx", path, digest_of(data), stated, {}, made, None, number.name)
     predicates = json.loads(facts.get("predicates.json", "[]"))
     formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
     model = Model(transformer, formulas)

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.ahat.simulation.simulation import VALUE, Simulation
 from softhat.errors import SofthatError
 from softhat.export.certificates import digest_of
 from softhat.export.gpt2 import token_sets
 from softhat.export.gpt2_disguise import DIRECTIONS
+from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.tokenizer import vocabulary
 from softhat.files import read_bytes, read_json, read_tensors, read_text
 from softhat.laws import from_json as law_of
@@ -55,10 +57,12 @@ class Export:
     stated: dict[str, Any]
     """`certificate.json`: a claim, not a proof."""
     formulas: dict[str, Formula]
-    model: Model | ValueModel | None
+    model: Model | ValueModel | Simulation | None
     """What the tensors are, for softhat's own architecture."""
     checkpoint: Checkpoint | LlamaCheckpoint | None
     """What they are, for stock architectures."""
+    stored: str = "float32"
+    """The number format of the weights, for softhat's own architecture."""
     directions: Directions | None = None
     """Of a disguised GPT-2: claims, which the proof checks against the weights."""
 
@@ -141,11 +145,6 @@ def formulas_in(
 
 
 def formulas_of(folder: Path, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
-    if (folder / "ahat.json").exists():
-        raise SofthatError(
-            f"{folder} is the export of a simulation, whose proof is about its own folder: give "
-            "the folder that `softhat simulate` wrote"
-        )
     path = folder / "predicates.json"
     predicates = read_json(path, inside=folder) if path.exists() else ()
     text = read_text(folder / "formula.txt", inside=folder)
@@ -182,7 +181,7 @@ def _torch(folder: Path, config: dict[str, Any]) -> Export:
         dict(tensors),
         tensors["embedding.weight"],
     )
-    return _native("torch", folder, transformer)
+    return _native("torch", folder, transformer, tensors["embedding.weight"].dtype.name)
 
 
 def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
@@ -196,6 +195,8 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
     is_rasp = (folder / RASP).exists()
     if is_rasp:
         outputs = tuple(str(config["id2label"][str(k)]) for k in range(len(bias)))
+    elif (folder / SOURCE).exists():
+        outputs = (VALUE,)
     else:
         outputs = tuple(formulas_of(folder, symbols, propositional))
     if is_rasp or _several(folder, config, outputs):
@@ -222,16 +223,20 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
         "propositional": propositional,
     }
     embedding = np.concatenate([table, rows[-2:][:sinks]])
-    return _native(
-        "huggingface", folder, transformer_from(shape, symbols, outputs, tensors, embedding)
-    )
+    stored = tensors["embedding.weight"].dtype.name
+    made = transformer_from(shape, symbols, outputs, tensors, embedding)
+    return _native("huggingface", folder, made, stored)
 
 
-def _native(kind: str, folder: Path, t: Transformer) -> Export:
+def _native(kind: str, folder: Path, t: Transformer, stored: str) -> Export:
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     if (folder / RASP).exists():
         program = ValueModel.read(t, read_json(folder / RASP, inside=folder))
         return Export(kind, folder, digest, stated_in(folder), {}, program, None)
+    if (folder / SOURCE).exists():
+        stated, source = stated_in(folder), read_text(folder / SOURCE, inside=folder)
+        made = exported_simulation(t, source, stated, stored, str(folder))
+        return Export(kind, folder, digest, stated, {}, made, None, stored)
     formulas = formulas_of(folder, t.symbols, t.propositional)
     if tuple(formulas) != t.outputs:
         raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
@@ -370,7 +375,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
     check_sizes(folder, config, {"n_layer": checkpoint.blocks, "n_embd": checkpoint.d_model})
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     directions = read_directions(folder, checkpoint)
-    return Export("gpt2", folder, digest, stated, formulas, None, checkpoint, directions)
+    return Export("gpt2", folder, digest, stated, formulas, None, checkpoint, directions=directions)
 
 
 def read_directions(folder: Path, c: Checkpoint) -> Directions | None:

@@ -69,6 +69,7 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
         "architecture": architecture(weights),
     }
     data = to_bytes(to_torch(model, dtype).state_dict())
+    name = str(torch_dtype(dtype)).removeprefix("torch.")
     contents = {
         "config.json": json_bytes(config),
         "model.safetensors": data,
@@ -76,7 +77,7 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
         **model.meaning(),
         "labels.json": json_bytes(labels_of(model).to_json()),
         "certificate.json": json_bytes(
-            {**export_certificate(model, "torch"), **export_facts(weights, data)}
+            {**export_certificate(model, "torch", stored=name), **export_facts(weights, data)}
         ),
     }
     write_folder(Path(folder), contents)

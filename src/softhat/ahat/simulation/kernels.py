@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from softhat.ahat.simulation.certificate import good
 from softhat.ahat.simulation.every_length import derived, lengths_in
 from softhat.ahat.simulation.finite_floats import FiniteFloats
@@ -17,6 +19,7 @@ from softhat.ahat.simulation.simulation import Simulation
 from softhat.formats import FORMATS
 from softhat.proof.document import document
 from softhat.proof.kernels import ASSUMPTIONS, Kernel
+from softhat.transformer.stored import tensors_of
 
 DIGITS = 2
 """An operation is off by up to 4 roundings, exp by 32: arithmetic with two digits less."""
@@ -26,13 +29,22 @@ COARSE = [
 ]
 
 
-def simulation_kernel_certificate(simulation: Simulation, kernel: Kernel) -> dict[str, Any]:
-    """What is proved about the export of a simulation."""
+def simulation_kernel_certificate(
+    simulation: Simulation, kernel: Kernel, stored: str | None = None
+) -> dict[str, Any]:
+    """What is proved about the export of a simulation.
+
+    `stored` is the number format of a file's weights: what they have lost there is not back when
+    a finer format computes with them.
+    """
     certificate = simulation.certificate
     if simulation.length is None:
         reached = _reached_by_laws(simulation)
     else:
         reached = _reached(simulation)
+    for name in reached:
+        if stored is not None and not _held(simulation, stored, name):
+            reached[name] = 0
     half = {} if kernel == "onnx" else {"float16": 0, "bfloat16": 0}
     return document(
         "export",
@@ -43,7 +55,17 @@ def simulation_kernel_certificate(simulation: Simulation, kernel: Kernel) -> dic
         attention=simulation.attention,
         epsilon=certificate.epsilon,
         guarantee=certificate.guarantee,
+        length=simulation.length,
+        dtype=simulation.dtype,
     )
+
+
+def _held(simulation: Simulation, stored: str, dtype: str) -> bool:
+    """Whether weights stored in one format are, in another, what rounding them to it gives."""
+    if FORMATS[stored].digits >= FORMATS[dtype].digits:
+        return True
+    tensors = tensors_of(simulation.transformer).values()
+    return all(np.array_equal(FORMATS[stored].load(array), array) for array in tensors)
 
 
 def _reached_by_laws(simulation: Simulation) -> dict[str, int]:

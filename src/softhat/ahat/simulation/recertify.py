@@ -19,29 +19,32 @@ from softhat.formats import FORMATS
 HeadId = tuple[int, int]
 
 
-def recertified(model: AHAT, betas: Mapping[HeadId, float], claim: Certificate) -> Certificate:
-    """What can be proved of the claim."""
-    top = len(claim.lengths)
-    best = _proved(Lengths(model, top), betas, claim)
+def recertified(
+    model: AHAT, betas: Mapping[HeadId, float], epsilon: float | None, top: int
+) -> Certificate:
+    """What can be proved of a claim: values within `epsilon` (None: decisions) to the length."""
+    best = _proved(Lengths(model, top), betas, epsilon, top)
     if len(best.lengths) < top and len(model.alphabet) ** top <= MANY_WORDS:
-        more = _proved(Lengths(model, top, MANY_WORDS), betas, claim)
+        more = _proved(Lengths(model, top, MANY_WORDS), betas, epsilon, top)
         best = max(best, more, key=lambda found: len(found.lengths))
     return best
 
 
-def _proved(lengths: Lengths, betas: Mapping[HeadId, float], claim: Certificate) -> Certificate:
+def _proved(
+    lengths: Lengths, betas: Mapping[HeadId, float], epsilon: float | None, top: int
+) -> Certificate:
     bounds: dict[int, Bound] = {}
-    decide, top = claim.epsilon is None, len(claim.lengths)
-    target = float("inf") if claim.epsilon is None else claim.epsilon * (1 - 1e-6)
+    decide = epsilon is None
+    target = float("inf") if epsilon is None else epsilon * (1 - 1e-6)
     for n in range(1, top + 1):
         try:
             bound = lengths.enough(n, betas, target, decide, n == top)
         except (SofthatError, ArithmeticError):  # β so large that nothing can be said
             break
-        if not good(bound, claim.epsilon):
+        if not good(bound, epsilon):
             break
         bounds[n] = bound
     if bounds:
-        return certify(lengths, Choice(betas, bounds), claim.epsilon)
+        return certify(lengths, Choice(betas, bounds), epsilon)
     nothing = dict.fromkeys(FORMATS, 0)
-    return Certificate(claim.epsilon, float("inf"), "exhaustive", 0, nothing, (), {})
+    return Certificate(epsilon, float("inf"), "exhaustive", 0, nothing, (), {})
