@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 
 from softhat import SofthatError
 from softhat.ahat import Builder, gallery
-from softhat.ahat.exact import run
+from softhat.ahat.exact import ratio, run
 from softhat.ahat.words import all_words
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_model, random_program
@@ -134,3 +135,9 @@ def test_weights_of_every_size_never_overflow() -> None:
         )
         word = "".join(rng.choice("ab") for _ in range(rng.randint(1, 4)))
         assert model.values(word) == evaluate(model, word).values
+
+
+def test_quotients_beyond_every_float() -> None:
+    huge = np.array([10**400, -(10**400), 0, 3], dtype=object)
+    assert ratio(huge, 1).tolist() == [math.inf, -math.inf, 0.0, 3.0]
+    assert ratio(huge, 10**400)[:2].tolist() == [1.0, -1.0]

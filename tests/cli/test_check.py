@@ -9,6 +9,7 @@ import pytest
 
 from softhat import parse
 from tests.cli.run import softhat, softhat_process
+from tests.fuzz.running import limited
 from tests.logic.syntax.test_parse import BAD
 
 
@@ -118,6 +119,29 @@ def test_a_large_formula_in_a_process() -> None:
     refused = softhat_process("check", "-", stdin=b"(" * 100_000)
     assert refused.code == 2
     assert len(refused.err.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " & ".join("abcdefgh"[k % 8] for k in range(40_000)),
+        " | ".join(f"s{k}" for k in range(8_000)),
+        " & ".join(f"(a{k % 97} | !b{k % 89})" for k in range(6_000)),
+        " S ".join("ab"[k % 3 == 0] for k in range(8_000)),
+        " & ".join(f"#({'abc'[k % 3]}) > {k % 7}" for k in range(3_000)),
+        "O (a & " * 5_000 + "b" + ")" * 5_000,
+        "Y " * 30_000 + "a",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_work_is_linear(text: str, tmp_path: Path) -> None:
+    """Some of these would have taken minutes: each link of a chain was compared with all of it."""
+    path = tmp_path / "formula.txt"
+    path.write_text(text)
+    with limited(text[:40]):
+        done = softhat("check", f"@{path}", "--json")
+    assert done.code == 0
+    assert parse(json.loads(done.out)["formula"]) == parse(text)
 
 
 def test_terminals_that_cannot_show_the_signs() -> None:

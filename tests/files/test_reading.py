@@ -19,6 +19,7 @@ from safetensors.numpy import save
 
 from softhat.errors import SofthatError
 from softhat.files import parse_json, read_bytes, read_json, read_tensors, read_text
+from softhat.files.reading import check_folder
 
 
 def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
@@ -205,3 +206,18 @@ def test_damaged_tensors_are_refused_or_read(tmp_path_factory: Any, noise: bytes
     path.write_bytes(data)
     with suppress(SofthatError):
         read_tensors(path)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "merges.txt", "model.safetensors"])
+def test_a_folder_for_another_library(name: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "more").mkdir()
+    check_folder(tmp_path)
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(8 << 30)
+    with pytest.raises(SofthatError, match="too large"):
+        check_folder(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(SofthatError, match="not a regular file"):
+        check_folder(tmp_path)

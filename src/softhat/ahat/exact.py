@@ -306,7 +306,7 @@ def _quotient(x: int, den: int) -> float:
     try:
         return x / den
     except OverflowError:
-        return math.copysign(math.inf, x)
+        return math.inf if x > 0 else -math.inf  # x itself may be no float
 
 
 def _nested(data: Any, den: int) -> Any:

@@ -99,3 +99,12 @@ def test_temperatures_that_are_none(folder: Path, beta: str) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(SofthatError):
         softhat.load(folder)
+
+
+@pytest.mark.parametrize("field", ["heads", "lengths"])
+@pytest.mark.parametrize("value", [[1.5], ["x"], "x", {"1": "x"}, {"1": {"error": "x"}}, None])
+def test_parts_of_the_wrong_kind_are_damage(folder: Path, field: str, value: Any) -> None:
+    forge(folder, lambda document: document.update({field: value}))
+    with pytest.raises(SofthatError, match="damaged"):
+        softhat.load(folder)
+    assert command("run", str(folder), "ab").code == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,3 +186,10 @@ def test_a_value_on_the_threshold_is_not_certified_in_floats() -> None:
     assert simulation.certificate.max_length == {
         "float16": 1, "bfloat16": 1, "float32": 1, "float64": 1,
     }  # fmt: skip
+
+
+def test_values_beyond_float64_are_refused() -> None:
+    source = GALLERY["last-token"]()
+    weights = tuple(10**400 * w for w in source.output_weights)
+    with pytest.raises(softhat.SofthatError, match="beyond the range of float64"):
+        softhat.simulate(replace(source, output_weights=weights), max_length=3)

@@ -49,12 +49,29 @@ def simulate(
     if dtype is not None and dtype not in FORMATS:
         raise SofthatError(f"unknown dtype {dtype!r}: choose one of {', '.join(FORMATS)}")
     longest = model.longest
-    if max_length is None:
-        return _at_every_length(every_length(model, epsilon, snap, dtype))
-    if longest is not None and longest < max_length:
+    if max_length is not None and longest is not None and longest < max_length:
         raise SofthatError(
             f"the position tables end at length {longest}: max_length cannot be {max_length}"
         )
+    try:
+        if max_length is None:
+            return _at_every_length(every_length(model, epsilon, snap, dtype))
+        return _to_a_length(model, max_length, epsilon, snap, progress, dtype)
+    except OverflowError:
+        raise SofthatError(
+            "values of this AHAT are beyond the range of float64, which softmax models are stored "
+            "in: scale its weights down"
+        ) from None
+
+
+def _to_a_length(
+    model: AHAT,
+    max_length: int,
+    epsilon: float | None,
+    snap: bool,
+    progress: Callable[[str], None] | None,
+    dtype: str | None,
+) -> Simulation:
     model = tie_broken(model, max_length)
     if snap:
         model = snapped(model, max_length)
