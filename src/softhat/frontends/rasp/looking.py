@@ -218,12 +218,22 @@ def _read_affine(shop: Workshop, place: Form, bit: Literal) -> Literal:
     queries = tuple(shop.position_digit(place, b) for b in range(count))
     mask: Mask = "<=" if shop.causal else "none"
     return shop.draft.add(
-        At(queries, keys, bit, mask, shop.longest), f"{shop.name}: read at another position"
+        _coded(shop, queries, keys, bit, mask), f"{shop.name}: read at another position"
     )
 
 
 def _at(shop: Workshop, looked: AtCode, bit: Literal) -> At:
-    return At(looked.queries, looked.keys, bit, looked.mask, shop.longest)
+    return _coded(shop, looked.queries, looked.keys, bit, looked.mask)
+
+
+def _coded(
+    shop: Workshop, queries: tuple[Literal, ...], keys: tuple[Literal, ...], bit: Literal, mask: Mask
+) -> At:
+    """A code of one digit gets another: the score of the sinks, one digit less than all, is a row
+    of its own and not 0."""
+    if len(queries) == 1:
+        queries, keys = (*queries, TRUE), (*keys, TRUE)
+    return At(queries, keys, bit, mask, shop.longest)
 
 
 def _is_single(looked: AtCode) -> bool:
