@@ -70,6 +70,41 @@ def test_the_library_at_full_size(case: Case) -> None:
     agree(model, case.program, some(case, 6, 300, 256), "float32")
 
 
+mapped = rasp.Map({"a": 1, "b": 2, "c": 4}.get, rasp.tokens)
+same = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ)
+before = rasp.Select(rasp.indices, rasp.indices, rasp.Comparison.LT)
+everywhere = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.TRUE)
+
+SILENTLY_WRONG: list[tuple[str, rasp.SOp, Any]] = [
+    ("length from ten tokens on", lib.make_length(), lambda w: [len(w)] * len(w)),
+    ("hist from ten on", lib.make_hist(), lambda w: [w.count(t) for t in w]),
+    ("count from ten on", lib.make_count(rasp.tokens, "a"), lambda w: [w.count("a")] * len(w)),
+    ("empty selections of categories", rasp.Aggregate(same & before, mapped),
+     lambda w: [None if t not in w[:i] else {"a": 1, "b": 2, "c": 4}[t] for i, t in enumerate(w)]),
+    ("empty selections with a default", rasp.Aggregate(same & before, mapped, default=7),
+     lambda w: [7 if t not in w[:i] else {"a": 1, "b": 2, "c": 4}[t] for i, t in enumerate(w)]),
+    ("means of categories", rasp.Aggregate(everywhere, mapped),
+     lambda w: [sum({"a": 1, "b": 2, "c": 4}[t] for t in w) / len(w)] * len(w)),
+    ("None by a shift", lib.shift_by(2, rasp.tokens), lambda w: [None, None, *w][: len(w)]),
+    ("None by a map", rasp.Map(lambda t: None if t == "b" else t, rasp.tokens),
+     lambda w: [None if t == "b" else t for t in w]),
+]  # fmt: skip
+"""Programs that Tracr compiles to models that are wrong on such sequences, without a word."""
+
+
+@pytest.mark.parametrize(
+    ("program", "meaning"), [p[1:] for p in SILENTLY_WRONG], ids=[p[0] for p in SILENTLY_WRONG]
+)
+def test_where_tracr_is_silently_wrong(program: rasp.SOp, meaning: Any) -> None:
+    model = softhat.compile(program, alphabet="abc", max_length=40)
+    dice = random.Random(4)
+    words = [["a"] * n for n in (1, 9, 10, 11, 16, 40)]
+    words += [dice.choices("abc", weights=(6, 2, 1), k=dice.randrange(1, 41)) for _ in range(40)]
+    for word, values in zip(words, model.values_many(words), strict=True):
+        for found, expected in zip(values, meaning(word), strict=True):
+            assert not differs(found, expected, model.certificate.error), word
+
+
 @pytest.mark.parametrize("attention", ["temperature", "hard"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_other_targets(case: Case, attention: Attention) -> None:

@@ -109,7 +109,9 @@ class _Compiler:
                 return shop.number(Form({}, position=exact(1), constant=exact(-1)))
             case language.LengthType():
                 if shop.causal:
-                    raise shop.fault("the length is not known to a causal program")
+                    raise shop.fault(
+                        "the length is not known to a causal program: compile it with causal=False"
+                    )
                 return shop.number(Form({}, length=exact(1)))
             case language.Full():
                 return shop.categories([(node.fill, TRUE)], node.fill is not None)
@@ -132,7 +134,7 @@ class _Compiler:
                     return aggregate(shop, below[0], below[1], node.default)
                 except Disagreement:
                     raise self.disagreement(node) from None
-        raise shop.fault("constants that ignore the input cannot be compiled: use Full")
+        raise shop.fault("constants that ignore the input cannot be compiled: use Full, or Select")
 
     def disagreement(self, node: language.Aggregate) -> RaspError:
         """Why categories cannot be read: the first short sequence on which they differ."""

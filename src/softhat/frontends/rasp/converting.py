@@ -64,7 +64,10 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
         case Counted():
             values = {tagged(v): v for _, table in known.tables for v in table if v is not None}
             if len(values) > most:
-                raise shop.fault(f"{len(values):,} values of a count; {most:,} are the most")
+                raise shop.fault(
+                    f"{len(values):,} values of a count; {most:,} are the most: map it to "
+                    "fewer values, or compile to a shorter max_length"
+                )
             pairs = [
                 (value, shop.where(known, lambda v, tag=tag: tagged(v) == tag))  # type: ignore[misc]
                 for tag, value in values.items()

@@ -170,7 +170,10 @@ def _fetched(
 ) -> Categories:
     """Every bit of a category read at another position; one head has them all."""
     if len(values.values) > MOST_FETCHED:
-        raise shop.fault(f"{len(values.values):,} values to be read; {MOST_FETCHED:,} are the most")
+        raise shop.fault(
+            f"{len(values.values):,} values to be read; {MOST_FETCHED:,} are the most: map them to "
+            "fewer before they are read"
+        )
     pairs = [(value, read(bit)) for value, bit in zip(values.values, values.bits, strict=True)]
     if default is None:
         return shop.categories(pairs, False)
@@ -227,7 +230,11 @@ def _at(shop: Workshop, looked: AtCode, bit: Literal) -> At:
 
 
 def _coded(
-    shop: Workshop, queries: tuple[Literal, ...], keys: tuple[Literal, ...], bit: Literal, mask: Mask
+    shop: Workshop,
+    queries: tuple[Literal, ...],
+    keys: tuple[Literal, ...],
+    bit: Literal,
+    mask: Mask,
 ) -> At:
     """A code of one digit gets another: the score of the sinks, one digit less than all, is a row
     of its own and not 0."""
@@ -299,7 +306,9 @@ def _mean(shop: Workshop, looked: Masked, values: Categories, default: Value) ->
     sums = _number(shop, looked, [(v, b) for v, b in weights if v])
     counts = _number(shop, looked, [(1, TRUE)])
     if sums is None or counts is None:
-        raise shop.fault(f"a mean with more than {MOST_CASES} cases")
+        raise shop.fault(
+            f"a mean with more than {MOST_CASES} cases: select by tokens or by order of positions"
+        )
     if default is not None and not is_number(default):
         raise shop.fault(f"the default {default!r} of a mean is no number")
     mean = _one_head(shop, looked, values)

@@ -151,7 +151,7 @@ def _table(
     if len(x.values) * len(y.values) > MOST_ENTRIES:
         raise shop.fault(
             f"a table of {len(x.values):,} by {len(y.values):,} values; {MOST_ENTRIES:,} entries "
-            "are the most"
+            "are the most: map each of them to fewer values first"
         )
     pairs: list[tuple[Value, Literal]] = []
     for v, bit in zip(x.values, x.bits, strict=True):
@@ -258,7 +258,9 @@ def _arithmetic(
 ) -> Known:
     """x ± y and comparisons, case by case."""
     if len(x.cases) * len(y.cases) > MOST_CASES:
-        raise shop.fault(f"more than {MOST_CASES} cases of sums of counts")
+        raise shop.fault(
+            f"more than {MOST_CASES} cases of sums of counts: compare them earlier, in parts"
+        )
     match f:
         case Linear(a, b):
             first, second, sign = exact(a), exact(b), "+"

@@ -243,7 +243,7 @@ def _inside(shop: Workshop, low: int | None, high: int | None, cell: Cell) -> bo
         return False
     raise shop.fault(
         f"it selects distances from {low} to {high}: attention has masks for j < i, j <= i, "
-        "j > i, j >= i and single shifts"
+        "j > i, j >= i and single shifts. Use lib.shift_by for each distance"
     )
 
 

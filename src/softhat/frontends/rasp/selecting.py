@@ -70,7 +70,7 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
         return found
     raise shop.fault(
         "its predicate relates too many values, and neither as an order or equality of positions "
-        "and counts that attention can compute"
+        "and counts that attention can compute: compare tokens, or one count or position with one"
     )
 
 
@@ -137,7 +137,10 @@ def _compared_positions(shop: Workshop, key: Form, query: Form, sign: str) -> Co
             return Some((Distance(None, point.low - 1), Distance(point.low + 1, None)))
         raise shop.fault("it selects all positions but one that depends on the length")
     if not alike:
-        raise shop.fault("it compares positions in a way that no mask can: only j < i and so on")
+        raise shop.fault(
+            "it compares positions in a way that no mask can: compare indices with indices plus a "
+            "constant"
+        )
     up = key.position > 0
     less = sign in ("<", "<=")
     # (j - i) ∘ distance, the other way round where the positions are negated

@@ -125,7 +125,9 @@ class Workshop:
                 together.setdefault(tagged(value), (value, []))[1].append(bit)
         found = [(value, self.either(bits)) for value, bits in together.values()]
         if len(found) > MOST_ENTRIES:
-            raise self.fault(f"{len(found):,} values; {MOST_ENTRIES:,} are the most")
+            raise self.fault(
+                f"{len(found):,} values; {MOST_ENTRIES:,} are the most: map it to fewer values"
+            )
         bits = tuple(bit for _, bit in found)
         self._one_of(bits, total and not missing)
         return Categories(tuple(value for value, _ in found), bits, total and not missing)
@@ -145,7 +147,8 @@ class Workshop:
         except Exception as error:  # whatever a user's function may raise
             shown = ", ".join(map(repr, values))
             raise self.fault(
-                f"its function raises {type(error).__name__} on {shown}, which can occur: {error}"
+                f"its function raises {type(error).__name__} on {shown}, which can occur: {error}. "
+                "Let it return None there, or leave such tokens out of the alphabet"
             ) from None
 
     # Numbers
