@@ -19,6 +19,7 @@ from softhat.frontends.rasp.outputs import Decoder, Numbers, decode
 from softhat.frontends.rasp.stored import from_json, to_json
 from softhat.frontends.rasp.values import tagged
 from softhat.runtime.answers import Answers, End, Runtime
+from softhat.runtime.linear.classes import TooManyError
 from softhat.transformer.stored import DamagedError, config_of
 from softhat.transformer.weights import Transformer
 
@@ -130,8 +131,6 @@ class ValueModel(Answers):
         """`values` of each word; words of equal length run together."""
         if output is not None:
             raise SofthatError("values are read from all outputs together: leave output out")
-        if runtime not in ("auto", "dense"):
-            raise SofthatError("values are computed by the dense runtime")
         dtype = dtype or self.DTYPE
         encoded = [self.encode(word) for word in words]
         by_length: dict[int, list[int]] = {}
@@ -139,7 +138,17 @@ class ValueModel(Answers):
             by_length.setdefault(len(codes), []).append(at)
         results: list[list[Value]] = [[] for _ in encoded]
         for n, places in by_length.items():
-            self._check_length(n, dtype, strict, "dense")
+            chosen = self.runtime_for(n, runtime, dtype)
+            self._check_length(n, dtype, strict, chosen)
+            if chosen == "linear":
+                try:
+                    for at in places:
+                        results[at] = self.decoded(self.linear(dtype).margins(encoded[at]))
+                    continue
+                except TooManyError:
+                    if runtime == "linear":
+                        raise
+                    self._check_length(n, dtype, strict, "dense")
             step = max(1, (1 << 18) // (n + 2))
             for start in range(0, len(places), step):
                 chunk = places[start : start + step]
@@ -206,9 +215,39 @@ class ValueModel(Answers):
         return {"rasp.json": json_bytes({"name": self.name, **to_json(self.compiled)})}
 
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
-        if runtime == "linear":
+        name = format_of(dtype).name
+        return (
+            self._linear_length(name) if runtime == "linear" else self.certificate.max_length[name]
+        )
+
+    def _linear_length(self, dtype: str) -> int:
+        """How far values of the linear runtime are proved.
+
+        It rounds where the PyTorch kernel does and sums gates in the same format, and means and
+        selections are exact sums and one division in float64, within what that proof allows.
+        Nothing is said of models that have heads of other shapes.
+        """
+        from softhat.transformer.shapes import Classes, Uniform
+
+        heads = [head for layer in self.linear(dtype).layers for head in layer.heads]
+        if not all(isinstance(head.shape, Classes | Uniform) for head in heads):
             return 0
-        return self.certificate.max_length[format_of(dtype).name]
+        return self._torch_lengths[dtype]
+
+    @cached_property
+    def _torch_lengths(self) -> dict[str, int]:
+        return dict(self.kernel_certificate("torch")["max_length"])
+
+    def runtime_for(
+        self, n: int, runtime: Runtime = "auto", dtype: str | None = None
+    ) -> Literal["dense", "linear"]:
+        """As for formulas, but `auto` takes the linear one only where it is proved."""
+        chosen = super().runtime_for(n, runtime, dtype)
+        if runtime == "auto" and chosen == "linear":
+            return (
+                chosen if n <= self._linear_length(format_of(dtype or self.DTYPE).name) else "dense"
+            )
+        return chosen
 
     def run(self, word: Any, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""

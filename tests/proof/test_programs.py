@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import softhat
-from softhat import rasp
+from softhat import SofthatError, rasp
 from softhat.frontends.rasp import lib
 from softhat.value_model import ValueModel
 from tests.proof.aimed import tampered_weights
@@ -106,7 +106,24 @@ def attack(name: str, model: ValueModel, seed: int, torch: bool) -> str | None:
         found = wrong_at(name, limit, certificate.errors[dtype], run, seed)
         if found is not None:
             return f"{dtype} of {limit}: {found}"
+        found = linear_wrong(name, model, dtype, seed)
+        if found is not None:
+            return found
     return torch_wrong(name, model, seed) if torch else None
+
+
+def linear_wrong(name: str, model: ValueModel, dtype: str, seed: int) -> str | None:
+    try:
+        limit = model.certified_length(dtype, "linear")
+    except SofthatError:  # its heads are not linear
+        return None
+    error = model.kernel_certificate("torch")["errors"][dtype] if limit else 0.0
+
+    def run(words: Words) -> list[list[Any]]:
+        return model.values_many(list(words), dtype, runtime="linear")
+
+    found = wrong_at(name, limit, error, run, seed)
+    return None if found is None else f"linear {dtype} of {limit}: {found}"
 
 
 def torch_wrong(name: str, model: ValueModel, seed: int) -> str | None:

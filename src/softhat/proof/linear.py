@@ -189,7 +189,7 @@ class _Checker:
             case Ramp() as shape:
                 return self._ramp(shape, held, n) + SUM64 + 2 * self.relative
             case _:
-                raise AssertionError(head.shape)
+                raise UnknownShapeError("a selection: its bound is the certificate's")
 
     def _ramp(self, shape: Ramp, held: dict[int, _Average], n: int) -> float:
         constant, per_i, per_r = shape.own

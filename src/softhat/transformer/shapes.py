@@ -2,13 +2,14 @@
 
 A head's score is a bilinear form Σ w·a_i·b_j in residual coordinates of the query i and the
 key j. Coordinates that only ever hold a position feature are known functions of the position,
-so the form can be compared with four shapes whose softmax is a closed form:
+so the form can be compared with five shapes whose softmax is a closed form:
 
 - `Local`: slope·(j - i), less a cost for even distances, less a penalty on *bad* keys
   (Latest, strict or not, Previous and their mirror images);
 - `Residues`: slope·(j - i), less a penalty on keys that are not at one distance modulo m (Shift);
 - `Uniform`: 0 (Average);
-- `Ramp`: A_i + B_i·j on the word's own positions and 0 at the sink (Sign).
+- `Ramp`: A_i + B_i·j on the word's own positions and 0 at the sink (Sign);
+- `Classes`: a function of the stored bits of query and key (Match, Width).
 
 Terms that do not depend on the key cancel in the softmax and are dropped. Nothing is taken from
 the head's name: constants are those of the weights, in the number format that runs.
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.formats import Format
-from softhat.laws import ONE
+from softhat.laws import ONE, Constant, Law
 from softhat.positions import Feature, Mod, Named
 from softhat.transformer.weights import Layer, Mask, Sparse, Transformer, distinct_rows
 
@@ -101,7 +102,18 @@ class Ramp:
     """(c, own of x_c, slope of x_c)."""
 
 
-Shape = Local | Residues | Uniform | Ramp
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Score Σ weights[a][b]·q_a·k_b, where q_0 = k_0 = 1 and the others are bits of coordinates."""
+
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+    weights: tuple[tuple[float, ...], ...]
+
+
+Shape = Local | Residues | Uniform | Ramp | Classes
+MOST_BITS = 60
+"""Coordinates that tell classes apart: their bits are one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +167,18 @@ class Reader:
             used = sorted(r for at, r in output if at == h)
             sharpness = layer.sharpness[h]
             unscaled = self.transformer.attention != "temperature"
+            constant = _constant(layer.laws[h])
             known = layer.laws[h] == ONE if unscaled else not isnan(sharpness)
-            if not known:
+            if not known and constant is None:
                 raise UnknownShapeError(
                     f"layer {number}, head {h} ({layer.labels[h]}): the temperature of no "
                     "compiled head"
                 )
-            terms = self._terms(query.get(h, {}), key.get(h, {}), sharpness)
+            content = constant if not known else None  # one temperature at every length
+            terms = self._terms(query.get(h, {}), key.get(h, {}), sharpness, content)
             values = tuple(value.get(h, {}).get(r, ()) for r in used)
             try:
-                shape = self._shape(terms, mask, values)
+                shape = self._shape(terms, mask, values, content is not None)
             except UnknownShapeError as error:
                 raise UnknownShapeError(
                     f"layer {number}, head {h} ({layer.labels[h]}): {error}"
@@ -188,11 +202,18 @@ class Reader:
                 return name, int(scaled)
         return c, 0
 
-    def _terms(self, query: dict[int, Row], key: dict[int, Row], sharpness: float) -> Terms:
-        """The bilinear form of the logits, without the terms that are the same for every key."""
-        scaled = self.transformer.attention == "temperature"
+    def _terms(
+        self,
+        query: dict[int, Row],
+        key: dict[int, Row],
+        sharpness: float,
+        constant: Fraction | None = None,
+    ) -> Terms:
+        """The bilinear form of the logits, without the terms that are the same for every key.
+        `constant` is an inverse temperature that does not grow with the word."""
+        scaled = self.transformer.attention == "temperature" and constant is None
         exact: dict[tuple[Factor, Factor, int], Fraction] = {}
-        factor = Fraction(sharpness) if scaled else Fraction(1)
+        factor = Fraction(sharpness) if scaled else constant or Fraction(1)
         for r in query.keys() & key.keys():
             for a, u in query[r]:
                 for b, v in key[r]:
@@ -209,19 +230,64 @@ class Reader:
             raise UnknownShapeError("a score's coefficient has more digits than float64")
         return terms
 
-    def _shape(self, terms: Terms, mask: Mask, values: tuple[Row, ...]) -> Shape:
+    def _shape(
+        self, terms: Terms, mask: Mask, values: tuple[Row, ...], content: bool = False
+    ) -> Shape:
         if self.transformer.attention == "hard":
             raise UnknownShapeError("hard attention is not a softmax")
         if not terms and mask in ("none", "<=", ">="):
             return Uniform()
-        if mask == "none":
-            raise UnknownShapeError("scores without a mask that are not uniform")
+        if content or mask == "none" or self._is_content(terms, values):
+            return self._classes(terms)
         if any(isinstance(self.fixed.get(left), Mod) for left, _, _ in terms):  # type: ignore[arg-type]
             return self._residues(terms, mask)
         ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
         if mask in ("<=", ">=") and all(c in ordinary for row in values for c, _ in row):
             return self._ramp(terms, mask)
         return self._local(terms, mask)
+
+    def _is_content(self, terms: Terms, values: tuple[Row, ...]) -> bool:
+        """No score knows a position, and what is read is more than how many positions there are."""
+        ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
+        counts = all(c in ordinary for row in values for c, _ in row)
+        return not counts and all(
+            power == 0 and self._is_bit(left) and self._is_bit(right)
+            for left, right, power in terms
+        )
+
+    def _is_bit(self, factor: Factor) -> bool:
+        if isinstance(factor, str):
+            return factor in ("1", "ordinary")
+        feature = self.fixed.get(factor)
+        return feature is None or feature in (Named("first"), Named("last"))
+
+    def _classes(self, terms: Terms) -> Classes:
+        held = self.fixed.items()
+        ordinary = next((c for c, feature in held if feature == Named("ordinary")), None)
+
+        def coordinate(factor: Factor) -> int | None:
+            """Where a factor stands; None for the constant 1."""
+            if factor == "1":
+                return None
+            if factor == "ordinary" and ordinary is not None:
+                return ordinary
+            if isinstance(factor, str) or not self._is_bit(factor):
+                raise UnknownShapeError(f"scores that read {factor} without its position")
+            return factor
+
+        places = {at: (coordinate(at[0]), coordinate(at[1])) for at in terms}
+        if any(power for _, _, power in terms):
+            raise UnknownShapeError("contents that are scaled by the length")
+        queries = tuple(sorted({q for q, _ in places.values() if q is not None}))
+        keys = tuple(sorted({k for _, k in places.values() if k is not None}))
+        if max(len(queries), len(keys)) > MOST_BITS:
+            raise UnknownShapeError(f"contents of more than {MOST_BITS} coordinates")
+        weights = np.zeros((1 + len(queries), 1 + len(keys)))
+        for at, (q, k) in places.items():
+            row = 0 if q is None else 1 + queries.index(q)
+            column = 0 if k is None else 1 + keys.index(k)
+            weights[row, column] += terms[at]
+        return Classes(queries, keys, tuple(map(tuple, weights.tolist())))
 
     def _local(self, terms: Terms, mask: Mask) -> Local:
         here = "i" if mask in ("<=", "<") else "r"
@@ -327,6 +393,10 @@ class Reader:
                 raise UnknownShapeError(f"a score term {left} × {right}")
         rows = tuple((c, _triple(parts), steep) for c, (parts, steep) in sorted(contents.items()))
         return Ramp(_triple(own), slope, rows)
+
+
+def _constant(law: Law) -> Fraction | None:
+    return Fraction(law.value) if isinstance(law, Constant) else None
 
 
 def _float(x: Fraction) -> float:

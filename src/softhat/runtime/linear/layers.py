@@ -8,6 +8,7 @@ import numpy as np
 
 from softhat.formats import Format
 from softhat.positions import Feature, Named, floats
+from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column
 from softhat.runtime.linear.kernels import (
     Kernel,
@@ -19,6 +20,7 @@ from softhat.runtime.linear.kernels import (
 )
 from softhat.runtime.linear.shifts import ShiftKernel
 from softhat.transformer.shapes import (
+    Classes,
     HeadForm,
     Local,
     Ramp,
@@ -168,6 +170,8 @@ class LinearLayer:
                     found |= {c for c, _ in penalty.row}
                 case Ramp(contents=contents):
                     found |= {c for c, _, _ in contents}
+                case Classes(queries, keys):
+                    found |= {*queries, *keys}
         return found
 
 
@@ -184,6 +188,8 @@ def kernel(head: HeadForm) -> Kernel:
             return UniformKernel(head)
         case Ramp():
             return RampKernel(head, head.shape)
+        case Classes():
+            return ClassKernel(head, head.shape)
 
 
 def weighted(row: Row, columns: list[Column], size: int, form: Format) -> Array:

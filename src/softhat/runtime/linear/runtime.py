@@ -15,6 +15,7 @@ import numpy as np
 
 from softhat.formats import Format
 from softhat.positions import Named, floats, needs_end
+from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column, View
 from softhat.runtime.linear.kernels import UniformKernel, Word
 from softhat.runtime.linear.layers import Embedding, LinearLayer, ReadOut
@@ -64,7 +65,8 @@ class LinearModel:
         """(n, outputs) for one encoded word."""
         n = len(tokens)
         if not self.causal:
-            return self.readout(self._layered(tokens, None), n + 2)[1 : n + 1]
+            rows = n + 1 + self.transformer.has_eos
+            return self.readout(self._layered(tokens, None), rows)[1 : n + 1]
         out = np.empty((n, len(self.transformer.outputs)), self.form.accumulate)
         done = 0
         for margins in self._chunks(tokens):
@@ -199,6 +201,8 @@ class LinearModel:
         assert word.length is not None
         n = word.length
         out = [np.empty(rows) for _ in head.values]
+        if head.mask == "none" and isinstance(kernel, ClassKernel):
+            return self._whole(kernel, columns, rows)
         if head.mask == "none":
             assert isinstance(kernel, UniformKernel)
             sums = [0] * len(out)
@@ -222,6 +226,19 @@ class LinearModel:
         if rows == n + 2:
             for mean, value in zip(target, self._far(head, columns, past, word), strict=True):
                 mean[n + 1] = value
+        return out
+
+    def _whole(self, kernel: ClassKernel, columns: list[Column], rows: int) -> list[Array]:
+        """A head without a mask: all keys first, then what each query reads of them."""
+        state, out = kernel.fresh(), [np.empty(rows) for _ in kernel.values]
+        views = []
+        for start in range(0, rows, CHUNK):
+            part = [None if x is None else x[start : start + CHUNK] for x in columns]
+            views.append((start, View(part, min(CHUNK, rows - start))))
+            kernel.absorb(state, views[-1][1])
+        for start, view in views:
+            for mean, values in zip(out, kernel.answers(state, view), strict=True):
+                mean[start : start + view.size] = values
         return out
 
     def _far(self, head: HeadForm, columns: list[Column], past: bool, word: Word) -> list[float]:
