@@ -41,6 +41,7 @@ def folders(tmp_path: Path) -> dict[str, Path]:
     model = softhat.compile(FORMULA, alphabet="ab")
     model.save(tmp_path / "model")
     softhat.to_gpt2(model, tmp_path / "gpt2", context=32)
+    softhat.to_llama(model, tmp_path / "llama", context=32)
     several = softhat.compile(SEVERAL, alphabet="ab")
     softhat.to_gpt2(several, tmp_path / "several", context=32, head="multi-label")
     softhat.to_gpt2(softhat.compile(LM, alphabet="ab"), tmp_path / "lm", context=32, head="lm")
@@ -49,7 +50,7 @@ def folders(tmp_path: Path) -> dict[str, Path]:
 
 def answers(kind: str, logits: Any) -> list[Any]:
     """True or false for each formula, from what the export's logits mean."""
-    if kind == "gpt2":
+    if kind in ("gpt2", "llama"):
         return [logits[..., 1] > logits[..., 0]]
     if kind == "lm":
         return [logits[..., 0] > 0, logits[..., 1] > 0]
@@ -59,6 +60,7 @@ def answers(kind: str, logits: Any) -> list[Any]:
 WANTED = {
     "model": [FORMULA],
     "gpt2": [FORMULA],
+    "llama": [FORMULA],
     "several": list(SEVERAL.values()),
     "lm": [LM["a"], LM["b"]],
 }
