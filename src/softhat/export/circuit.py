@@ -17,11 +17,11 @@ from softhat.export.circuits.score import Score
 from softhat.export.circuits.score import score as compared
 from softhat.files import read_json
 from softhat.folders import load
-from softhat.model import Model
 from softhat.proof.llama.reading import FAMILIES
+from softhat.runtime.answers import Answers
 
 
-def circuit(model: Model | str | Path, seed: int = 0, words: int = 256) -> Circuit:
+def circuit(model: Answers | str | Path, seed: int = 0, words: int = 256) -> Circuit:
     """What each part of a model computes, and which edges carry it.
 
     `model` is a model, a model folder or a GPT-2 or Llama export. An edge that carries `input`
@@ -30,7 +30,7 @@ def circuit(model: Model | str | Path, seed: int = 0, words: int = 256) -> Circu
     changes an answer.
     """
     held = _held(model)
-    if isinstance(held, Model):
+    if isinstance(held, Answers):
         return circuit_of(held, seed, words)
     return _family(held)[1](held, seed, words)
 
@@ -39,7 +39,7 @@ def score(
     circuit: Circuit,
     predicted: Iterable[str] | Mapping[str, Any],
     constants: bool = False,
-    model: Model | str | Path | None = None,
+    model: Answers | str | Path | None = None,
 ) -> Score:
     """Compare predicted edges with the true ones: precision, recall, F1 and AUROC.
 
@@ -51,10 +51,10 @@ def score(
     return compared(circuit, predicted, constants, None if model is None else network_of(model))
 
 
-def network_of(model: Model | str | Path) -> Network:
+def network_of(model: Answers | str | Path) -> Network:
     """A model, a model folder or a GPT-2 or Llama export as something to patch."""
     held = _held(model)
-    return NativeNetwork(held.transformer) if isinstance(held, Model) else _family(held)[0](held)
+    return NativeNetwork(held.transformer) if isinstance(held, Answers) else _family(held)[0](held)
 
 
 def _family(folder: Path) -> tuple[Callable[[Path], Network], Callable[..., Circuit]]:
@@ -64,16 +64,13 @@ def _family(folder: Path) -> tuple[Callable[[Path], Network], Callable[..., Circ
     return LlamaNetwork, circuit_of_llama
 
 
-def _held(model: Model | str | Path) -> Model | Path:
+def _held(model: Answers | str | Path) -> Answers | Path:
     """A model, or the folder of a stock checkpoint."""
-    if isinstance(model, Model):
+    if isinstance(model, Answers):
         return model
     folder = Path(model)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
     if read_json(folder / "config.json").get("model_type") in ("gpt2", *FAMILIES):
         return folder
-    loaded = load(folder)
-    if not isinstance(loaded, Model):
-        raise SofthatError(f"{folder} holds no compiled model")
-    return loaded
+    return load(folder)

@@ -156,3 +156,24 @@ def test_eap_graphs_choose_by_in_graph() -> None:
     assert (found.f1, found.auroc) == (1, 1)
     with pytest.raises(softhat.SofthatError, match="in_graph"):
         softhat.score(circuit, {"edges": {"input->m0": {}}})
+
+
+def test_rasp_programs_and_simulations_have_circuits_too() -> None:
+    from softhat import rasp
+    from softhat.ahat.gallery import GALLERY
+
+    before = rasp.Select(rasp.indices, rasp.indices, lambda k, q: k == q - 1)
+    program = rasp.Aggregate(before, rasp.tokens)
+    for model in (
+        softhat.compile(program, alphabet=["a", "b"], max_length=12),
+        softhat.simulate(GALLERY["previous-token"](), max_length=12, epsilon=1e-2),
+    ):
+        circuit = softhat.circuit(model)
+        network = NativeNetwork(model.transformer)
+        labelled = {edge.name for edge in circuit.edges}
+        assert any(edge.carries == "input" for edge in circuit.edges)
+        for name in possible_edges(circuit.config):
+            if name not in labelled:
+                assert not found_by_patching(network, name), name
+        true = [edge.name for edge in circuit.edges if edge.carries == "input"]
+        assert softhat.score(circuit, true, model=model).completeness == 1.0

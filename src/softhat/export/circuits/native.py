@@ -14,11 +14,15 @@ from softhat.export.circuits.witness import Search
 from softhat.export.labels import outputs_said
 from softhat.export.native_meanings import NativeMeanings, native_meanings
 from softhat.model import Model
+from softhat.runtime.answers import Answers
 from softhat.transformer.edges import edges
 
 
-def circuit_of(model: Model, seed: int = 0, words: int = 256) -> Circuit:
-    """Nodes with what they compute, and edges with what they carry and a witness each."""
+def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
+    """Nodes with what they compute, and edges with what they carry and a witness each.
+
+    What the nodes of RASP programs and of simulations compute is no formula, and not said.
+    """
     t = model.transformer
     search = Search(NativeNetwork(t), seed, words)
     found = tuple(
@@ -27,13 +31,13 @@ def circuit_of(model: Model, seed: int = 0, words: int = 256) -> Circuit:
     )
     most = max((len(layer.masks) for layer in t.layers), default=0)
     config = {"n_layers": len(t.layers), "n_heads": most, "d_model": t.d_model}
-    said = native_meanings(t, model.program if model.formulas else None)
+    said = native_meanings(t, model.program) if isinstance(model, Model) else None
     definitions = said.definitions if said else ()
     nodes = tuple(search.witnessed(_nodes(model, said)))
     return Circuit("softhat", nodes, found, config, search.answers(), definitions)
 
 
-def _nodes(model: Model, said: NativeMeanings | None) -> Iterator[Node]:
+def _nodes(model: Answers, said: NativeMeanings | None) -> Iterator[Node]:
     t = model.transformer
     yield Node("input", hook_of("input"), "", said.inputs if said else ())
     for number, layer in enumerate(t.layers):
@@ -42,5 +46,5 @@ def _nodes(model: Model, said: NativeMeanings | None) -> Iterator[Node]:
             yield Node(name, hook_of(name), kind, said.heads[number][h] if said else ())
         stored = said.gates[number] if said else ()
         yield Node(f"m{number}", hook_of(f"m{number}"), "gates", stored)
-    outputs = outputs_said(model.formulas)
+    outputs = outputs_said(model.formulas) if isinstance(model, Model) else ()
     yield Node("logits", hook_of("logits"), "", outputs)
