@@ -1,9 +1,9 @@
 """What methods that look for circuits find in models whose circuit is known, and what they miss.
 
-`python benchmarks/circuits.py [--models 50] [--write]` draws stock GPT-2 exports of random formulas,
-lets each method give every edge a score, compares with the true circuit by `softhat.score` and
-prints a table and JSON; `--write` also writes docs/circuit-study.md. The same seed gives the same
-numbers.
+`python benchmarks/circuits.py [--models 50] [--write]` draws stock GPT-2 exports of random
+formulas, lets each method give every edge a score, compares with the true circuit by
+`softhat.score` and prints a table and JSON; `--write` also writes docs/circuit-study.md. The same
+seed gives the same numbers.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import circuits_page
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,9 +73,7 @@ def subjects(count: int, folder: Path) -> Iterator[Subject]:
         one = rng.integers(0, LENGTH, PAIRS // 2)  # half of the pairs differ in one place
         words[1, : PAIRS // 2] = words[0, : PAIRS // 2]
         words[1, np.arange(PAIRS // 2), one] ^= 1
-        yield Subject(
-            str(formula), family, place, circuit, GPT2Network(place), words[0], words[1]
-        )
+        yield Subject(str(formula), family, place, circuit, GPT2Network(place), words[0], words[1])
         made += 1
 
 
@@ -135,8 +134,8 @@ def _by_ends(s: Subject, nodes: dict[str, float]) -> Scores:
 
 
 def attribution(s: Subject, steps: int = 1) -> Scores:
-    """Edge attribution patching: (what the source adds on the corrupt word, less what it adds on the
-    clean one) times the gradient of the margin by what the reader reads. With more `steps` the
+    """Edge attribution patching: (what the source adds on the corrupt word, less what it adds on
+    the clean one) times the gradient of the margin by what the reader reads. With more `steps` the
     gradient is the mean over embeddings on the way from the clean word to the corrupt one."""
     clean, _ = s.network.run(s.clean)
     corrupt, _ = s.network.run(s.corrupt)
@@ -226,8 +225,7 @@ METHODS: dict[str, Callable[[Subject], Scores]] = {
 # Comparing them with the truth
 
 
-KINDS = ("q", "k", "v", "m", "logits")
-"""What an edge leads into: the three inputs of a head, a feed-forward layer, the read-out."""
+KINDS = tuple(circuits_page.KINDS)
 
 
 def compare(s: Subject, scores: Scores) -> dict[str, Any]:
@@ -293,6 +291,7 @@ def study(count: int) -> dict[str, Any]:
         "edges": sum(fact["edges"] for fact in facts),
         "true": sum(one["true"] for one in first),
         "empty": round(float(np.mean([one["empty"] for one in first])), 3),
+        "steps": STEPS,
         "kinds": {kind: sum(one["kinds"][kind][1] for one in first) for kind in KINDS},
         "methods": rows,
     }
@@ -308,26 +307,15 @@ def _share(listed: list[dict[str, Any]], kind: str) -> float:
     return round(hits / total, 3) if total else 1.0
 
 
-def table(rows: dict[str, dict[str, float]], columns: list[str]) -> str:
-    lines = [f"| | {' | '.join(columns)} |", f"| --- |{' --- |' * len(columns)}"]
-    for name, row in rows.items():
-        lines.append(f"| {name} | {' | '.join(f'{row[c]:.2f}' for c in columns)} |")
-    return "\n".join(lines)
-
-
 def main() -> None:
     count = int(sys.argv[sys.argv.index("--models") + 1]) if "--models" in sys.argv else MODELS
     found = study(count)
-    print(table(found["methods"], list(next(iter(found["methods"].values())))))
+    print(circuits_page.table(found["methods"], list(next(iter(found["methods"].values())))))
     print(json.dumps(found))
     if "--write" in sys.argv:
         part = PAGE.with_suffix(".part")
-        part.write_text(page(found), "utf-8")
+        part.write_text(circuits_page.page(found), "utf-8")
         part.replace(PAGE)
-
-
-def page(found: dict[str, Any]) -> str:
-    return ""
 
 
 if __name__ == "__main__":

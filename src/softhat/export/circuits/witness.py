@@ -78,7 +78,8 @@ class Search:
         for clean, corrupt, margins, _ in self.batches:
             one = (clean != corrupt).reshape(*clean.shape[:2], -1).any(-1).sum(1) == 1
             _, other = self.network.run(corrupt)
-            parted = ((margins > 0) != (other > 0)) & one[:, None, None]
+            parted = ((margins > 0) != (other > 0)) & (np.abs(margins - other) > EFFECT)
+            parted &= one[:, None, None]
             for word, position, output in np.argwhere(parted).tolist():
                 place = (word, position, output)
                 name = self.network.outputs[output]
@@ -98,9 +99,10 @@ class Search:
         best: tuple[float, Witness] | None = None
         for clean, corrupt, margins, added in self.batches:
             _, patched = self.network.run(clean, change(added))
-            flipped = (patched > 0) != (margins > 0)
-            # A changed answer counts more; rounded, equal effects are equal however sums are done.
-            effect = np.round(np.abs(patched - margins), 6) + MOST * flipped
+            # Rounded, equal effects are equal however sums are done.
+            effect = np.round(np.abs(patched - margins), 6)
+            flipped = (patched > 0) != (margins > 0)  # counts more; of a number 0, leak is no flip
+            effect += MOST * (flipped & (effect > EFFECT))
             place = tuple(map(int, np.unravel_index(int(effect.argmax()), effect.shape)))
             size = float(effect[place])
             if size > EFFECT and (best is None or size > best[0] + 1e-9):
