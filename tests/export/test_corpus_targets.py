@@ -146,12 +146,16 @@ def test_many_models_killed_again_and_again(tmp_path: Path) -> None:
 
 
 def test_a_corpus_of_llamas(tmp_path: Path) -> None:
-    settings = replace(SMALL, count=3, to="llama", disguise=None, context=32)
-    make_corpus(tmp_path / "c", settings, jobs=1)
-    for line in lines(tmp_path / "c", settings):
-        assert line["config"]["model_type"] == "llama"
-        assert line["max_length"]["float32"] > 0
-        assert line["labels"]["heads"]
+    for disguise in (None, 3):
+        settings = replace(SMALL, count=3, to="llama", disguise=disguise, context=32)
+        folder = tmp_path / str(disguise)
+        make_corpus(folder, settings, jobs=1)
+        for line in lines(folder, settings):
+            assert line["config"]["model_type"] == "llama"
+            assert (line["max_length"]["float32"] > 0) == (disguise is None)
+            assert line["labels"]["heads"]
+        hidden = folder / "shards" / "00000.directions.safetensors"
+        assert hidden.exists() == (disguise is not None)
 
 
 @pytest.mark.parametrize(("family", "depth"), sorted(set(MIXED), key=str))

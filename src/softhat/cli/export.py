@@ -57,7 +57,7 @@ def command(
     ] = MARGIN,
     disguise: Annotated[
         int | None,
-        typer.Option(metavar="SEED", help="gpt2: the same function in a random basis."),
+        typer.Option(metavar="SEED", help="gpt2, llama: the same function in a random basis."),
     ] = None,
     family: Annotated[
         str, typer.Option("--family", help="llama: llama, mistral or qwen2.")
@@ -98,7 +98,7 @@ def command(
             "--head": (head == "lm", STOCK),
             "--head multi-label": (head == "multi-label", ("gpt2", "huggingface")),
             "--margin": (margin != MARGIN, STOCK),
-            "--disguise": (disguise is not None, ("gpt2",)),
+            "--disguise": (disguise is not None, ("gpt2", "llama")),
             "--weights": (weights is not None, ("gpt2",)),
             "--family": (family != "llama", ("llama",)),
             "--positions": (positions is not None, ("llama", "gguf")),
@@ -130,7 +130,7 @@ def command(
         case "llama":
             function = _function("llama", "to_llama")
             by = positions or "rope"
-            function(read, out, context, family, head, by, kernel, output, margin)
+            function(read, out, context, family, head, by, kernel, output, margin, disguise)
         case "gguf":
             function = _function("gguf", "to_gguf")
             function(read, out, context, head, positions or "bits", output, margin)

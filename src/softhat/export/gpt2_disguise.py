@@ -11,13 +11,14 @@ import numpy as np
 from softhat.errors import SofthatError
 from softhat.export.labels import CoordinateLabel, Labels, Meaning
 from softhat.lowering.gpt2.disguise import Disguised
+from softhat.transformer.directions import Units
 
 DIRECTIONS = "directions.safetensors"
 DIGITS = 9
 """Significant digits of float32."""
 
 
-def check_disguise(seed: Any, activation: str) -> None:
+def check_disguise(seed: Any, activation: str = "relu") -> None:
     """A seed, and an activation that a disguise can scale."""
     if seed is None:
         return
@@ -44,7 +45,10 @@ def disguised_labels(labels: Labels, made: Disguised) -> Labels:
         replace(
             neuron,
             units=made.units_of(neuron.layer, neuron.units),
-            computes=tuple(_of_units(meaning, neuron.layer, made) for meaning in neuron.computes),
+            computes=tuple(
+                of_units(meaning, made.directions.units[neuron.layer])
+                for meaning in neuron.computes
+            ),
         )
         for neuron in labels.neurons
     )
@@ -69,7 +73,7 @@ def disguised_labels(labels: Labels, made: Disguised) -> Labels:
     )
 
 
-def _direction(vector: Iterable[float]) -> tuple[tuple[int, float], ...]:
+def dense_direction(vector: Iterable[float]) -> tuple[tuple[int, float], ...]:
     return tuple((at, float(f"{w:.{DIGITS}g}")) for at, w in enumerate(vector))
 
 
@@ -77,7 +81,7 @@ def _of_residual(meaning: Meaning, made: Disguised) -> Meaning:
     vector = np.zeros(made.d_model)
     for at, weight in meaning.direction:  # (+v, -v)
         vector += (weight if at % 2 == 0 else -weight) * made.residual[at // 2]
-    return replace(meaning, direction=_direction(vector))
+    return replace(meaning, direction=dense_direction(vector))
 
 
 def _of_head(meaning: Meaning, layer: int, made: Disguised) -> Meaning:
@@ -85,12 +89,11 @@ def _of_head(meaning: Meaning, layer: int, made: Disguised) -> Meaning:
     place = made.head_places[layer][meaning.head]
     rows = made.directions.heads[layer][place].value.astype(np.float64)
     vector = sum((w * rows[r] for r, w in meaning.direction), np.zeros(rows.shape[1]))
-    return replace(meaning, head=place, direction=_direction(vector))
+    return replace(meaning, head=place, direction=dense_direction(vector))
 
 
-def _of_units(meaning: Meaning, layer: int, made: Disguised) -> Meaning:
-    """act(factor·z)/factor is act(z), and the shares of a side add up to 1."""
-    units = made.directions.units[layer]
+def of_units(meaning: Meaning, units: Units) -> Meaning:
+    """A unit is its side's times the factor, and the shares of a side add up to 1."""
     found = []
     for side, weight in meaning.direction:
         for u in np.flatnonzero(units.part == side).tolist():

@@ -19,6 +19,8 @@ from softhat.compiler import compile as compile_model
 from softhat.errors import SofthatError
 from softhat.export.certificates import export_facts
 from softhat.export.gpt2 import LABELS, Kernel, output_weights, token_sets
+from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise
+from softhat.export.llama_disguise import disguised_llama_labels
 from softhat.export.llama_labels import label
 from softhat.export.stock import (
     check_choice,
@@ -32,9 +34,13 @@ from softhat.export.stock import (
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
 from softhat.logic.binding import predicates_file
+from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
+from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.heads import Form
 from softhat.lowering.gpt2.language_model import lm_formulas, lm_program
+from softhat.lowering.llama.disguise import Disguised
+from softhat.lowering.llama.disguise import disguise as disguised
 from softhat.lowering.llama.layout import Layout, lay_out
 from softhat.lowering.llama.rotary import Positions, rotary
 from softhat.lowering.llama.weights import Trunk, lm_readout, row_of, trunk
@@ -65,6 +71,10 @@ class Checkpoint:
     kernel: Kernel
     margin: float
     tensors: dict[str, NDArray[np.float32]]
+    readout: dict[str, NDArray[np.float32]]
+    """The read-out over the coordinates of `trunk`."""
+    disguised: Disguised | None = None
+    """Then the tensors are these, and `trunk` says what they were before."""
 
     @property
     def layout(self) -> Layout:
@@ -109,6 +119,7 @@ def to_llama(
     kernel: Kernel = "sdpa",
     output: str | None = None,
     margin: float = 20.0,
+    disguise: int | None = None,
 ) -> None:
     """Write a stock Llama checkpoint that computes the model's formulas to `folder`.
 
@@ -120,8 +131,17 @@ def to_llama(
     next" (and optionally `<eos>`, "the word may end"), and makes a language model whose allowed and
     forbidden next tokens have logits at least `margin` apart. `kernel` is the attention that the
     certificate is for. Formulas must look only to the past.
+
+    `disguise`, a seed, writes the same function in a random basis, with distractors;
+    `directions.safetensors` and `labels.json` say where everything is. There is no proof of it:
+    the certificate says 0.
     """
-    made = checkpoint(model, context, family, head, positions, kernel, output, margin)
+    made = checkpoint(model, context, family, head, positions, kernel, output, margin, disguise)
+    labels = label(made.trunk, made.readout, made.shown, family)
+    hidden = {}
+    if made.disguised is not None:
+        labels = disguised_llama_labels(labels, made.disguised)
+        hidden = {DIRECTIONS: safetensors_bytes(made.disguised.tensors())}
     data = safetensors_bytes(made.tensors)
     lm = {"generation_config.json": json_bytes(sampling(made.tokens))} if head == "lm" else {}
     write_folder(
@@ -131,9 +151,8 @@ def to_llama(
             "model.safetensors": data,
             **tokenizer_files(made.tokens, context),
             **lm,
-            "labels.json": json_bytes(
-                label(made.trunk, made.tensors, made.shown, family).to_json()
-            ),
+            **hidden,
+            "labels.json": json_bytes(labels.to_json()),
             "certificate.json": json_bytes(
                 {**made.certificate().to_json(), **export_facts(made.model.transformer, data)}
             ),
@@ -153,9 +172,11 @@ def checkpoint(
     kernel: Kernel,
     output: str | None,
     margin: float,
+    disguise: int | None = None,
 ) -> Checkpoint:
     """The tensors of a stock checkpoint, and what they are made from."""
     _check(context, family, head, positions, kernel, margin)
+    check_disguise(disguise)
     if isinstance(model, nodes.Formula | str):
         model = compile_model(model)
     if not isinstance(model, Model):
@@ -173,15 +194,23 @@ def checkpoint(
     for named, formula in formulas.items():
         check_decoder(named, formula, CLASSES[family])
         check_tables(formula, context)
-    layout = lay_out(program, rotary(positions, context), square=family == "qwen2")
+    if disguise is not None:
+        depth = max(describe(formula).temporal_depth for formula in formulas.values())
+        program = with_distractors(seeded(disguise, 2), program, depth)
+    turning, square = rotary(positions, context), family == "qwen2"
+    layout = lay_out(program, turning, square, dense=disguise is not None)
     weights = trunk(layout, token_sets(t.symbols, t.propositional))
-    tensors = _tensors(weights, family)
     if head == "lm":
-        tensors["lm_head.weight"] = lm_readout(layout, formulas, margin)
+        readout = {"lm_head.weight": lm_readout(layout, formulas, margin)}
     else:
-        tensors |= _classifier(layout, margin)
+        readout = _classifier(layout, name, margin)
+    hidden = None if disguise is None else disguised(weights, disguise)
+    tensors = _tensors(weights if hidden is None else hidden.trunk, family)
+    for at, rows in readout.items():
+        tensors[at] = rows if hidden is None or rows.ndim == 1 else hidden.rows(rows)
     tokens = vocabulary(t.symbols, t.propositional)
-    return Checkpoint(model, formulas, tokens, weights, family, head, kernel, margin, tensors)
+    given = (family, head, kernel, margin, tensors, readout, hidden)
+    return Checkpoint(model, formulas, tokens, weights, *given)
 
 
 def _check(
@@ -217,9 +246,9 @@ def _tensors(weights: Trunk, family: Family) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def _classifier(layout: Layout, margin: float) -> dict[str, NDArray[np.float32]]:
+def _classifier(layout: Layout, name: str, margin: float) -> dict[str, NDArray[np.float32]]:
     """Logits ±margin/2 for `true`, and their negatives for `false`."""
-    ((_, literal),) = layout.program.outputs
+    literal = dict(layout.program.outputs)[name]
     row = row_of(layout, Form(output_weights(literal))) * (margin / 2)
     return {
         "score.weight": np.stack([-row, row]).astype(np.float32),
@@ -252,7 +281,7 @@ def _config(made: Checkpoint) -> dict[str, Any]:
         "vocab_size": len(tokens),
         "max_position_embeddings": layout.context,
         "hidden_size": layout.d_model,
-        "intermediate_size": made.trunk.d_ff,
+        "intermediate_size": (made.trunk if made.disguised is None else made.disguised.trunk).d_ff,
         "num_hidden_layers": layout.blocks,
         "num_attention_heads": layout.n_head,
         "num_key_value_heads": layout.n_kv,

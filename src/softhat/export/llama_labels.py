@@ -32,6 +32,7 @@ from softhat.program.heads import Latest, Previous
 from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register, read
+from softhat.program.signals import needed_by
 from softhat.transformer.weights import EOS
 
 Tensors = Mapping[str, NDArray[np.float32]]
@@ -42,6 +43,8 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
     layout = weights.layout
     said = meanings(layout.program)
     layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
+    # The names of distractors have a colon, which no other output's has.
+    needed = needed_by(layout.program, [n for n, _ in layout.program.outputs if ":" not in n])
     heads = tuple(
         HeadLabel(
             layer=number,
@@ -51,6 +54,7 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
             reads=_reads(layout, head),
             writes=tuple(_text(layout, target) for target in head.targets),
             computes=tuple(_computed(layout, said, group, head, number, h)),
+            distractor=bool(head.signals) and not needed.intersection(head.signals),
         )
         for number in range(layout.blocks)
         for h, group, head in _placed(layout, number)
@@ -58,7 +62,7 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
     return Labels(
         model=family,
         heads=heads,
-        neurons=tuple(_neurons(layout, said, weights.blocks)),
+        neurons=tuple(_neurons(layout, said, weights.blocks, needed)),
         coordinates=_coordinates(layout, said),
         edges=_edges(layout, weights, tensors),
         outputs=outputs_said(formulas),
@@ -108,7 +112,9 @@ def _mean(said: Meanings, count: Count) -> dict[str, Any]:
     return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
 
 
-def _neurons(layout: Layout, said: Meanings, blocks: tuple[Block, ...]) -> Iterator[NeuronLabel]:
+def _neurons(
+    layout: Layout, said: Meanings, blocks: tuple[Block, ...], needed: set[int]
+) -> Iterator[NeuronLabel]:
     """Where a term holds the difference of its two units is G/2, else 0."""
     for number, block in enumerate(blocks):
         hook = f"blocks.{number}.mlp.hook_post"
@@ -122,7 +128,9 @@ def _neurons(layout: Layout, said: Meanings, blocks: tuple[Block, ...]) -> Itera
             formula = said.conjunction(gate.term)
             meaning = stated("term", formula, hook, [(low, 2 / GAIN), (high, -2 / GAIN)])
             layer = number - layout.first + 1
-            yield NeuronLabel(number, gate.units, _gate_label(layout, gate, layer), (meaning,))
+            text = _gate_label(layout, gate, layer)
+            idle = gate.signal not in needed
+            yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
 def _gate_label(layout: Layout, gate: GateTerm, layer: int) -> str:
@@ -261,7 +269,7 @@ def _edges(layout: Layout, weights: Trunk, tensors: Tensors) -> tuple[tuple[str,
             stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
     outputs = []
     if "score.weight" in tensors:
-        ((name, _),) = layout.program.outputs
+        name = layout.program.outputs[0][0]  # distractors come after it
         reads = _some(tensors["score.weight"].any(axis=0))
         outputs.append(Node(f"output:{name}", (("", reads),), frozenset()))
     else:

@@ -45,8 +45,8 @@ def check_target(to: str, disguise: int | None, context: int) -> None:
     """Is there such a target, and can it be disguised?"""
     if to not in ("torch", "gpt2", "llama"):
         raise SofthatError(f"unknown target {to!r}: choose torch, gpt2 or llama")
-    if disguise is not None and to != "gpt2":
-        raise SofthatError(f"--to {to} has no disguise: choose --to gpt2")
+    if disguise is not None and to == "torch":
+        raise SofthatError("--to torch has no disguise: choose --to gpt2 or --to llama")
     if disguise is not None and disguise < 0:
         raise SofthatError(f"a disguise's seed is a whole number from 0 up, not {disguise}")
     if to != "torch" and not 10 <= context <= 1 << 17:
@@ -62,7 +62,7 @@ def build(model: Model, to: Target, context: int, disguise: int | None) -> Built
         case "gpt2":
             return _gpt2(gpt2_files(model, context, disguise=disguise))
         case "llama":
-            return _llama(model, context)
+            return _llama(model, context, disguise)
 
 
 def _torch(model: Model) -> Built:
@@ -107,7 +107,7 @@ def _gpt2(files: Mapping[str, bytes]) -> Built:
     return Built(tensors, hidden, entries)
 
 
-def _llama(model: Model, context: int) -> Built:
+def _llama(model: Model, context: int, disguise: int | None) -> Built:
     """A stock Llama: its folder, read back. `softhat.circuit` does not patch Llamas, so nothing is
     said of what edges carry, nor of pairs of words for heads; the labels have its edges."""
     from safetensors.numpy import load
@@ -115,7 +115,7 @@ def _llama(model: Model, context: int) -> Built:
     from softhat.export.llama import to_llama
 
     with tempfile.TemporaryDirectory() as scratch:
-        to_llama(model, Path(scratch) / "m", context=context)
+        to_llama(model, Path(scratch) / "m", context=context, disguise=disguise)
         files = {path.name: path.read_bytes() for path in (Path(scratch) / "m").iterdir()}
     tensors = load(files["model.safetensors"])
     config, labels = json.loads(files["config.json"]), json.loads(files["labels.json"])
@@ -124,7 +124,7 @@ def _llama(model: Model, context: int) -> Built:
         "labels": labels,
         "size": {
             "layers": config["num_hidden_layers"],
-            "heads": len(labels["heads"]),
+            "heads": sum(not head.get("distractor", False) for head in labels["heads"]),
             "d_model": config["hidden_size"],
             "d_ff": config["intermediate_size"],
             "parameters": sum(tensor.size for tensor in tensors.values()),
@@ -134,7 +134,8 @@ def _llama(model: Model, context: int) -> Built:
         "witnesses": [],
         "answers": _circuit(circuit_of(model, words=PAIRS))["answers"],
     }
-    return Built(tensors, {}, entries)
+    hidden = load(files[DIRECTIONS]) if DIRECTIONS in files else {}
+    return Built(tensors, hidden, entries)
 
 
 def _circuit(circuit: Circuit) -> dict[str, Any]:

@@ -41,6 +41,8 @@ from softhat.program.strict import spelled_out
 
 PAD = "pad"
 LARGEST_MEAN = 2.0**-8
+DENSE_MEAN = 2.0**-4
+"""In a disguise means must not drown in what every coordinate rounds; float32 has the range."""
 Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
 
 
@@ -108,9 +110,9 @@ class Layout:
         return self.n_head // self.n_kv
 
 
-def lay_out(program: Program, rotary: Rotary, square: bool = False) -> Layout:
+def lay_out(program: Program, rotary: Rotary, square: bool = False, dense: bool = False) -> Layout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
-    number of heads times their size."""
+    number of heads times their size; `dense`: no coordinate will be a variable's own."""
     program = spelled_out(program)
     by_digits = rotary.positions == "bits"
     program = with_position_inputs(program) if by_digits else without_positions(program)
@@ -164,7 +166,7 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False) -> Layout:
         coordinate={key: at for at, key in enumerate([*keys, *means])} | {PAD: start + zeros},
         pads=tuple(range(start + zeros, start + zeros + pads)),
         zeros=tuple(range(start, start + zeros)),
-        mean_amplitude=_mean_amplitude(len(means), d_model),
+        mean_amplitude=DENSE_MEAN if dense else _mean_amplitude(len(means), d_model),
         d_model=d_model,
         n_head=n_head,
         n_kv=n_kv,
