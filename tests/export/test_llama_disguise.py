@@ -84,7 +84,8 @@ def test_directions_are_right_and_coordinates_are_not(tmp_path: Path) -> None:
     for k, text in enumerate(LISTED):
         softhat.to_llama(softhat.compile(text, "ab"), tmp_path / f"{k}", context=64, disguise=k)
         labels = json.loads((tmp_path / f"{k}" / "labels.json").read_text())
-        assert any(head.get("distractor") for head in labels["heads"])
+        parts = (*labels["heads"], *labels["neurons"])
+        assert any(part.get("distractor") for part in parts)
         codes = rng.integers(0, 2, (64, 12))
         _, seen = run(stock(tmp_path / f"{k}"), codes)
         words = ["".join("ab"[c] for c in row) for row in codes]
