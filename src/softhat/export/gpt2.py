@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,21 @@ from softhat.export.certificates import export_facts
 from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise, disguised_labels
 from softhat.export.gpt2_labels import label
 from softhat.export.gpt2_readme import readme
+from softhat.export.stock import (
+    check_choice,
+    check_context,
+    check_decoder,
+    check_margin,
+    check_tables,
+    safetensors_bytes,
+    sampling,
+)
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
-from softhat.logic.binding import predicates_file, predicates_of
+from softhat.logic.binding import predicates_file
 from softhat.logic.fragments import describe
 from softhat.logic.sources import Weights, log_weights
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.walk import distinct
 from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.disguise import disguise as disguised
 from softhat.lowering.gpt2.language_model import (
@@ -37,7 +45,6 @@ from softhat.lowering.gpt2.language_model import (
 from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
 from softhat.model import Model
-from softhat.predicates import depends_on_length, longest
 from softhat.program.draft import only
 from softhat.program.literals import Literal as ProgramLiteral
 from softhat.program.registers import Register
@@ -120,8 +127,8 @@ def gpt2_files(
             name = model.output_name(output)
             formulas, program = {name: model.formulas[name]}, only(model.program, name)
     for named, formula in formulas.items():
-        _check_decoder(named, formula)
-        _check_tables(formula, context)
+        check_decoder(named, formula, "GPT-2")
+        check_tables(formula, context)
     if disguise is not None:
         depth = max(describe(formula).temporal_depth for formula in formulas.values())
         program = with_distractors(seeded(disguise, 2), program, depth)
@@ -145,10 +152,10 @@ def gpt2_files(
         readout = {at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()}
         labels = disguised_labels(labels, made)
         sizes = (made.d_model, made.n_head, len(directions.units[0].part))
-        hidden = {DIRECTIONS: _safetensors(directions.tensors())}
+        hidden = {DIRECTIONS: safetensors_bytes(directions.tensors())}
     tensors = {**tensors, **readout}
     kept = margin if head == "lm" else None
-    data = _safetensors(tensors)
+    data = safetensors_bytes(tensors)
     read = Checkpoint(
         symbols=t.symbols,
         propositional=t.propositional,
@@ -167,7 +174,7 @@ def gpt2_files(
         "model.safetensors": data,
         **hidden,
         **tokenizer_files(tokens, context),
-        **({"generation_config.json": json_bytes(_generation(tokens))} if head == "lm" else {}),
+        **({"generation_config.json": json_bytes(sampling(tokens))} if head == "lm" else {}),
         "labels.json": json_bytes(labels.to_json()),
         "certificate.json": json_bytes(
             {
@@ -195,71 +202,11 @@ def _log_weights(
 
 
 def _check(context: int, activation: str, kernel: str, head: str, margin: float) -> None:
-    choices = (
-        ("activation", activation, Activation),
-        ("kernel", kernel, Kernel),
-        ("head", head, HeadName),
-    )
-    for what, value, allowed in choices:
-        if value not in get_args(allowed):
-            names = ", ".join(get_args(allowed))
-            raise SofthatError(f"unknown {what} {value!r}: choose one of {names}")
-    if not isinstance(context, int) or isinstance(context, bool) or context < 2:
-        raise SofthatError(
-            f"context is {context!r}, but it counts <bos>: give a whole number of at least 2, one "
-            "more than the longest word"
-        )
-    if context > MOST_CONTEXT:
-        raise SofthatError(
-            f"context is {context:,}, but an export has at most {MOST_CONTEXT:,} learned positions"
-        )
-    if not isinstance(margin, int | float) or not 0 < margin <= 1e4:
-        raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
-
-
-_FUTURE = {
-    nodes.Tomorrow: "X",
-    nodes.WeakTomorrow: "N",
-    nodes.Eventually: "F",
-    nodes.Always: "G",
-    nodes.Until: "U",
-    nodes.Release: "R",
-    nodes.WeakUntil: "W",
-    nodes.StrongRelease: "M",
-    nodes.CountFuture: "#>",
-    nodes.Last: "last",
-    nodes.Length: "n",
-    nodes.CountAll: "#*",
-}
-
-
-def _check_decoder(name: str, formula: nodes.Formula) -> None:
-    """GPT-2 sees only the past; say which operator does not."""
-    if describe(formula).is_decoder:
-        return
-    parts = [node for node, _ in distinct(formula)[0]]
-    uses = [spelled for kind, spelled in _FUTURE.items() if kind in map(type, parts)]
-    uses += [
-        f"{part}, which depends on n"
-        for part in parts
-        if isinstance(part, nodes.At) and depends_on_length(part.predicate)
-    ]
-    found = ", ".join(uses)
-    raise SofthatError(
-        f"GPT-2 is a decoder and sees only the past, but the formula of {name!r} uses {found}: "
-        "rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
-    )
-
-
-def _check_tables(formula: nodes.Formula, context: int) -> None:
-    """A learned position needs to know each predicate there."""
-    for name, predicate in predicates_of(formula).items():
-        most = longest(predicate)
-        if most is not None and context - 1 > most:
-            raise SofthatError(
-                f"the numerical predicate {name!r} is a table of {most:,} positions, and a context "
-                f"of {context:,} has {context - 1:,}: choose a context of at most {most + 1:,}"
-            )
+    check_choice("activation", activation, Activation)
+    check_choice("kernel", kernel, Kernel)
+    check_choice("head", head, HeadName)
+    check_context(context, MOST_CONTEXT)
+    check_margin(margin)
 
 
 def token_sets(symbols: tuple[str, ...], propositional: bool) -> tuple[frozenset[str], ...]:
@@ -333,13 +280,6 @@ def output_weights(literal: ProgramLiteral) -> dict[Any, float]:
     return {ONE if literal.signal < 0 else Register(literal.signal, False): sign}
 
 
-def _safetensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
-    from safetensors.numpy import save
-
-    ordered = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
-    return bytes(save(ordered, metadata={"format": "pt"}))
-
-
 def _config(
     weights: Trunk,
     sizes: tuple[int, int, int],
@@ -372,14 +312,4 @@ def _config(
         "pad_token_id": tokens.index(EOS),
         **labels,
         "torch_dtype": "float32",
-    }
-
-
-def _generation(tokens: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "bos_token_id": tokens.index(BOS),
-        "eos_token_id": tokens.index(EOS),
-        "pad_token_id": tokens.index(EOS),
-        "do_sample": True,
-        "top_k": 0,
     }

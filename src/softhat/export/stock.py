@@ -83,7 +83,7 @@ def check_tables(formula: nodes.Formula, context: int) -> None:
             )
 
 
-def safetensors_bytes(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
+def safetensors_bytes(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     from safetensors.numpy import save
 
     ordered = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
