@@ -17,7 +17,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
 from softhat.proof.document import document
-from softhat.proof.gpt2.certificate import Verdict, padding
+from softhat.proof.gpt2.certificate import Verdict
 from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.llama.bounds import Bounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
@@ -128,6 +128,19 @@ def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | N
     return Verdict(longest, reason, bounds.bounds)
 
 
+def padding(kernel: str, dtype: str) -> tuple[str, ...]:
+    """The sides on which words of a batch may be padded.
+
+    Padding on the left has rows that see no key: eager attention adds the least number of the
+    format to each score there. In float16 that and a score below -16 is -inf, and float64's is in
+    float32, in which Llama's softmax is taken. A row of -inf is not a number after the softmax, and
+    the next block's heads read it. (In bfloat16 and float32 the least number absorbs every score;
+    fused attention adds in float32.)
+    """
+    not_left = kernel == "eager" and dtype in ("float16", "float64")
+    return ("right",) if not_left else ("left", "right")
+
+
 def assumptions(kernel: str) -> list[str]:
     """What the proof takes for granted."""
     fused = (
@@ -155,7 +168,7 @@ def assumptions(kernel: str) -> list[str]:
         "model.to(…) would round the frequencies themselves",
         "1/√head_dim is a power of two (head_dim is 16 or 64), so dividing scores by it is exact",
         "<bos> is the first token, at position 0; padding stands on the right, or "
-        + ("(but not in float16) " if kernel == "eager" else "")
+        + ("(but not in float16 and float64) " if kernel == "eager" else "")
         + "on the left, masked, with position_ids that start at <bos>",
         "evaluation mode (dropout is 0 in the configuration)",
     ]
