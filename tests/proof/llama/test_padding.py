@@ -50,4 +50,4 @@ def test_both_sides(text: str, positions: Any, kernel: Any, tmp_path: Path) -> N
                 own = logits[row][mask[row].bool().numpy()][1:]
                 assert ((own[:, 1] > own[:, 0]) == formula.truth(word)).all(), (dtype, side)
                 tried += 1
-    assert tried >= 20
+    assert tried >= 15
