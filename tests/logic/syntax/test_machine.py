@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from functools import cache
@@ -15,7 +16,7 @@ from lark.lexer import Lexer
 
 from softhat.errors import FormulaError
 from softhat.logic.random import random_formula
-from softhat.logic.syntax.machine import UnexpectedError
+from softhat.logic.syntax.machine import UnexpectedError, tables_of
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.parse import _BUILDERS, _machine, _terminals, read
 from softhat.logic.syntax.print import to_text
@@ -163,3 +164,36 @@ def test_pieces_are_the_terminals(count: int) -> None:
 def test_white_space_at_the_end_takes_no_time() -> None:
     """Every place in it could begin a terminal: that would be 10^11 steps."""
     assert str(read(Formula, "a & b" + " " * 500_000)) == "a & b"
+
+
+def test_the_tables_that_are_kept_are_those_of_the_grammar() -> None:
+    """Else every start computes them: `python -m softhat.logic.syntax.machine` writes them anew."""
+    folder = resources.files("softhat.logic.syntax")
+    grammar = folder.joinpath("grammar.lark").read_text(encoding="utf-8")
+    kept = json.loads(folder.joinpath("tables.json").read_text(encoding="utf-8"))
+    made = tables_of(grammar)
+    assert kept["grammar"] == made["grammar"]
+    # Lark numbers states anew each time: compare what each state does, named by how it is reached.
+    assert unrolled(kept) == unrolled(json.loads(json.dumps(made)))
+
+
+def unrolled(tables: dict[str, Any]) -> list[Any]:
+    """The tables with states in the order in which they are met."""
+    number: dict[int, int] = {}
+    met = [tables["begin"][start] for start in sorted(tables["begin"])]
+    for state in met:
+        number.setdefault(state, len(number))
+    rows = []
+    for state in met:  # grows while it is walked
+        row: dict[str, Any] = {}
+        for name, at in sorted({**tables["steps"][state], **tables["after"][state]}.items()):
+            if at < 0:
+                row[name] = tables["rules"][-1 - at]
+                continue
+            if at not in number:
+                number[at] = len(number)
+                met.append(at)
+            row[name] = number[at]
+        rows.append(row)
+    ends = {start: number[tables["end"][start]] for start in tables["end"]}
+    return [rows, ends]

@@ -1,21 +1,22 @@
 """The grammar as a machine with a stack: lark's LALR tables, walked by a loop of our own.
 
 `grammar.lark` stays the one place where the grammar is written, and lark computes the tables and
-so the terminals that could have stood where a text fails. Its own loop makes an object for each
-token and four reductions for each symbol, which is too slow for formulas of megabytes. Here most
-grammar rules (`?and: temporal`) only change the state: what follows from such a chain of rules is
-looked up once for each state, rule and next terminal. Nothing recurses.
+so the terminals that could have stood where a text fails; `tables.json` keeps them, because
+computing them takes as long as all else that a command does at its start. Lark's own loop makes an
+object for each token and four reductions for each symbol, which is too slow for formulas of
+megabytes. Here most grammar rules (`?and: temporal`) only change the state: what follows from such
+a chain of rules is looked up once for each state, rule and next terminal. Nothing recurses.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
 from typing import Any
-
-from lark import Lark
-from lark.lexer import Lexer
-from lark.parsers.lalr_analysis import Shift
 
 END = "$END"
 
@@ -112,45 +113,96 @@ class Machine:
             origin = step.origin
 
 
-def machine_of(grammar: str, builders: Mapping[str, Callable[..., Any] | None]) -> Machine:
-    """The machine of a grammar; `builders` has for each alias what it makes of its parts."""
+def machine_of(
+    tables: Mapping[str, Any], builders: Mapping[str, Callable[..., Any] | None]
+) -> Machine:
+    """The machine of a grammar's tables; `builders` has for each alias what it makes of its
+    parts."""
+    reductions = [
+        Reduction(states, values, builders[alias] if alias else None, origin)
+        for states, values, alias, origin in tables["rules"]
+    ]
+    steps: list[dict[str, int | Reduction]] = [
+        {name: at if at >= 0 else reductions[-1 - at] for name, at in row.items()}
+        for row in tables["steps"]
+    ]
+    return Machine(
+        tables["begin"],
+        tables["end"],
+        steps,
+        tables["after"],
+        frozenset(name for row in steps for name in row if name.startswith("_")),
+        [{} for _ in steps],
+    )
+
+
+def tables_of(grammar: str) -> dict[str, Any]:
+    """What lark computes of a grammar, as plain data.
+
+    A step is the state to go to, or -1 - the number of the rule that is whole; a rule is how many
+    parts it has and how many of them a value, its alias and what it is a form of.
+    """
+    from lark import Lark
+    from lark.lexer import Lexer
+    from lark.parsers.lalr_analysis import Shift
+
+    class NoLexer(Lexer):  # type: ignore[misc]  # lark is untyped here
+        """The terminals have no patterns for lark: `tokens` cuts the text."""
+
+        def __init__(self, _conf: object) -> None:
+            pass
+
+        def lex(self, _data: object) -> Any:
+            raise NotImplementedError
+
     lark = Lark(
-        grammar, parser="lalr", lexer=_NoLexer, start=["formula", "sum"], maybe_placeholders=False
+        grammar, parser="lalr", lexer=NoLexer, start=["formula", "sum"], maybe_placeholders=False
     )
     table = lark.parser.parser._parse_table
-    reductions = {
-        rule: Reduction(
-            len(rule.expansion),
-            sum(not part.name.startswith("_") for part in rule.expansion),
-            builders[rule.alias] if rule.alias else None,
-            rule.origin.name,
-        )
-        for rule in lark.rules
-    }
+    rules = list(lark.rules)
+    number = {rule: at for at, rule in enumerate(rules)}
     size = max(table.states) + 1
-    steps: list[dict[str, int | Reduction]] = [{} for _ in range(size)]
+    steps: list[dict[str, int]] = [{} for _ in range(size)]
     after: list[dict[str, int]] = [{} for _ in range(size)]
     for state, actions in table.states.items():
         for name, (action, argument) in actions.items():
             if name.isupper():
-                steps[state][name] = argument if action is Shift else reductions[argument]
+                steps[state][name] = argument if action is Shift else -1 - number[argument]
             else:
                 after[state][name] = argument
-    return Machine(
-        table.start_states,
-        table.end_states,
-        steps,
-        after,
-        frozenset(name for row in steps for name in row if name.startswith("_")),
-        [{} for _ in range(size)],
-    )
+    return {
+        "grammar": digest(grammar),
+        "rules": [
+            [
+                len(rule.expansion),
+                sum(not part.name.startswith("_") for part in rule.expansion),
+                rule.alias,
+                rule.origin.name,
+            ]
+            for rule in rules
+        ],
+        "begin": table.start_states,
+        "end": table.end_states,
+        "steps": steps,
+        "after": after,
+    }
 
 
-class _NoLexer(Lexer):  # type: ignore[misc]  # lark is untyped here
-    """The terminals have no patterns for lark: `tokens` cuts the text."""
+def digest(grammar: str) -> str:
+    """Which grammar tables are of."""
+    return sha256(grammar.encode()).hexdigest()
 
-    def __init__(self, _conf: object) -> None:
-        pass
 
-    def lex(self, _data: object) -> Any:
-        raise NotImplementedError
+def stored_tables() -> dict[str, Any]:
+    """The tables of `grammar.lark`: those that are kept, unless they are of another grammar."""
+    folder = resources.files("softhat.logic.syntax")
+    grammar = folder.joinpath("grammar.lark").read_text(encoding="utf-8")
+    kept: dict[str, Any] = json.loads(folder.joinpath("tables.json").read_text(encoding="utf-8"))
+    return kept if kept["grammar"] == digest(grammar) else tables_of(grammar)
+
+
+if __name__ == "__main__":  # python -m softhat.logic.syntax.machine: writes tables.json anew
+    here = Path(__file__).parent
+    made = tables_of((here / "grammar.lark").read_text(encoding="utf-8"))
+    text = json.dumps(made, separators=(",", ":"), sort_keys=True)
+    (here / "tables.json").write_text(text.replace("},{", "},\n{") + "\n", encoding="utf-8")

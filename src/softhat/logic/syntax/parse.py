@@ -10,7 +10,6 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
-from importlib import resources
 from itertools import islice
 from typing import Any
 
@@ -19,7 +18,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
 from softhat.logic.syntax.definitions import has_definitions, read_definitions
-from softhat.logic.syntax.machine import END, Machine, UnexpectedError, machine_of
+from softhat.logic.syntax.machine import END, Machine, UnexpectedError, machine_of, stored_tables
 from softhat.logic.syntax.nodes import Formula, Node, Symbol, Term
 from softhat.logic.syntax.tokens import SPELLINGS, classify, cut, tokenize
 
@@ -160,9 +159,8 @@ def _meant(name: str, known: list[str]) -> str:
 
 @cache
 def _machine() -> Machine:
-    """Built when the first formula is read: about 30 ms."""
-    grammar = resources.files("softhat.logic.syntax").joinpath("grammar.lark")
-    return machine_of(grammar.read_text(encoding="utf-8"), _BUILDERS)
+    """Made when the first formula is read."""
+    return machine_of(stored_tables(), _BUILDERS)
 
 
 def _mod(word: int, modulus: int, remainder: int) -> Formula:
