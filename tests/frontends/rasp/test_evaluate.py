@@ -37,10 +37,22 @@ def same(found: Any, expected: Any) -> bool:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_library_is_what_plain_python_says(case: Case) -> None:
+    check_meaning(case, 4, 20, 39)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_library_is_what_plain_python_says_at_full_size(case: Case) -> None:
+    check_meaning(case, 6, 300, 256)
+
+
+def check_meaning(case: Case, longest: int, count: int, at_most: int) -> None:
+    """All words to a length, and random ones beyond."""
     dice = random.Random(7)
-    tried = inputs(case, 4)
+    tried = inputs(case, longest)
     if not case.unique:
-        tried += [dice.choices(case.alphabet, k=dice.randrange(5, 40)) for _ in range(20)]
+        lengths = [dice.randrange(longest + 1, at_most + 1) for _ in range(count)]
+        tried += [dice.choices(case.alphabet, k=n) for n in lengths]
     for word in tried:
         found, expected = case.program(word), case.meaning(word)
         assert len(found) == len(expected)
