@@ -13,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.finite_floats import FiniteFloats
+from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.simulation import Simulation
+from softhat.formats import FORMATS
 from tests.ahat.definition import array, embed, sees, wide
 
 Betas = Mapping[tuple[int, int], float]
@@ -26,6 +29,13 @@ def values(
     if dtype == "longdouble":
         return wide_values(model, betas, codes)
     return Simulation(model, betas, codes.shape[1]).run_batch(codes, dtype)[..., 0]
+
+
+def float_bound(lengths: Lengths, n: int, betas: Betas, dtype: str) -> float:
+    """What is certified of constant β in a number format, over all words of length n."""
+    every = {name: betas.get(name, 1.0) for name in lengths.model.heads}
+    floats = FiniteFloats(lengths, every)
+    return floats.bound(n, lengths.bound(n, every), FORMATS[dtype], decide=False).error
 
 
 def wide_values(

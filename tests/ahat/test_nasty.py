@@ -13,7 +13,6 @@ import pytest
 import softhat
 from softhat.ahat import AHAT, Builder
 from softhat.ahat.analysis.fits import fitted
-from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64
 from softhat.ahat.model import BOS
 from softhat.ahat.simulation.lengths import Lengths
 from tests.ahat import running
@@ -135,12 +134,12 @@ def test_uniform_only_up_to_rounding() -> None:
     assert s.certificate.error == 0
     # Colder than needed, rounding tilts the average: the bound follows, in both formats.
     lengths = Lengths(model)
-    for kind in (FLOAT64, FLOAT32):
+    for dtype in ("float64", "float32"):
         for beta in (1.0, 2.0**20, 2.0**50):
-            bound = lengths.bound(4, {(0, 0): beta}, kind).error
+            bound = running.float_bound(lengths, 4, {(0, 0): beta}, dtype)
             for word in every(model, 4):
                 exact = np.array(model.values(word), dtype=float)
-                found_ = running.values(model, {(0, 0): beta}, model.codes([word]), kind.name)[0]
+                found_ = running.values(model, {(0, 0): beta}, model.codes([word]), dtype)[0]
                 assert np.abs(found_ - exact).max() <= bound
 
 
@@ -251,8 +250,8 @@ def test_float32_above_the_ceiling() -> None:
         found = running.values(model, cold, model.codes([word]), "float32")[0].astype(float)
         worst = max(worst, float(np.abs(found - np.array(model.values(word), dtype=float)).max()))
     assert worst > 0.01
-    assert lengths.bound(n, cold, FLOAT32).error >= worst
-    assert lengths.bound(n, cold, FLOAT64).error < 1e-3
+    assert running.float_bound(lengths, n, cold, "float32") >= worst
+    assert running.float_bound(lengths, n, cold, "float64") < 1e-3
     s = softhat.simulate(model, max_length=n, dtype="float32")
     assert s.certificate.max_length["float32"] == n  # the β that is needed is far below
 

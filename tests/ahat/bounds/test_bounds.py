@@ -10,14 +10,12 @@ import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 
 from softhat.ahat import Builder
 from softhat.ahat.analysis.tally import row_tally
-from softhat.ahat.bounds.rounding import FLOAT32, FLOAT64, REALS
 from softhat.ahat.bounds.sets import set_errors
 from softhat.ahat.exact import run
 from softhat.ahat.model import AHAT
@@ -27,6 +25,7 @@ from softhat.ahat.words import all_words
 from tests.ahat import running
 from tests.ahat.definition import softmax_values, wide
 from tests.ahat.models import random_model, random_program, random_tieless
+from tests.ahat.running import float_bound
 
 
 def true_error(model: AHAT, betas: dict[tuple[int, int], float], n: int, dtype: str) -> float:
@@ -78,8 +77,7 @@ def attack(seed: int, models: int) -> tuple[list[float], list[float], int, int]:
         if true > 1e-9:
             by_words.append(bound.error / true)
         if k % 8 == 0 and lengths.sets(n).complete:
-            plan = lengths._plan(n, REALS)
-            proved = set_errors(plan, lengths.sets(n), betas, REALS)
+            proved = set_errors(lengths._plan, lengths.sets(n), betas)
             assert proved.error >= true - slack
             # Two upper bounds, each with up to 1e-12 for its own evaluation in floats.
             assert proved.error >= bound.error * (1 - 1e-6) - 1e-12
@@ -108,17 +106,12 @@ def test_soundness_and_tightness_of_many() -> None:
     assert np.median(by_sets) <= 1.2
 
 
-@pytest.mark.parametrize("kind", [FLOAT64, FLOAT32])
-def test_soundness_in_floats(kind: Any) -> None:
-    for k, (model, n, betas, lengths, _) in enumerate(cases(23, 60, 1)):
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_soundness_in_floats(dtype: str) -> None:
+    for model, n, betas, lengths, _ in cases(23, 60, 1):
         # β of 6 significant bits, as synthesis makes them
         betas = {name: float(np.float16(beta)) for name, beta in betas.items()}
-        true = true_error(model, betas, n, kind.name)
-        assert lengths.bound(n, betas, kind).error >= true
-        if k % 3 == 0 and lengths.sets(n).complete:
-            plan = lengths._plan(n, kind)
-            proved = set_errors(plan, lengths.sets(n), betas, kind)
-            assert proved.error >= true
+        assert float_bound(lengths, n, betas, dtype) >= true_error(model, betas, n, dtype)
 
 
 def test_one_layer_without_upstream_error_is_exact() -> None:
@@ -131,8 +124,7 @@ def test_one_layer_without_upstream_error_is_exact() -> None:
         betas = {name: math.exp(rng.uniform(0, 3)) for name in model.heads}
         true = true_error(model, betas, n, "longdouble")
         lengths = Lengths(model)
-        plan = lengths._plan(n, REALS)
-        proved = set_errors(plan, lengths.sets(n), betas, REALS).error
+        proved = set_errors(lengths._plan, lengths.sets(n), betas).error
         if true > 1e-6 and not any(t.several for t in lengths.ties(n).values()):
             assert proved == pytest.approx(true, rel=1e-6)
             seen += 1
@@ -148,12 +140,12 @@ def test_structurally_uniform_models_have_no_error() -> None:
     assert lengths.uniform
     for n in (1, 5, 500):
         assert lengths.bound(n, {}).error == 0
-        assert 0 < lengths.bound(n, {}, FLOAT64).error < 1e-12
+        assert 0 < float_bound(lengths, n, {}, "float64") < 1e-12
     codes = np.concatenate(list(all_words(2, 6)))
     exact = np.array(run(lengths.model, codes).values(), dtype=float)
-    for kind in (FLOAT64, FLOAT32):
-        found = running.values(lengths.model, {}, codes, kind.name)
-        assert np.abs(found - exact).max() <= lengths.bound(6, {}, kind).error
+    for dtype in ("float64", "float32"):
+        found = running.values(lengths.model, {}, codes, dtype)
+        assert np.abs(found - exact).max() <= float_bound(lengths, 6, {}, dtype)
 
 
 def test_temperatures_are_chosen_on_a_thousand_words_with_tight_bounds() -> None:

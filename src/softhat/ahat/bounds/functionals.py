@@ -106,11 +106,6 @@ class LayerPlan:
     after: Space
     forward: FeedForward | None
 
-    @property
-    def together(self) -> int:
-        """How many values its heads write into the residual stream in one sum."""
-        return sum(len(head.head.value) for head in self.heads)
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -119,19 +114,14 @@ class Plan:
     model: AHAT
     layers: tuple[LayerPlan, ...]
     start: Space
-    end: Space
     value: Floats  # (2r, 2)
-    weights: Vector
-    bias: float
-    exact_bias: Fraction
 
 
-def plan(model: AHAT, noisy: frozenset[int] | None = None) -> Plan:
-    """What to track. With rounding, `noisy` are the coordinates whose embedding is rounded."""
+def plan(model: AHAT) -> Plan:
+    """What to track."""
     facts = structure(model)
-    rounding = noisy is not None
-    wrong, middles = _wrong(model, noisy) if noisy is not None else _exact_wrong(model, facts)
-    end = _space([model.output_weights], wrong[-1], rounding)
+    wrong, middles = _wrong(model, facts)
+    end = _space([model.output_weights], wrong[-1])
     layers: list[LayerPlan] = []
     after = end
     for l in reversed(range(len(model.layers))):
@@ -142,14 +132,14 @@ def plan(model: AHAT, noisy: frozenset[int] | None = None) -> Plan:
         if layer.feed_forward is not None:
             used = _used_units(layer.feed_forward, after)
             needed += [layer.feed_forward.in_weights[u] for u in used]
-        middle = _space(needed, middles[l], rounding)
+        middle = _space(needed, middles[l])
         reads: list[Vector] = list(middle.rows)
         values = [_value_rows(head, middle) for head in layer.heads]
         for h, head in enumerate(layer.heads):
             reads += values[h]
             if not facts[l, h].uniform:
                 reads += [*head.query, *head.key]
-        before = _space(reads, wrong[l], rounding)
+        before = _space(reads, wrong[l])
         heads = tuple(
             _head_plan(head, facts[l, h], before, middle, values[h])
             for h, head in enumerate(layer.heads)
@@ -161,8 +151,7 @@ def plan(model: AHAT, noisy: frozenset[int] | None = None) -> Plan:
         )
         after = before
     value = end.reader([model.output_weights])
-    weights, bias = model.output_weights, float(model.output_bias)
-    return Plan(model, tuple(reversed(layers)), after, end, value, weights, bias, model.output_bias)
+    return Plan(model, tuple(reversed(layers)), after, value)
 
 
 def normalised(f: Vector, wrong: frozenset[int]) -> tuple[Vector, Fraction]:
@@ -172,11 +161,11 @@ def normalised(f: Vector, wrong: frozenset[int]) -> tuple[Vector, Fraction]:
     return tuple(x / factor for x in kept), factor
 
 
-def _space(functionals: list[Vector], wrong: frozenset[int], coordinates: bool) -> Space:
-    """These directions; the coordinates too where rounding needs the size of every one."""
+def _space(functionals: list[Vector], wrong: frozenset[int]) -> Space:
+    """These directions, or the coordinates themselves where there are fewer of them."""
     width = len(functionals[0]) if functionals else 0
     unit = [tuple(Fraction(int(c == k)) for k in range(width)) for c in sorted(wrong)]
-    rows: dict[Vector, None] = dict.fromkeys(unit) if coordinates else {}
+    rows: dict[Vector, None] = {}
     for f in functionals:
         direction, _ = normalised(f, wrong)
         if any(direction):
@@ -186,7 +175,7 @@ def _space(functionals: list[Vector], wrong: frozenset[int], coordinates: bool) 
     return Space(tuple(rows), wrong)
 
 
-def _exact_wrong(
+def _wrong(
     model: AHAT, facts: dict[tuple[int, int], HeadStructure]
 ) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
     """Coordinates with error in the reals, before each layer (and at the end), and within it."""
@@ -199,20 +188,6 @@ def _exact_wrong(
             if not (fact.uniform and fact.exact_values):
                 result |= _written(head)
         middles.append(frozenset(result))
-    return wrong, middles
-
-
-def _wrong(model: AHAT, noisy: frozenset[int]) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
-    """The same with rounding: everything that is computed may be off."""
-    wrong, middles = [noisy], []
-    for layer in model.layers:
-        middle = wrong[-1].union(*(_written(head) for head in layer.heads))
-        middles.append(middle)
-        ff = layer.feed_forward
-        after = set(middle)
-        if ff is not None:
-            after |= {c for c, row in enumerate(ff.out_weights) if any(row) or ff.out_bias[c]}
-        wrong.append(frozenset(after))
     return wrong, middles
 
 

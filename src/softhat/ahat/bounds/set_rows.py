@@ -16,7 +16,6 @@ import numpy.typing as npt
 from softhat.ahat.analysis.levels import Outcome, Row, Rows
 from softhat.ahat.bounds.functionals import HeadPlan
 from softhat.ahat.bounds.means import NOISE, largest_mean, secant, weights
-from softhat.ahat.bounds.rounding import Arithmetic, score_noise
 from softhat.ahat.bounds.words import interval_times
 from softhat.ahat.exact import Integers, Scaled, linear, ratio, scaled
 
@@ -37,12 +36,8 @@ class HeadWork:
         x: Scaled,
         error: Floats,
         beta: float,
-        kind: Arithmetic,
-        size: Floats,
-        clean: npt.NDArray[np.bool_],
     ) -> None:
-        self.plan, self.x, self.beta, self.kind = plan, x, beta, kind
-        self.size, self.clean = size, clean
+        self.plan, self.beta = plan, beta
         d_k = len(plan.head.query)
         key = linear(x, scaled(plan.head.key))
         self.key: Integers = key.num
@@ -66,7 +61,7 @@ class HeadWork:
 
     def _kinds(self) -> npt.NDArray[np.int64]:
         """Numbers the vectors by all that a row reads of them as keys: equal number, equal part."""
-        errors = [self.value_error, self.size]
+        errors = [self.value_error]
         if self.erring:
             errors += [self.k_low, self.k_high]
         exact = np.concatenate([self.key, self.values.num], axis=1).tolist()
@@ -81,14 +76,14 @@ class HeadWork:
     def signature(self, row: Row, me: Members) -> tuple[object, ...]:
         """Rows with the same signature have the same bounds: the order of keys plays no part."""
         groups = np.split(self.kind_of[row.options], row.starts[1:])
-        asked = [self.query[me[0]], self.size[me].max(axis=0)]
+        asked = [self.query[me[0]]]
         if self.erring:
             asked += [self.q_low[me].min(axis=0), self.q_high[me].max(axis=0)]
         keys = sorted(np.sort(group).tobytes() for group in groups)
         return (b"".join(part.tobytes() for part in asked), *keys)
 
     def slack(self, row: Row, me: Members) -> float:
-        """How far perturbed and rounded exponents can lie above the exact ones."""
+        """How far perturbed exponents can lie above the exact ones."""
         result = 0.0
         if self.erring:
             key = ratio(self.key[row.options], self.key_den)
@@ -96,24 +91,10 @@ class HeadWork:
             size = np.maximum(np.abs(self.k_low), np.abs(self.k_high))[row.options].max(axis=0)
             moved = off @ (key.max(axis=0) - key.min(axis=0))
             result += self.beta * float(moved + (np.abs(self.query[me[0]]) + off) @ size * 2)
-        if self.kind.bits:
-            furthest = ratio(row.levels[-1:] - row.levels[:1], row.den)[None, :]
-            result += float(self.noise(row.options, me, furthest).max())
         return result * (1 + 1e-9)
 
-    def noise(self, options: npt.NDArray[np.int64], me: Members, gaps: Floats) -> Floats:
-        """Rounding of the exponents, (…, options)."""
-        if not self.kind.bits:
-            return np.zeros_like(gaps)
-        return score_noise(
-            self.kind, self.plan.head, self.beta, self.x, self.size[me].max(axis=0)[None],
-            self.size[options], self.clean, np.broadcast_to(gaps, (len(gaps), len(options))),
-        )  # fmt: skip
 
-
-def head_bounds(
-    work: HeadWork, rows: Rows, shared: Rows, noise: Floats
-) -> tuple[list[list[Floats]], float]:
+def head_bounds(work: HeadWork, rows: Rows, shared: Rows) -> tuple[list[list[Floats]], float]:
     """[position][vector]: (outcomes, 2r) bounds of what the head adds; and the greatest leak.
 
     A shared row is bounded once, for the hull of the query errors of all that share it; so are
@@ -134,8 +115,7 @@ def head_bounds(
             bounds, row_leak = _row(work, row, queries)
             leak = max(leak, row_leak)
             known[signature] = {
-                (o.value, o.den): bound + noise
-                for o, bound in zip(row.outcomes, bounds, strict=True)
+                (o.value, o.den): bound for o, bound in zip(row.outcomes, bounds, strict=True)
             }
         found[name] = known[signature]
     result = [
@@ -198,9 +178,6 @@ def _single(
     if work.erring:
         shift_low, shift_high = _shifts(work, options, me, row.options[winners])
         low, high = low + work.beta * shift_low, high + work.beta * shift_high
-    if work.kind.bits:
-        noise = work.noise(options, me, gaps)
-        low, high = _floor(low - noise, work.kind), high + noise
     low = np.where(itself, 0.0, low)
     high = low if high is base else np.where(itself, 0.0, high)
     w_low, w_high = weights(low, high)
@@ -224,11 +201,6 @@ def _along(plan: HeadPlan, apart: Floats) -> Floats:
     moved = apart @ plan.output.T
     slack = 1e-15 * (np.abs(apart) @ np.abs(plan.output.T))
     return np.concatenate([moved + slack, slack - moved], axis=-1)
-
-
-def _floor(exponent: Floats, kind: Arithmetic) -> Floats:
-    """Weights that may underflow may be 0."""
-    return np.where(exponent < -kind.underflow, -np.inf, exponent) if kind.bits else exponent
 
 
 def _shifts(
@@ -265,8 +237,6 @@ def _tied(
     if work.erring:
         shift_low, shift_high = _centred(work, row, me, at)
         low, high = low + work.beta * shift_low, high + work.beta * shift_high
-    noise = work.noise(row.options, me, gaps[None])[0]
-    low, high = _floor(low - noise, work.kind), high + noise
     used = at | below
     r = work.plan.output.shape[0]
     v = ratio(work.values.num[row.options], work.values.den)  # (P, d_v)

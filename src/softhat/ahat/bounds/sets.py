@@ -1,7 +1,7 @@
 """Certified error over all words of a length at once, on the reachable sets.
 
-The same bounds of one row as for single words (`errors`), where every key position takes the
-worst of the vectors it can hold (`setrows`). An error belongs to each vector a position can hold,
+The same bounds of one row as for single words (`words`), where every key position takes the
+worst of the vectors it can hold (`set_rows`). An error belongs to each vector a position can hold,
 joined over the ways to reach it.
 """
 
@@ -16,16 +16,7 @@ import numpy.typing as npt
 from softhat.ahat.analysis.reach import Reach, Stage
 from softhat.ahat.bounds.functionals import Plan
 from softhat.ahat.bounds.relu import through_forward
-from softhat.ahat.bounds.rounding import (
-    REALS,
-    Arithmetic,
-    embedding_noise,
-    forward_noise,
-    head_noise,
-    readout_noise,
-)
 from softhat.ahat.bounds.set_rows import HeadWork, head_bounds
-from softhat.ahat.bounds.words import sizes, spread
 from softhat.ahat.exact import Scaled, linear, ratio, scaled
 
 Floats = npt.NDArray[np.float64]
@@ -42,73 +33,40 @@ class SetErrors:
     head_errors: Mapping[tuple[int, int], float]  # greatest error a head adds to what is tracked
 
 
-def set_errors(
-    plan: Plan,
-    sets: Reach,
-    betas: Mapping[tuple[int, int], float],
-    arithmetic: Arithmetic = REALS,
-) -> SetErrors:
+def set_errors(plan: Plan, sets: Reach, betas: Mapping[tuple[int, int], float]) -> SetErrors:
     """The certified error of the softmax model over all words of this length."""
     places = sets.stages[0].before if sets.stages else sets.final
-    den = sets.stages[0].before_den if sets.stages else sets.final_den
-    start = Scaled(np.concatenate(places), den)
-    error = spread(embedding_noise(arithmetic, start, plan.model, sets.length), plan.start)
+    error = np.zeros((sum(map(len, places)), 2 * len(plan.start.rows)))
     leaks: dict[tuple[int, int], float] = {}
     added: dict[tuple[int, int], float] = {}
     for l, (layer, stage) in enumerate(zip(plan.layers, sets.stages, strict=True)):
         x = Scaled(np.concatenate(stage.before), stage.before_den)
-        size, clean = sizes(arithmetic, x, error, layer.before)
         results: list[list[list[Floats]]] = []
         for h, head in enumerate(layer.heads):
-            beta = betas.get((l, h), 1.0)
-            keys = len(stage.before)
-            noise = spread(
-                head_noise(
-                    arithmetic,
-                    head.head,
-                    x,
-                    size,
-                    clean,
-                    head.fact.uniform,
-                    keys,
-                    layer.together,
-                ),
-                layer.middle,
-            )
-            work = HeadWork(head, x, error, beta, arithmetic, size, clean)
-            bounds, leaks[l, h] = head_bounds(work, stage.rows[h], stage.shared[h], noise)
+            work = HeadWork(head, x, error, betas.get((l, h), 1.0))
+            bounds, leaks[l, h] = head_bounds(work, stage.rows[h], stage.shared[h])
             results.append(bounds)
             added[l, h] = max((float(b.max(initial=0.0)) for p in bounds for b in p), default=0.0)
         middle = _middle(stage, error @ layer.residual, results)
-        flat = np.concatenate(middle)
         pre = None if stage.pre is None else ratio(np.concatenate(stage.pre), stage.pre_den)
-        after = through_forward(layer, flat, pre)
-        if layer.forward is not None:
-            y = Scaled(np.concatenate(stage.middle), stage.middle_den)
-            size, clean = sizes(arithmetic, y, flat, layer.middle)
-            after = after + spread(
-                forward_noise(arithmetic, layer.forward, size, y, clean), layer.after
-            )
-        error = _joined(stage, after)
-    return _read(plan, sets, error, arithmetic, leaks, added)
+        error = _joined(stage, through_forward(layer, np.concatenate(middle), pre))
+    return _read(plan, sets, error, leaks, added)
 
 
 def _read(
     plan: Plan,
     sets: Reach,
     error: Floats,
-    arithmetic: Arithmetic,
     leaks: Mapping[tuple[int, int], float],
     added: Mapping[tuple[int, int], float],
 ) -> SetErrors:
     x = Scaled(np.concatenate(sets.final), sets.final_den)
-    size, _ = sizes(arithmetic, x, error, plan.end)
-    value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
+    value = error @ plan.value
     counts = [len(place) for place in sets.final]
     first = sum(counts[: int(plan.model.bos)])
     own = slice(first, first + sum(counts[int(plan.model.bos) :][: sets.length]))
     high, low = value[own, 0], -value[own, 1]
-    exact = linear(x, scaled((plan.weights,)), scaled(((plan.exact_bias,),)))
+    exact = linear(x, scaled((plan.model.output_weights,)), scaled(((plan.model.output_bias,),)))
     positive = (exact.num[own, 0] > 0).astype(bool)
     number = exact.floats()[own, 0]
     margins = np.where(positive, number + low, -(number + high))

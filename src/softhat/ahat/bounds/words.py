@@ -11,23 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.functionals import HeadPlan, Plan, Space
+from softhat.ahat.bounds.functionals import HeadPlan, Plan
 from softhat.ahat.bounds.means import largest_mean, weights
 from softhat.ahat.bounds.relu import through_forward
-from softhat.ahat.bounds.rounding import (
-    REALS,
-    Arithmetic,
-    embedding_noise,
-    forward_noise,
-    head_noise,
-    readout_noise,
-    score_noise,
-)
 from softhat.ahat.exact import ExactTrace, HeadTrace, Scaled, add, linear, ratio, scaled
 
 Floats = npt.NDArray[np.float64]
@@ -45,65 +35,26 @@ class WordErrors:
 
 
 def word_errors(
-    plan: Plan,
-    trace: ExactTrace,
-    betas: Mapping[tuple[int, int], float],
-    arithmetic: Arithmetic = REALS,
+    plan: Plan, trace: ExactTrace, betas: Mapping[tuple[int, int], float]
 ) -> WordErrors:
     """Bounds on softmax minus average-hard values, for every word of the batch."""
     words, length = trace.residual.num.shape[:2]
     rows = words * length
-    start = trace.layers[0].before if trace.layers else trace.residual
-    error = spread(embedding_noise(arithmetic, start, plan.model, trace.codes.shape[1]), plan.start)
+    error = np.zeros((words, length, 2 * len(plan.start.rows)))
     leaks: dict[tuple[int, int], float] = {}
     by_head: dict[tuple[int, int], float] = {}
     for l, (layer, exact) in enumerate(zip(plan.layers, trace.layers, strict=True)):
         middle = error @ layer.residual
-        size, clean = sizes(arithmetic, exact.before, error, layer.before)
         for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
             beta = betas.get((l, h), 1.0)
-            gaps = _gaps(seen)
-            noise = score_noise(
-                arithmetic, head.head, beta, exact.before, size, size, clean, gaps[0]
-            )
-            added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, noise, gaps)
+            added, leaks[l, h] = head_error(head, seen, exact.before, error, beta)
             by_head[l, h] = float(added.max(initial=0.0))
-            uniform = head.fact.uniform
-            output = head_noise(
-                arithmetic, head.head, exact.before, size, clean, uniform, length, layer.together
-            )
-            middle = middle + added + spread(output, layer.middle)
+            middle = middle + added
         pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)
         error = through_forward(layer, middle.reshape(rows, -1), pre)
         error = error.reshape(words, length, -1)
-        if layer.forward is not None:
-            size, clean = sizes(arithmetic, exact.middle, middle, layer.middle)
-            added = forward_noise(arithmetic, layer.forward, size, exact.middle, clean)
-            error = error + spread(added, layer.after)
-    size, _ = sizes(arithmetic, trace.residual, error, plan.end)
-    value = error @ plan.value + readout_noise(arithmetic, plan.weights, plan.bias, size)
-    value = value[:, trace.own]
+    value = (error @ plan.value)[:, trace.own]
     return WordErrors(value[..., 0], -value[..., 1], leaks, by_head)
-
-
-def sizes(
-    kind: Arithmetic, x: Scaled, error: Floats, space: Space
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Bounds on |x̂| for every coordinate, and which coordinates carry no error anywhere."""
-    exact = np.abs(x.floats())
-    if not kind.bits:
-        return exact, np.ones(exact.shape[-1], dtype=bool)
-    d = exact.shape[-1]
-    unit = [tuple(Fraction(int(c == k)) for k in range(d)) for c in range(d)]
-    both = error @ space.reader(unit)
-    off = np.maximum(np.abs(both[..., :d]), np.abs(both[..., d:]))
-    return exact + off, np.asarray(~off.reshape(-1, d).any(axis=0))
-
-
-def spread(noise: Floats, space: Space) -> Floats:
-    """Bounds per coordinate as bounds along the tracked directions and their negatives."""
-    along = noise @ np.abs(space.matrix()).T if space.rows else np.zeros((*noise.shape[:-1], 0))
-    return np.concatenate([along, along], axis=-1)
 
 
 def head_error(
@@ -112,20 +63,17 @@ def head_error(
     before: Scaled,
     error: Floats,
     beta: float,
-    noise: Floats,
-    gaps: Gaps,
 ) -> tuple[Floats, float]:
     """The head's error along the directions tracked after it, (W, T, 2r), and its greatest leak."""
     words, length = seen.best.shape[:2]
     outputs = plan.output.shape[0]
     value_error = error @ plan.value  # (W, T, 2r')
     valid = np.broadcast_to(seen.mask, seen.best.shape)
-    exact = not noise.any()
-    if plan.fact.uniform and exact:
+    if plan.fact.uniform:
         count = np.maximum(seen.mask.sum(axis=1), 1)[:, None]
         mean = np.einsum("ij,wjr->wir", seen.mask.astype(float), value_error) / count
         return mean * (1 + 1e-14), 0.0
-    low, high = _exponents(plan, seen, before, error, beta, noise, gaps)
+    low, high = _exponents(plan, seen, before, error, beta)
     w_low, w_high = weights(low, high)
     best = seen.best
     rest = np.where(valid & ~best, w_high, 0.0).sum(axis=2)
@@ -161,16 +109,14 @@ def _exponents(
     before: Scaled,
     error: Floats,
     beta: float,
-    noise: Floats,
-    found: Gaps,
 ) -> tuple[Floats, Floats]:
     """β times (score moved - best score), from below and above; (W, T, T)."""
-    gaps, reference = found
+    gaps, reference = _gaps(seen)
     shift_low = shift_high = np.zeros_like(gaps)
     if error.shape[-1] and not plan.fact.uniform:
         shift_low, shift_high = _shifts(plan, before, error, reference)
-    low = beta * (shift_low - gaps) - noise
-    high = beta * (shift_high - gaps) + noise
+    low = beta * (shift_low - gaps)
+    high = beta * (shift_high - gaps)
     itself = np.zeros_like(gaps, dtype=bool)
     np.put_along_axis(itself, reference[..., None], True, axis=2)
     masked = ~np.broadcast_to(seen.mask, gaps.shape)

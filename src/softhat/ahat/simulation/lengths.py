@@ -25,11 +25,9 @@ from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import Tally, row_tally
 from softhat.ahat.bounds.along_laws import AlongLaws
 from softhat.ahat.bounds.functionals import Plan, plan
-from softhat.ahat.bounds.rounding import REALS, Arithmetic, embedding_noise
 from softhat.ahat.bounds.sets import set_errors
-from softhat.ahat.bounds.uniform import uniform_error
 from softhat.ahat.bounds.words import WordErrors, word_errors
-from softhat.ahat.exact import ExactTrace, Scaled, embedding_table, linear, run, scaled
+from softhat.ahat.exact import ExactTrace, Scaled, linear, run, scaled
 from softhat.ahat.model import AHAT
 from softhat.ahat.words import all_words
 
@@ -65,14 +63,6 @@ class Bound:
     method: Method = "structure"
 
 
-def noisy_coordinates(model: AHAT, n: int, kind: Arithmetic) -> frozenset[int] | None:
-    """Coordinates whose embedding is rounded in this format; None in the reals."""
-    if not kind.bits:
-        return None
-    noise = embedding_noise(kind, embedding_table(model, n), model, n)
-    return frozenset(int(c) for c in np.flatnonzero(noise.any(axis=(0, 1))))
-
-
 class Lengths:
     """Bounds at every length of one model; what does not depend on β is kept."""
 
@@ -82,10 +72,8 @@ class Lengths:
         self.run_all = len(model.alphabet) ** top <= most
         self.most = most
         self.uniform = error_free(model)
-        self._plans: dict[frozenset[int] | None, Plan] = {}
         self._sets: dict[int, Reach] = {}
         self._complete: dict[int, bool] = {}
-        self._noisy: dict[tuple[int, Arithmetic], frozenset[int] | None] = {}
         self._tallies: dict[int, Tally] = {}
         self._runs: dict[int, list[ExactTrace]] = {}
         self._binding: dict[int, ExactTrace] = {}
@@ -116,17 +104,16 @@ class Lengths:
             self.sets(n)
         return self._complete[n]
 
-    def bound(self, n: int, betas: Betas, kind: Arithmetic = REALS, decide: bool = False) -> Bound:
-        """Certified error over all words of length n, and decisions (of a structurally uniform
-        model in floats only with `decide`: that takes all its words, the error does not)."""
+    def bound(self, n: int, betas: Betas) -> Bound:
+        """The certified error over all words of length n in the reals, and decisions."""
         match self.method(n):
             case "structure":
-                return self._by_structure(n, kind, decide)
+                none = dict.fromkeys(self.model.heads, 0.0)
+                return Bound(0.0, 0.0, True, none, none)
             case "words":
-                return self._by_words(n, betas, kind)
+                return self._by_words(n, betas)
             case "sets":
-                plan_ = self._plan(n, kind)
-                found = set_errors(plan_, self.sets(n), betas, kind)
+                found = set_errors(self._plan, self.sets(n), betas)
                 return Bound(
                     found.error, found.margin, not found.wrong_side, found.leaks,
                     found.head_errors, "sets",
@@ -141,7 +128,7 @@ class Lengths:
             found = self.by_laws(n, betas)
             if found.error <= target and (found.decisions or not decide):
                 return found
-        return self.bound(n, betas, decide=decide)
+        return self.bound(n, betas)
 
     def by_laws(self, n: int, betas: Betas) -> Bound:
         """The bound from the gap laws alone: quick at any length, and looser."""
@@ -167,7 +154,7 @@ class Lengths:
             return self.bound(n, betas).error
         if n not in self._binding:
             return self.bound(n, betas).error
-        found = word_errors(self._plan(n, REALS), self._binding[n], betas)
+        found = word_errors(self._plan, self._binding[n], betas)
         return float(_errors(found).max())
 
     def reference(self, n: int) -> dict[HeadId, float]:
@@ -253,16 +240,12 @@ class Lengths:
             self._tallies[n] = row_tally(self.model, n, COLD_LEAK)
         return self._tallies[n]
 
-    def _plan(self, n: int, kind: Arithmetic) -> Plan:
-        if (n, kind) not in self._noisy:
-            self._noisy[n, kind] = noisy_coordinates(self.model, n, kind)
-        noisy = self._noisy[n, kind]
-        if noisy not in self._plans:
-            self._plans[noisy] = plan(self.model, noisy)
-        return self._plans[noisy]
+    @cached_property
+    def _plan(self) -> Plan:
+        return plan(self.model)
 
-    def _by_words(self, n: int, betas: Betas, kind: Arithmetic) -> Bound:
-        used = self._plan(n, kind)
+    def _by_words(self, n: int, betas: Betas) -> Bound:
+        used = self._plan
         error, margin, right = 0.0, np.inf, True
         leaks = dict.fromkeys(self.model.heads, 0.0)
         by_head = dict.fromkeys(self.model.heads, 0.0)
@@ -271,7 +254,7 @@ class Lengths:
         worst = np.zeros((0, n), dtype=np.int64)
         sizes = np.zeros(0)
         for trace in self._traces(n, chunk):
-            found = word_errors(used, trace, betas, kind)
+            found = word_errors(used, trace, betas)
             here = _errors(found)
             error = max(error, float(here.max()))
             worst, sizes = np.concatenate([worst, trace.codes]), np.concatenate([sizes, here])
@@ -285,19 +268,11 @@ class Lengths:
             for name, leak in found.leaks.items():
                 leaks[name] = max(leaks[name], leak)
                 by_head[name] = max(by_head[name], found.head_errors[name])
-        if not kind.bits and len(self.model.alphabet) ** n > FEW_WORDS:
+        if len(self.model.alphabet) ** n > FEW_WORDS:
             known = [self._binding[n].codes] if n in self._binding else []
             codes = np.unique(np.concatenate([*known, worst]), axis=0)
             self._binding[n] = run(self.model, codes)
         return Bound(error, margin, right, leaks, by_head, "words")
-
-    def _by_structure(self, n: int, kind: Arithmetic, decide: bool) -> Bound:
-        leaks = dict.fromkeys(self.model.heads, 0.0)
-        if not kind.bits:
-            return Bound(0.0, 0.0, True, leaks, leaks)
-        error = uniform_error(self.model, n, kind)
-        margin = (self.exact_margin(n)[0] if decide else 0.0) - error
-        return Bound(error, margin, margin > 0, leaks, leaks)
 
 
 def _errors(found: WordErrors) -> npt.NDArray[np.float64]:
