@@ -5,10 +5,12 @@ query rows against all keys) until an answer is wrong. A certificate is sound if
 within it, and useful if the failure is not far beyond: a ratio of at least 1/2 for Latest and
 Previous, 1/4 for comparisons.
 
-    python benchmarks/certificates.py [--json FILE] [--quick] [--torch]
+    python benchmarks/certificates.py [--json FILE] [--quick] [--torch] [--gpt2]
 
 `--quick` leaves float32 out, whose words have millions of symbols. `--torch` adds the exported
-module: certified before it had a proof of its own, certified now, first failure.
+module: certified before it had a proof of its own, certified now, first failure. `--gpt2` adds
+stock GPT-2 exports: certified before gates were trees and positions told constants, now, first
+failure within the context.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -258,11 +261,81 @@ def torch_table() -> list[dict[str, Any]]:
     return rows
 
 
+GPT2_BEFORE: tuple[tuple[str, int, str, dict[str, int]], ...] = (
+    ("!c S a", 1024, "eager", {"float32": 1023, "bfloat16": 0, "float16": 0}),
+    ("#(a) >= 100", 1024, "sdpa", {"float32": 1023, "bfloat16": 255, "float16": 0}),
+    ("#(a) >= 301", 1024, "sdpa", {"float32": 1023, "bfloat16": 0, "float16": 0}),
+    ("#(a) >= 301", 1024, "eager", {"float32": 1023, "bfloat16": 0, "float16": 0}),
+    ("AND of 51", 64, "sdpa", {"float32": 0, "bfloat16": 0, "float16": 0}),
+)
+"""(formula, context, kernel, certified lengths); the last is a gate over 51 temporal operators."""
+
+
+def measure_gpt2(
+    formula: str, context: int, kernel: Any, dtypes: Iterable[str]
+) -> dict[str, tuple[int, int | None]]:
+    """For each dtype the certified length, and the first position at which a word is answered
+    wrongly; beyond the certificate where there is something beyond."""
+    import torch
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    wide = formula.startswith("AND")
+    symbols = [f"s{k}" for k in range(51)] if wide else list("abc")
+    text = " & ".join(f"O {s}" for s in symbols) if wide else formula
+    model = softhat.compile(text, alphabet=symbols)
+    n = context - 1
+    rng = np.random.default_rng(0)
+    words = [word for word, _ in (*_up_to(100)(n), *_up_to(301)(n), *_far_decision(n))]
+    words += [2 * word for word, _ in _changing(n)]
+    words = [np.resize(rng.permutation(51), n) for _ in range(8)] if wide else words
+    expected = np.stack([truth(model.formulas["output"], np.array(symbols)[w]) for w in words])
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        softhat.to_gpt2(model, Path(folder) / "m", context, kernel=kernel)
+        stated = json.loads((Path(folder) / "m" / "certificate.json").read_text())
+        for dtype in dtypes:
+            run = transformers.GPT2ForTokenClassification.from_pretrained(
+                Path(folder) / "m", dtype=getattr(torch, dtype), attn_implementation=kernel
+            ).eval()
+            first = torch.full((len(words), 1), run.config.bos_token_id)
+            tokens = torch.cat([first, torch.tensor(np.stack(words))], dim=1)
+            with torch.no_grad():
+                logits = run(tokens).logits[:, 1:].float().numpy()
+            wrong = ((logits[..., 1] > logits[..., 0]) != expected).any(axis=0)
+            failure = int(wrong.argmax()) + 1 if wrong.any() else None
+            found[dtype] = stated["max_length"][dtype], failure
+    return found
+
+
+def gpt2_table() -> list[dict[str, Any]]:
+    rows = []
+    print(f"\n{'GPT-2':16}{'context':>8} {'kernel':7}{'dtype':10}", end="")
+    print(f"{'before':>8}{'certified':>11}{'fails at':>11}")
+    for formula, context, kernel, lengths in GPT2_BEFORE:
+        found = measure_gpt2(formula, context, kernel, lengths)
+        for dtype, (certified, failure) in found.items():
+            if failure is not None and failure <= certified:
+                raise SystemExit(f"the GPT-2 certificate is violated: {formula}, {kernel}, {dtype}")
+            shown = f"{failure:,}" if failure else "not found"
+            print(
+                f"{formula:16}{context:>8,} {kernel:7}{dtype:10}{lengths[dtype]:>8,}"
+                f"{certified:>11,}{shown:>11}",
+                flush=True,
+            )
+            rows.append(
+                {"formula": formula, "context": context, "kernel": kernel, "dtype": dtype,
+                 "before": lengths[dtype], "certified": certified, "first_failure": failure}
+            )  # fmt: skip
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--torch", action="store_true")
+    parser.add_argument("--gpt2", action="store_true")
     options = parser.parse_args()
     dtypes = ("bfloat16", "float16") if options.quick else ("bfloat16", "float16", "float32")
     rows = []
@@ -282,6 +355,8 @@ def main() -> None:
     documents = [asdict(row) for row in rows]
     if options.torch:
         documents += torch_table()
+    if options.gpt2:
+        documents += gpt2_table()
     if options.json:
         options.json.write_text(json.dumps(documents, indent=1) + "\n")
     missed = [row for row in rows if row.ratio is not None and row.ratio < row.target]

@@ -162,13 +162,18 @@ def test_many_tampered_gpt2_weights(seed: int, tmp_path: Path) -> None:
     attack_gpt2(seed, tmp_path)
 
 
+WIDE = " & ".join(f"!mod({k}, 0)" for k in range(2, 13)) + " & O a | 2*#(a) - 3*#(b) < -20"
+"""A gate that is a tree, and a constant that positions tell."""
+
+
 def attack_gpt2(seed: int, folder: Path) -> None:
     """Some entries of a tensor changed in a way that looks harmless; if it stays certified, it
     must stay right."""
     from safetensors.numpy import load_file, save_file
 
     rng = np.random.default_rng(seed)
-    formula = ("!b S a", "Y a & O b", "#(a) > #(b)", FORMULA)[seed % 4]
+    formulas = ("!b S a", "Y a & O b", "#(a) > #(b)", FORMULA, "#(a) >= 9", WIDE)
+    formula = formulas[seed % len(formulas)]
     path = export("gpt2", formula, folder)
     tensors = load_file(path / "model.safetensors")
     for _ in range(int(rng.integers(1, 3))):
