@@ -207,6 +207,28 @@ def test_scores_that_underflow() -> None:
     assert model.certificate.max_length["float32"] == 0
 
 
+def test_the_weight_of_an_average_that_underflows() -> None:
+    def change(m: Open) -> None:
+        m.layers[0]["value"] *= 2.0**120
+        m.layers[1]["query"][0, 0] *= 2.0**-220
+        m.layers[1]["key"][0, 0] *= 2.0**100
+
+    model = changed("#(a) > #(b)", "unbounded", change)
+    assert model.certificate.void == ()
+    assert model.certificate.max_length["bfloat16"] == 0
+    assert right(model)
+
+
+def test_values_beyond_the_range_do_not_run_linearly() -> None:
+    def change(m: Open) -> None:
+        m.layers[0]["value"] *= 2.0**20
+        m.layers[1]["query"] *= 2.0**-20
+
+    model = changed("#(a) > #(b)", "unbounded", change)
+    assert not model.runs_linearly("float16")
+    assert right(model)
+
+
 def test_a_weight_over_the_scale_that_only_long_words_bear() -> None:
     """Weights on features divided by P matter less as n grows: short words fail, long would not."""
 

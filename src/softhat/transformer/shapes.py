@@ -438,7 +438,9 @@ class IntegerRow:
     """A linear form as integers times one power of two."""
 
     def __init__(self, row: Row) -> None:
-        fractions = [(c, Fraction(w)) for c, w in row]
+        if not all(isfinite(w) for _, w in row):
+            raise UnknownShapeError("a value's weight is beyond the range of the format")
+        fractions = [(c, Fraction(w)) for c, w in row if w]  # it may have underflown
         self.quantum = min((_lowest_bit(w) for _, w in fractions), default=Fraction(1))
         self.terms = tuple((c, int(w / self.quantum)) for c, w in fractions)
         self.largest = sum(abs(k) for _, k in self.terms)

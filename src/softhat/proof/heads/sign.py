@@ -297,7 +297,9 @@ def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) ->
     (entry,) = query
     if inexact:
         return Failure("positions are not representable")
-    if not power_of_two(abs(entry.weight)) or abs(entry.weight) > form.largest:
+    if form.load(entry.weight) != entry.weight:
+        return Failure("the weight of an average is not representable")
+    if not power_of_two(abs(entry.weight)):
         return Failure("an average is multiplied by a weight that is not a power of two")
     # A query of at least the mean's size is a power of two times it, and is stored exactly.
     off = abs(entry.weight) + (abs(entry.weight) < 1)
