@@ -15,7 +15,7 @@ import pytest
 
 import softhat
 from softhat.errors import SofthatError
-from softhat.export.corpus.acceptable import has_inert_head
+from softhat.export.corpus.acceptable import has_inert_head, simplified
 from softhat.export.corpus.corpus import load_model, make_corpus, read_lines
 from softhat.export.corpus.families import MIXED, draw_formula, induction
 from softhat.export.corpus.work import Settings
@@ -53,6 +53,22 @@ def test_formulas_are_simplified_and_not_constant(corpus: Path) -> None:
         truth = np.concatenate([expected(formula, all_codes(2, n), "ab").ravel() for n in (1, 5)])
         assert truth.any() and not truth.all()
     assert len({line["formula"] for line in lines(corpus)}) == SMALL.count
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet", "wanted"),
+    [
+        ("Z (a xor b & a)", "ab", "Z a"),
+        ("a & b", "ab", "false"),
+        ("Y !(a | b) & O (c -> c)", "abc", "Y c"),
+        ("(a | b) S !a", "abc", "!c S !a"),
+    ],
+)
+def test_a_position_has_one_symbol(text: str, alphabet: str, wanted: str) -> None:
+    formula = softhat.parse(text)
+    found = simplified(formula, tuple(alphabet))
+    assert str(found) == wanted
+    assert softhat.equivalent(formula, found, alphabet=alphabet) is None
 
 
 def test_every_head_has_a_pair_of_words(corpus: Path) -> None:

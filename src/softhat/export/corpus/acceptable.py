@@ -21,7 +21,9 @@ from softhat.export.gpt2 import gpt2_files
 from softhat.logic.semantics.batch import WordBatch, evaluate, unpack
 from softhat.logic.settle import settled
 from softhat.logic.simplify import simplify
-from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Node
+from softhat.logic.syntax.walk import fold, rebuild
 from softhat.model import Model
 
 WORDS = 64
@@ -32,7 +34,70 @@ SHORT = 16
 
 def simplified(formula: Formula, symbols: tuple[str, ...]) -> Formula:
     """Without what words over these symbols do not need."""
-    return settled(simplify(formula), symbols, propositional=False)
+    for _ in range(4):  # what became a constant may show the next
+        once = settled(simplify(by_symbols(formula, symbols)), symbols, propositional=False)
+        if once == formula:
+            break
+        formula = once
+    return formula
+
+
+def by_symbols(formula: Formula, symbols: tuple[str, ...]) -> Formula:
+    """Boolean functions of the symbol alone as `a | b` or `!(c | d)`, whichever is shorter: a
+    position has one symbol, so `a & b` is never true."""
+    known: dict[Node, frozenset[str]] = {}
+    everything = frozenset(symbols)
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        sets = [known.get(part) for part in below]
+        if any(part is None for part in sets):
+            return rebuild(node, below)
+        found = _holds(node, [part for part in sets if part is not None], everything)
+        if found is None:
+            return rebuild(node, below)
+        written = _written(found, symbols)
+        known[written] = found
+        return written
+
+    result = fold(formula, step)
+    assert isinstance(result, Formula)
+    return result
+
+
+def _holds(
+    node: Node, sets: list[frozenset[str]], everything: frozenset[str]
+) -> frozenset[str] | None:
+    """The symbols at which a function of the symbol holds; None for other nodes."""
+    match node:
+        case nodes.Symbol(name):
+            return frozenset((name,))
+        case nodes.Constant(value):
+            return everything if value else frozenset()
+        case nodes.Not():
+            return everything - sets[0]
+        case nodes.And():
+            return sets[0] & sets[1]
+        case nodes.Or():
+            return sets[0] | sets[1]
+        case nodes.Xor():
+            return sets[0] ^ sets[1]
+        case nodes.Implies():
+            return everything - sets[0] | sets[1]
+        case nodes.Iff():
+            return everything - (sets[0] ^ sets[1])
+    return None
+
+
+def _written(chosen: frozenset[str], symbols: tuple[str, ...]) -> Formula:
+    rest = [name for name in symbols if name not in chosen]
+    own = [name for name in symbols if name in chosen]
+    if not own or not rest:
+        return nodes.FALSE if not own else nodes.TRUE
+    names = rest if len(rest) < len(own) else own
+    either: Formula = nodes.Symbol(names[0])
+    for name in names[1:]:
+        either = nodes.Or(either, nodes.Symbol(name))
+    return nodes.Not(either) if names is rest else either
 
 
 def digest(formula: Formula, words: list[WordBatch]) -> str | None:
