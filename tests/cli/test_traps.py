@@ -230,3 +230,9 @@ def test_the_builder_is_exact() -> None:
                 use()  # type: ignore[no-untyped-call]
     with pytest.raises(SofthatError, match="mask must be one of"):
         Builder("ab").head("causal", {"v": Builder("ab").token("a")})  # type: ignore[arg-type]
+
+
+def test_a_trace_of_a_long_word_is_refused_at_once() -> None:
+    for model in ("a S b", str(AHAT)):
+        done = softhat("trace", model, "ab" * 50_000)
+        assert done.code == 2 and "this one has 100,000" in done.err

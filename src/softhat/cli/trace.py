@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -59,6 +60,7 @@ def command(
     check_suffix(file, SUFFIXES[chosen], f"a trace as {chosen}")
     if chosen == "png" and file is None:
         raise SofthatError("a picture needs a file: -o trace.png")
+    _check_size(ready, len(words[0]))
     trace = ready.run(words[0], dtype)
     if file is not None:
         _write(trace, chosen, file)
@@ -68,6 +70,21 @@ def command(
         say(f"written to {file}")
     else:
         say(_as(chosen, trace))
+
+
+_MOST_WEIGHTS = 1 << 25
+"""Of attention in one trace: some seconds, and half a gigabyte."""
+
+
+def _check_size(ready: Any, length: int) -> None:
+    """A trace has a weight for each head and pair of positions."""
+    heads = max(1, ready.size.heads if hasattr(ready, "size") else len(ready.heads))
+    if heads * length**2 > _MOST_WEIGHTS:
+        longest = math.isqrt(_MOST_WEIGHTS // heads)
+        raise SofthatError(
+            f"a trace of {heads:,} heads shows words of at most {longest:,} symbols, this one has "
+            f"{length:,}: give a shorter one, or see its truth values with run"
+        )
 
 
 def as_text(trace: Trace) -> str:
