@@ -60,11 +60,12 @@ def drawn(family: str, seed: int) -> Iterator[tuple[Any, Circuit]]:
 
 def model_of(family: str, rng: np.random.Generator) -> Any:
     if family == "rasp":
-        program = random_program(random.Random(int(rng.integers(1 << 30))), int(rng.integers(3, 8)))
+        program = random_program(random.Random(int(rng.integers(1 << 30))), int(rng.integers(3, 7)))
         try:
-            return softhat.compile(program, alphabet=[0, 1, 2], max_length=9)
+            model = softhat.compile(program, alphabet=[0, 1], max_length=9)
         except softhat.SofthatError:
             return None  # softhat says why; there are others
+        return model if model.size.heads <= 6 else None  # every possible edge is patched
     if family == "n-gram":
         return softhat.compile(n_gram(rng), alphabet="ab")
     formula = random_formula(rng, int(rng.integers(3, 9)), ("a", "b"), family)
