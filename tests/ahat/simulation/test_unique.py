@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from fractions import Fraction
 
@@ -13,9 +14,11 @@ from softhat.ahat import Builder, dumps, loads
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.ahat.simulation.unique import tie_broken
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_deep
+from tests.ahat.simulation.extended import soft_values
 
 
 def is_unique(model: AHAT, name: tuple[int, int]) -> bool:
@@ -51,6 +54,45 @@ def test_a_position_term_makes_one_maximum() -> None:
 @pytest.mark.full
 def test_a_position_term_makes_one_maximum_at_full_size() -> None:
     check(4, 200)
+
+
+def decides_alike(seed: int, models: int) -> tuple[int, int]:
+    """Softmax by laws (to a length where there are none) has the exact decisions; how many models
+    have unique-hard heads, and how many of them laws for every length."""
+    rng = random.Random(seed)
+    done = everywhere = 0
+    while done < models:
+        model = random_deep(rng)
+        if not any(is_unique(model, name) for name in model.heads):
+            continue
+        done += 1
+        try:
+            s = softhat.simulate(model, epsilon=1e-3)
+            everywhere += s.length is None
+        except NoTemperatureError:
+            s = softhat.simulate(model, max_length=4, epsilon=1e-3)
+        for n in (1, 2, 3, 4):
+            betas = {name: Fraction(law.at(n)) for name, law in s.every_law.items()}
+            largest = max(float(b) for b in betas.values())
+            digits = None if largest < 1e7 else 60 + int(math.log10(largest))
+            for word in itertools.islice(itertools.product("ab", repeat=n), 0, 16, 3):
+                exact = evaluate(model, word).values
+                soft = soft_values(s.source, betas, word, digits)[:n]
+                for x, y in zip(soft, exact, strict=True):
+                    assert abs(x - y) <= 1e-3, (seed, done, word)
+                    assert abs(y) <= 1e-3 or (x > 0) == (y > 0), (seed, done, word)
+    return done, everywhere
+
+
+def test_simulated_decisions_are_the_exact_ones() -> None:
+    done, everywhere = decides_alike(6, 12)
+    assert everywhere >= 0.7 * done
+
+
+@pytest.mark.full
+def test_simulated_decisions_of_150_models_are_the_exact_ones() -> None:
+    done, everywhere = decides_alike(7, 150)
+    assert everywhere >= 0.7 * done
 
 
 def leftmost_or_rightmost(ties: str) -> AHAT:
