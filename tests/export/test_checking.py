@@ -205,3 +205,15 @@ def attack_gpt2(seed: int, folder: Path) -> None:
         if limit:
             result = verify(path, exhaustive=4, random=6, adversarial=6, max_length=63, dtype=dtype)
             assert result.ok, (seed, dtype, result.counterexample)
+
+
+@pytest.mark.parametrize("change", [{"n_layer": 1}, {"bos_token_id": 3}], ids=str)
+def test_a_configuration_that_runs_something_else_is_refused(
+    change: dict[str, int], tmp_path: Path
+) -> None:
+    """The proof is about all blocks, and about the `<bos>` that the tokenizer puts first."""
+    softhat.to_gpt2(softhat.compile("a S (b & Y a)", "ab"), tmp_path / "out", 32)
+    path = tmp_path / "out" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(softhat.SofthatError, match=next(iter(change))):
+        softhat.certify(tmp_path / "out")

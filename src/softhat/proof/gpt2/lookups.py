@@ -38,6 +38,11 @@ def lookup(sums: Sums, head: Head) -> float:
     error = value + leak + 2 * added * U
     if storage.wide:
         return error
+    need(
+        sums.fused or head.kind != "Sign",
+        f"eager attention stores weights in {storage.name}, where n times 1/n is not exactly 1: "
+        "comparisons need kernel='sdpa'",
+    )
     need(error < storage.unit / 4, f"{head.kind} heads: 1 is not rounded to exactly 1")
     return leak + storage.floor  # 1 is stored exactly, and 0 as at most this
 
