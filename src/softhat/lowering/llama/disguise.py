@@ -1,6 +1,6 @@
 """The same Llama in a random basis.
 
-Theorem. RMSNorm with weights 1 commutes with every orthogonal matrix, so the residual stream may be
+Theorem 30. RMSNorm with weights 1 commutes with every orthogonal matrix, so the residual stream may be
 turned by any: embeddings and what is written by Q, what reads by Q'. Values and the output matrix
 of a head of keys and values may be turned by another. Queries and keys turn with the position, pair
 by pair, so only a rotation within each pair changes nothing. silu is not the same at every

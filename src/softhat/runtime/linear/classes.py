@@ -1,6 +1,6 @@
 """Match and Width in linear time: keys of one content have one score.
 
-**Theorem.** If scores depend on the contents of query and key only, the mean of a value over
+**Theorem 29.** If scores depend on the contents of query and key only, the mean of a value over
 j <= i is Σ_c e^(s_c)·S_c / Σ_c e^(s_c)·n_c over the classes c of keys with equal content, where
 n_c counts the keys of c so far and S_c adds their values. Counts and sums are integers, so they
 are exact; what is rounded are one exponential a class, two sums over classes and one division, in
