@@ -1,10 +1,10 @@
 """The same Llama in a random basis.
 
-Theorem 30. RMSNorm with weights 1 commutes with every orthogonal matrix, so the residual stream may be
-turned by any: embeddings and what is written by Q, what reads by Q'. Values and the output matrix
-of a head of keys and values may be turned by another. Queries and keys turn with the position, pair
-by pair, so only a rotation within each pair changes nothing. silu is not the same at every
-scale, but the other factor of SwiGLU is: units are split with random shares and scales there.
+Theorem 30. RMSNorm with weights 1 commutes with every orthogonal matrix, so the residual stream may
+be turned by any: embeddings and what is written by Q, what reads by Q'. Values and the output
+matrix of a head of keys and values may be turned by another. Queries and keys turn with the
+position, pair by pair, so only a rotation within each pair changes nothing. silu is not the same at
+every scale, but the other factor of SwiGLU is: units are split with random shares and scales there.
 
 Whatever stood both in the queries and in the keys of a pair would be seen at some distance. So
 pairs that are not used are filled with so little that scores do not notice, even those of a head
