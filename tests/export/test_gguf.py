@@ -14,8 +14,10 @@ import pytest
 
 import softhat
 from softhat import SofthatError
+from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.logic.syntax.walk import distinct
 from tests.export.test_gpt2 import decoders
 from tests.export.test_llama import past_formulas
 from tests.lowering.suite import all_codes, expected, long_words
@@ -26,6 +28,10 @@ needs_llama_cpp = pytest.mark.skipif(
     importlib.util.find_spec("cyllama") is None,
     reason="llama.cpp is run by cyllama, which is not installed (there are wheels for few systems)",
 )
+
+
+def counts(formula: Formula) -> bool:
+    return any(isinstance(node, nodes.Comparison) for node, _ in distinct(formula)[0])
 
 
 def task(
@@ -83,6 +89,8 @@ def test_llama_cpp_agrees(tmp_path: Path) -> None:
 def test_all_formulas_in_llama_cpp(positions: str, cache: str, tmp_path: Path) -> None:
     every = decoders() if positions == "bits" else past_formulas()
     assert len(every) >= 100
+    if cache == "default":  # means of counts need float32
+        every = [formula for formula in every if not counts(formula)]
     tasks = [task(f, tmp_path / f"{k}", 1024, positions, cache, 5) for k, f in enumerate(every)]
     results = run(tasks, tmp_path)
     positions_tried = sum(result["positions"] for result in results)

@@ -7,8 +7,8 @@ that is the formula's truth there has the largest logit, `margin` above all othe
 
 The file has a tokenizer that splits on white space. A symbol outside the alphabet becomes `<unk>`,
 for which nothing is claimed. There is no certificate: llama.cpp's kernels are not those that are
-proved. Keys and values are kept in float16 unless it is told otherwise, which the digits of
-`positions="bits"` bear.
+proved. It keeps keys and values in float16 unless it is told otherwise. The digits of
+`positions="bits"` bear that, but counts do not: their means need float32.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def to_gguf(
 ) -> None:
     """Write a stock Llama that computes the model's formulas as a GGUF file for llama.cpp.
 
-    The options are those of `to_llama`. With `positions="rope"` llama.cpp must keep keys in
-    float32 (`--cache-type-k f32`, flash attention off).
+    The options are those of `to_llama`. For formulas that count, and with `positions="rope"`,
+    llama.cpp must keep keys and values in float32 (`--cache-type-k f32 --cache-type-v f32
+    --flash-attn off`).
     """
     try:
         import gguf
