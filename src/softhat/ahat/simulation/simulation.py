@@ -17,10 +17,12 @@ from softhat.errors import SofthatError
 from softhat.formats import format_of
 from softhat.laws import ONE, Constant, Law
 from softhat.logic.semantics.words import Word
-from softhat.runtime.answers import Answers, End
+from softhat.runtime.answers import Answers, End, Runtime
 from softhat.transformer.stored import config_of
 
 HeadId = tuple[int, int]
+DENSE_TO = 4096
+"""Words to which attention maps of a simulation are made whole unless one asks otherwise."""
 
 
 class Simulation(Answers):
@@ -115,6 +117,14 @@ class Simulation(Answers):
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
         """The hard-attention transformer that it simulates."""
         return {"ahat.json": dumps(self.source).encode()}
+
+    def runtime_for(
+        self, n: int, runtime: Runtime = "auto", dtype: str | None = None
+    ) -> Literal["dense", "linear"]:
+        """As for compiled models, but `auto` stays dense, whose proof it is, while n² fits."""
+        if runtime == "auto" and n <= DENSE_TO:
+            return "dense"
+        return super().runtime_for(n, runtime, dtype)
 
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         """The length to which values (or decisions) are proved; the linear runtime has no proof."""
