@@ -45,7 +45,7 @@ def _weigh(part: _Part, row: Row, dtype: type[np.signedinteger[Any]]) -> _Values
         elif a == -1:
             total -= bits
         else:
-            total += bits * dtype(a)
+            total += np.multiply(bits, dtype(a), dtype=dtype)  # NumPy 1 would choose by value
     return total
 
 
