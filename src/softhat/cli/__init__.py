@@ -105,7 +105,7 @@ def _run(wanted: str | None) -> int:
         tell(f"error: {error}")
     except MemoryError:
         tell("error: not enough memory")
-    except Exception as error:
+    except Exception as error:  # a fault of ours: one line, and never exit code 1
         last = traceback.extract_tb(error.__traceback__)[-1]
         said = traceback.format_exception_only(error)[-1].strip()
         tell(f"internal error: {said} ({Path(last.filename).name}, line {last.lineno})")

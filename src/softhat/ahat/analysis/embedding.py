@@ -155,4 +155,4 @@ def _position_atom(feature: Feature, bos: bool) -> Atom:
             low = Fraction(-1) if isinstance(feature, Named) else NOTHING
             unit = 1 - low
             return Atom(str(feature), whole, Grid(unit), Interval(constant(low), one))
-    raise NotImplementedError(feature)
+    raise AssertionError(f"a position feature without an atom: {feature}")  # all are above

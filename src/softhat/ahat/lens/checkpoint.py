@@ -67,7 +67,7 @@ class Checkpoint:
         """The model on one text."""
         try:
             ids = self.tokenizer(text, return_tensors="pt")["input_ids"]
-        except Exception as error:
+        except Exception as error:  # other libraries' tokenizers raise anything
             raise SofthatError(
                 f"cannot read the text with {str(self.folder)!r}: {_first_line(error)}"
             ) from None
@@ -80,7 +80,7 @@ class Checkpoint:
         try:
             with self.torch.no_grad(), _watched(self.torch, length) as seen:
                 self.model(ids)
-        except Exception as error:
+        except Exception as error:  # so do weights of the wrong shape
             raise SofthatError(
                 f"cannot run the checkpoint {str(self.folder)!r}: {_first_line(error)}"
             ) from None
