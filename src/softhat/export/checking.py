@@ -97,7 +97,7 @@ def certify_export(export: Export) -> ExportCertificate:
 def _proved(export: Export) -> dict[str, Any]:
     if export.model is not None:
         if export.kind == "onnx":
-            from softhat.export.onnx import longest_word
+            from softhat.export.onnx_positions import longest_word
 
             longest = longest_word(export.model.transformer)
             return export_certificate(export.model, "onnx", longest, export.stored)

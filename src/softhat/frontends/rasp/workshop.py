@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from softhat.errors import RaspError, SofthatError
-from softhat.frontends.rasp.language import RASPExpr
+from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
     Case,
