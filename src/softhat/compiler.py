@@ -8,7 +8,7 @@ word, with weights that depend neither on the word nor on n. Machine-checked: `u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from softhat.errors import SofthatError
 from softhat.logic.binding import predicates_of, with_tables
@@ -30,6 +30,28 @@ OUTPUT = "output"
 """The name of the output of a model of one formula."""
 
 
+@overload
+def compile(
+    formula: Formula | str | Mapping[str, Formula | str],
+    alphabet: str | Iterable[str] | None = None,
+    attention: Attention = "unbounded",
+    propositions: Iterable[str] | None = None,
+    predicates: Mapping[str, Any] | None = None,
+    predicate_length: int = LENGTH,
+) -> Model: ...
+
+
+@overload
+def compile(
+    formula: SOp,
+    alphabet: str | Iterable[Any],
+    attention: Attention = "unbounded",
+    *,
+    max_length: int,
+    causal: bool = False,
+) -> ValueModel: ...
+
+
 def compile(
     formula: Formula | str | Mapping[str, Formula | str] | SOp,
     alphabet: str | Iterable[Any] | None = None,
@@ -39,7 +61,7 @@ def compile(
     predicate_length: int = LENGTH,
     max_length: int | None = None,
     causal: bool = False,
-) -> Any:
+) -> Model | ValueModel:
     """A transformer whose truth at every position of every word is the formula's.
 
     `attention` is "unbounded" (softmax, positions grow), "temperature" (softmax, activations in
