@@ -24,7 +24,7 @@ import softhat
 from softhat.ahat import Builder, Expr
 from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.analysis.tally import row_tally
-from softhat.ahat.bounds.sets import set_errors
+from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
@@ -68,7 +68,7 @@ def tightness(models: int) -> list[tuple[str, float, float]]:
             if true > 1e-9:
                 words.append(bound / true)
             if lengths.sets(n).complete:
-                proved = set_errors(lengths._plan, lengths.sets(n), betas).error
+                proved = SetBounds(lengths._plan, lengths.sets(n)).errors(betas).error
                 violations += proved < true - 1e-14 * (1 + true)
                 if true > 1e-9:
                     sets.append(proved / true)
