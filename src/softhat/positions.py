@@ -127,16 +127,6 @@ def exact(
     return list(zip(*columns, strict=True)) if columns else [()] * len(index)
 
 
-def value(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
-    """The feature at position i (0 for `<bos>`) of a word of length n."""
-    index = np.array([i])
-    if isinstance(feature, Table):
-        found: Fraction = _lookup(_fractions(feature), index, n, bos)[0]
-        return found
-    above, below = _quotient(feature, index, n)
-    return Fraction(int(above[0]), int(np.broadcast_to(below, 1)[0]))
-
-
 def _positions(
     n: int, bos: bool, eos: bool, start: int | None, stop: int | None
 ) -> NDArray[np.int64]:

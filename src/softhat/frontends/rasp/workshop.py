@@ -132,10 +132,6 @@ class Workshop:
         self._one_of(bits, total and not missing)
         return Categories(tuple(value for value, _ in found), bits, total and not missing)
 
-    def boolean(self, bit: Literal, defined: Literal = TRUE) -> Categories:
-        pairs = [(True, self.both(defined, bit)), (False, self.both(defined, ~bit))]
-        return self.categories(pairs, defined == TRUE)
-
     def holds(self, known: Categories) -> Literal:
         """Some value is there."""
         return TRUE if known.total else self.either(known.bits)
