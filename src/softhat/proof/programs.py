@@ -37,7 +37,7 @@ from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
 from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms, Sum
-from softhat.proof.boolean import MOST_NODES, Space, TooLargeError
+from softhat.proof.boolean import Space
 from softhat.proof.cells import (
     Bit,
     Cell,
@@ -57,6 +57,7 @@ from softhat.proof.check import attention_of, feed_forward_of
 from softhat.proof.gates import read_out
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
+from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Transformer
 
 Linear = dict[tuple[object, ...], Fraction]
@@ -85,12 +86,8 @@ def certify_program(
         numbers = _derive(transformer, program, proof, uses)
         if longest < proof.longest:
             proof.longest, proof.end = longest, "the program is compiled to this length"
-    except VoidError as error:
-        reasons.append(str(error))
-    except TooLargeError:
-        reasons.append(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
-    except ArithmeticError as error:
-        reasons.append(f"the weights lead to numbers that float64 does not hold ({error})")
+    except UNPROVED as error:
+        reasons.append(reason_of(error))
     reasons += [
         f"output {output!r} does not compute its part of the program"
         for output, _, equal in proof.outputs
