@@ -60,10 +60,9 @@ def test_outputs_stay_within_the_bound(
 def test_the_leak_in_the_reals(bad: list[bool], slope: float) -> None:
     """Theorem 1, from the score as its docstring states it, with the least penalty allowed."""
     i = len(bad)
-    scores = np.array(
-        [slope * (j - i) - 2 * slope * i * (j > 0 and bad[j - 1]) for j in range(i + 1)]
-    )
-    winner = max(j for j in range(i + 1) if j == 0 or not bad[j - 1])
+    ruled_out = np.array([False, *bad])
+    scores = slope * (np.arange(i + 1) - i) - 2 * slope * i * ruled_out
+    winner = int(np.flatnonzero(~ruled_out)[-1])
     weights = np.exp(scores - scores.max())
     assert 1 - weights[winner] / weights.sum() <= exp(-slope) + 1e-12
 
