@@ -3,7 +3,8 @@
 The program is translated to the same canonical functions that are derived from the weights, signal
 by signal, by the definition of its heads and gates; numeric outputs are compared as linear forms
 of averages, means and bits. What a program asks of its heads (that the keys which a Match or an At
-reads agree on the value) is taken from whoever made the program, and said among the assumptions.
+reads agree on the value) and of its readers (that a mean over a selection is read where there is
+one) is taken from whoever made the program, and said among the assumptions.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ from softhat.transformer.weights import BOS, EOS, Transformer
 Linear = dict[tuple[object, ...], Fraction]
 """What a number is made of -> its coefficient."""
 AGREE = (
-    "the positions that a Match or At head of the program reads agree on the value: shown by the "
-    "rules of the RASP compiler"
+    "the positions that a Match or At head of the program reads agree on the value, and a mean "
+    "over a selection is read only where something is selected: shown by the rules of the RASP "
+    "compiler"
 )
 
 
