@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.formats import FORMATS
 from softhat.lowering.lower import lower
 from softhat.positions import Named
 from softhat.program.draft import Draft
 from softhat.program.heads import Average
 from softhat.program.heads import Sign as SignHead
 from softhat.program.signals import Program
-from softhat.proof import arithmetic
-from softhat.proof.arithmetic import FORMATS
+from softhat.proof.arithmetic import FORMATS, Format
 from softhat.proof.atoms import Sum
 from softhat.proof.cells import Raw, VoidError
 from softhat.proof.heads import sign
@@ -123,7 +121,7 @@ def test_narrow_formats_end_sooner() -> None:
     kind = Derived(lower(program_of(), "unbounded")).kind("Sign")
 
     def longest(dtype: str) -> int:
-        form = arithmetic.FORMATS[dtype]
+        form = FORMATS[dtype]
         return max((n for n in (2**k for k in range(40)) if _holds(kind, n, form)), default=0)
 
     lengths = [longest(name) for name in FORMATS]
@@ -131,7 +129,7 @@ def test_narrow_formats_end_sooner() -> None:
     assert by_name["bfloat16"] <= by_name["float16"] < by_name["float32"] < by_name["float64"]
 
 
-def _holds(kind: object, n: int, form: arithmetic.Format) -> bool:
+def _holds(kind: object, n: int, form: Format) -> bool:
     assert isinstance(kind, Sign)
     return not isinstance(kind.bound(n, form), Failure)
 
