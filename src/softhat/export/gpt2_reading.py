@@ -69,16 +69,16 @@ def read_gpt2(folder: Path, config: dict[str, Any]) -> Export:
     )
     check_sizes(folder, config, {"n_layer": checkpoint.blocks, "n_embd": checkpoint.d_model})
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
-    directions = read_directions(folder, checkpoint)
+    directions = read_directions(folder, checkpoint.d_model, checkpoint.n_head, checkpoint.d_head)
     return Export("gpt2", folder, digest, stated, formulas, None, checkpoint, directions=directions)
 
 
-def read_directions(folder: Path, c: Checkpoint) -> Directions | None:
+def read_directions(folder: Path, d_model: int, n_head: int, d_head: int) -> Directions | None:
     """The directions of a disguised checkpoint; None if it is not disguised."""
     path = folder / DIRECTIONS
     if not path.exists():
         return None
-    return directions_from(read_tensors(path, inside=folder), c.n_head, c.d_head)
+    return directions_from(read_tensors(path, inside=folder), d_model, n_head, d_head)
 
 
 def _weights(

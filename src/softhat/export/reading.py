@@ -62,7 +62,7 @@ class Export:
     stored: str = "float32"
     """The number format of the weights, for softhat's own architecture."""
     directions: Directions | None = None
-    """Of a disguised GPT-2: claims, which the proof checks against the weights."""
+    """Of a disguised checkpoint: claims, which the proof checks against the weights."""
 
     @property
     def log_weights(self) -> Weights | None:
