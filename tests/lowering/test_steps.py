@@ -49,9 +49,8 @@ def test_bits_and_totals_of_counts(mask: Mask, sinks: int) -> None:
             weight = unit.out.get(Register(target, True), 0.0)
             (source,) = unit.row.items()
             assert source[0] == Register(raw, True)
-            result += Fraction(weight) * max(
-                Fraction(0), Fraction(source[1]) * x + Fraction(unit.bias)
-            )
+            inside = Fraction(source[1]) * x + Fraction(unit.bias)
+            result += Fraction(weight) * max(Fraction(0), inside)
         return result
 
     for w in range(most + 1):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.lowering.rows import ORDINARY, Units
+from softhat.lowering.rows import ORDINARY, Key, Units
 from softhat.lowering.wiring import Wiring
 from softhat.positions import Mod
 from softhat.program.draft import Draft
@@ -44,7 +44,8 @@ def test_sums_are_scaled_by_a_power_of_two(weights: list[int], constant: int) ->
     row = wiring.weighted(terms)
     assert max(map(abs, values)) <= scale and (scale == 1 or max(map(abs, values)) > scale / 2)
     for at, wanted in enumerate(values):
-        held = {Register(k, False): float(k == at) for k in range(3)} | {ORDINARY: 1.0}
+        held: dict[Key, float] = {Register(k, False): float(k == at) for k in range(3)}
+        held[ORDINARY] = 1.0
         found = sum(w * held[key] for key, w in row.items())
         assert found * scale == pytest.approx(wanted) and abs(found) <= 1
 
