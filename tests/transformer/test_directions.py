@@ -25,7 +25,7 @@ def test_there_and_back() -> None:
     there = made()
     tensors = there.tensors()
     assert "blocks.0.heads.0.value" in tensors and "blocks.0.heads.1.value" not in tensors
-    back = directions_from(tensors, HEADS, SIZE)
+    back = directions_from(tensors, HEADS * SIZE, HEADS, SIZE)
     assert np.array_equal(back.residual, there.residual)
     for one, other in zip(there.heads, back.heads, strict=True):
         for left, right in zip(one, other, strict=True):
@@ -54,4 +54,4 @@ def test_damage_is_named(name: str, value: np.ndarray | None, reason: str) -> No
     if value is not None:
         tensors[name] = value
     with pytest.raises(SofthatError, match=reason):
-        directions_from(tensors, HEADS, SIZE)
+        directions_from(tensors, HEADS * SIZE, HEADS, SIZE)
