@@ -116,7 +116,9 @@ def to_comparison(form: LinearForm, relation: nodes.Relation = ">=") -> Comparis
 
 
 def to_balanced(form: LinearForm, relation: nodes.Relation) -> Comparison:
-    """`form ⋈ 0` without negative numbers: what is subtracted goes to the other side."""
+    """`form ⋈ 0` without negative numbers: what is subtracted goes to the other side. The form
+    counts something: what does not is decided."""
+    assert form.terms
     left: Term | None = None
     right: Term | None = None
     for kind, part in _by_kind(form):
