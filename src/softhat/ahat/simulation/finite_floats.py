@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
-from softhat.ahat.bounds.floats import Steep, Temperatures, float_error
+from softhat.ahat.bounds.float_rows import Steep
+from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import Bound, Lengths
 from softhat.formats import Format
@@ -29,11 +30,11 @@ class FiniteFloats:
     def bound(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
         """The bound of all words of length n in this format."""
         heads = self._temperatures(n, reals, form)
-        error = float_error(self._weights, n, heads, form)
+        error = float_error(self._weights, n, n, heads, form)
         margin = reals.margin
         if decide and self.lengths.uniform:
             margin = self.lengths.exact_margin(n)[0]
-        direct = float_error(self._weights, n, replace(heads, steep=self._steep(n)), form)
+        direct = float_error(self._weights, n, n, replace(heads, steep=self._steep(n)), form)
         return Bound(
             min(reals.error + error, direct), margin - error, margin - error > 0,
             reals.leaks, reals.head_errors,
@@ -42,7 +43,7 @@ class FiniteFloats:
     def _steep(self, n: int) -> dict[HeadId, Steep]:
         """βγ at this length, by the laws."""
         return {
-            name: Steep(self.betas[name] * float(law.at(n)) * (1 - 1e-12), self._crowds[name])
+            name: Steep(self.betas[name] * float(law.at(n)) * (1 - 1e-12), self._crowds[name], self.betas[name])
             for name, law in self.laws.gap.items()
             if law is not None
         }

@@ -1,0 +1,142 @@
+"""The positions of a word in blocks, each twice as long as the one before.
+
+Within a block a position feature (i, 1/i, i² …) varies by a small factor, so that the rounding of
+what is made from it is known in proportion, and keys that are far away are known to be far below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.model import AHAT, BOS, EOS, Mask, Sink
+from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table
+
+Truths = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Positions `first` … `last`, as far as a word has them; a sink is a block of its own."""
+
+    first: int
+    last: int
+    sink: Sink | None = None
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of words of length `low` … `high`."""
+
+    low: int
+    high: int
+    parts: tuple[Block, ...]
+
+    @property
+    def counts(self) -> npt.NDArray[np.float64]:
+        return np.array([1 if b.sink else b.count for b in self.parts], dtype=np.float64)
+
+    def seen(self, mask: Mask) -> Truths:
+        """[I, J]: may a query of block I see a key of block J?"""
+        return np.array([[_may_see(mask, q, k) for k in self.parts] for q in self.parts])
+
+    def surely(self, mask: Mask) -> Truths:
+        """[I, J]: does every query of block I see at least one key of block J?"""
+        return np.array(
+            [[self._must_see(mask, q, k, a == b) for b, k in enumerate(self.parts)]
+             for a, q in enumerate(self.parts)]
+        )  # fmt: skip
+
+    def _must_see(self, mask: Mask, q: Block, k: Block, same: bool) -> bool:
+        if same:
+            return mask in ("none", "<=", ">=")
+        if k.sink is not None:
+            past = k.sink == BOS
+            return mask == "none" or (mask in ("<=", "<")) == past
+        first = self.low if q.sink == EOS else q.first  # the least position or length
+        match mask:
+            case "none":
+                return k.first <= self.low
+            case "<=":
+                return q.sink != BOS and k.first <= first
+            case "<":
+                return q.sink != BOS and (k.first <= first if q.sink else k.first < first)
+        return False
+
+    def feature(self, feature: Feature, block: Block, bos: bool) -> tuple[float, float]:
+        """The range of a position feature over a block, at these lengths."""
+        low, high, first, last = self.low, self.high, block.first, block.last
+        match feature:
+            case Named("1"):
+                return 1.0, 1.0
+            case Named("n"):
+                return float(low), float(high)
+            case Named("(-1)^i"):
+                return -1.0, 1.0
+            case Mod():
+                return 0.0, 1.0
+            case Named() | Digit() | Holds() if block.sink is not None:
+                return 0.0, 0.0
+            case Named("ordinary"):
+                return 1.0, 1.0
+            case Named("i"):
+                return float(first), float(last)
+            case Named("i^2"):
+                return float(first) ** 2, float(last) ** 2
+            case Named("1/i"):
+                return 1 / last, 1 / first
+            case Named("r"):
+                return float(max(1, low + 1 - last)), float(max(1, high + 1 - first))
+            case Named("i/n"):
+                return first / high, min(1.0, last / low)
+            case Named(name) if name in SHARES:
+                k, n = SHARES[name], float(max(low, first))  # the least length that has it
+                return first / float(high) ** k, min(float(last), n) / n**k
+            case Named() | Digit() | Holds():
+                return 0.0, 1.0
+            case Table(entries):
+                if block.sink == EOS:
+                    return 0.0, 0.0
+                start = first if bos else first - 1
+                part = [float(e) for e in entries[start : start + block.count]] or [0.0]
+                return min(part), max(part)
+
+
+def blocks(model: AHAT, low: int, high: int) -> Blocks:
+    """The blocks of a model's words at these lengths; one for all where positions do not matter."""
+    parts: list[Block] = [Block(0, 0, BOS)] if model.bos else []
+    first, apart = 1, _tell_apart(model.positions)
+    while first <= high:
+        last = min(high, 2 * first - 1) if apart else high
+        parts.append(Block(first, last))
+        first = last + 1
+    if model.eos:
+        parts.append(Block(low + 1, high + 1, EOS))
+    return Blocks(low, high, tuple(parts))
+
+
+def _tell_apart(features: Sequence[Feature]) -> bool:
+    """Are there features whose size depends on the position?"""
+    flat = ("1", "n", "(-1)^i", "ordinary", "first", "last")
+    return any(isinstance(f, Named) and f.name not in flat for f in features)
+
+
+def _may_see(mask: Mask, q: Block, k: Block) -> bool:
+    match mask:
+        case "none":
+            return True
+        case "<=":
+            return k.first <= q.last
+        case "<":
+            return k.first < q.last
+        case ">=":
+            return k.last >= q.first
+        case ">":
+            return k.last > q.first
