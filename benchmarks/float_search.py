@@ -117,7 +117,7 @@ class Search:
                 changed[place] = b
                 yield f"{letters[a]}… but {name} {letters[b]}", changed
         while True:
-            kind = rng.randrange(5)
+            kind = rng.randrange(6)
             a, b = rng.sample(range(size), 2)
             if kind == 0:
                 pattern = [rng.randrange(size) for _ in range(rng.randint(2, 7))]
@@ -134,6 +134,10 @@ class Search:
                 share = rng.choice([0.5, 0.1, 0.9, 1 / n, rng.random()])
                 found = np.random.default_rng(rng.randrange(1 << 30)).random(n) < share
                 yield f"random, {share:.3g}", np.where(found, a, b)
+            elif kind == 4:
+                cuts = np.sort([rng.randint(0, n) for _ in range(size - 1)])
+                order = np.array(rng.sample(range(size), size))
+                yield "blocks", order[np.searchsorted(cuts, np.arange(n), side="right")]
             else:
                 found = np.random.default_rng(rng.randrange(1 << 30)).integers(0, size, n)
                 yield "random", found.astype(np.int64)

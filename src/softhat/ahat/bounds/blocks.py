@@ -43,6 +43,24 @@ class Blocks:
     def counts(self) -> npt.NDArray[np.float64]:
         return np.array([1 if b.sink else b.count for b in self.parts], dtype=np.float64)
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The least and greatest length, and those between at which a block ends."""
+        ends = {b.last for b in self.parts if b.sink is None and self.low <= b.last < self.high}
+        return tuple(sorted({self.low, self.high, *ends, *(e + 1 for e in ends)}))
+
+    def shares(self, n: int, eos: bool) -> npt.NDArray[np.float64]:
+        """Of the positions 1 … n, `<bos>` and (if asked for) `<eos>`, the share in each block."""
+        counts = np.array(
+            [
+                max(0, min(b.last, n) - b.first + 1) if b.sink is None else b.sink == BOS or eos
+                for b in self.parts
+            ],
+            dtype=np.float64,
+        )
+        found: npt.NDArray[np.float64] = counts / counts.sum()
+        return found
+
     def seen(self, mask: Mask) -> Truths:
         """[I, J]: may a query of block I see a key of block J?"""
         return np.array([[_may_see(mask, q, k) for k in self.parts] for q in self.parts])
@@ -99,6 +117,8 @@ class Blocks:
             case Named(name) if name in SHARES:
                 k, n = SHARES[name], float(max(low, first))  # the least length that has it
                 return first / float(high) ** k, min(float(last), n) / n**k
+            case Named("first"):
+                return float(last == 1), float(first == 1)
             case Named() | Digit() | Holds():
                 return 0.0, 1.0
             case Table(entries):
@@ -112,7 +132,7 @@ class Blocks:
 def blocks(model: AHAT, low: int, high: int) -> Blocks:
     """The blocks of a model's words at these lengths; one for all where positions do not matter."""
     parts: list[Block] = [Block(0, 0, BOS)] if model.bos else []
-    first, apart = 1, _tell_apart(model.positions)
+    first, apart = 1, model.bos or _tell_apart(model.positions)
     while first <= high:
         last = min(high, 2 * first - 1) if apart else high
         parts.append(Block(first, last))
@@ -124,7 +144,7 @@ def blocks(model: AHAT, low: int, high: int) -> Blocks:
 
 def _tell_apart(features: Sequence[Feature]) -> bool:
     """Are there features whose size depends on the position?"""
-    flat = ("1", "n", "(-1)^i", "ordinary", "first", "last")
+    flat = ("1", "n", "(-1)^i", "ordinary", "last")
     return any(isinstance(f, Named) and f.name not in flat for f in features)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import Blocks
-from softhat.ahat.bounds.weights import LayerWeights, Weights
+from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights
 from softhat.ahat.model import BOS, EOS
 
 Floats = npt.NDArray[np.float64]
@@ -75,12 +75,29 @@ def envelope(used: Weights, blocks: Blocks) -> tuple[list[LayerBoxes], Box]:
     for layer in used.layers:
         before = x
         for head in layer.heads:
-            found = before.through(head.written)
-            x = x.plus(found.seen(blocks.seen(head.mask), head.mask in ("<", ">")))
+            x = x.plus(attended(before.through(head.written), head, blocks))
         middle = x
         x, sums = _forward(layer, middle)
         layers.append(LayerBoxes(before, middle, sums))
     return layers, x
+
+
+def attended(value: Box, head: HeadWeights, blocks: Blocks) -> Box:
+    """What a head finds of a value; where it has no scores, the mean of all keys it sees."""
+    hull = value.seen(blocks.seen(head.mask), head.mask in ("<", ">"))
+    if len(head.query.values) or head.mask not in ("none", "<="):
+        return hull
+    low, high = hull.low.copy(), hull.high.copy()
+    for at, block in enumerate(blocks.parts):
+        # The mean of a growing stretch of keys moves one way while it grows within a block.
+        ends = blocks.lengths if head.mask == "none" or block.sink else (block.first, block.last)
+        if block.sink == BOS and head.mask == "<=":
+            ends = (0,)
+        far = head.mask == "none" or block.sink == EOS
+        found = [blocks.shares(n, far) for n in ends]
+        low[at] = np.maximum(low[at], np.min([w @ value.low for w in found], axis=0))
+        high[at] = np.minimum(high[at], np.max([w @ value.high for w in found], axis=0))
+    return Box(low, high)._widened()
 
 
 def _forward(layer: LayerWeights, x: Box) -> tuple[Box, Box | None]:

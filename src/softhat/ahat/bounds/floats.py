@@ -18,7 +18,7 @@ proofs/Ties.v).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +46,7 @@ class Temperatures:
     single: Mapping[HeadId, bool]  # one key is maximal in every row
     near: Mapping[HeadId, int]  # at most so many keys have a weight that does not underflow to 0
     steep: Mapping[HeadId, Steep] | None = None  # given: errors are against hard attention
+    benign: Collection[HeadId] = ()  # maximal keys of a row have equal values
 
 
 def float_error(used: Weights, low: int, high: int, heads: Temperatures, form: Format) -> float:
@@ -176,7 +177,7 @@ class _Walk:
         self, name: HeadId, head: HeadWeights, x: Rounded, seen: npt.NDArray[np.bool_]
     ) -> Row:
         """The rows of a head, by the blocks of their queries."""
-        if not len(head.query.values) or self.keys == 1:
+        if not len(head.query.values):
             return Row(np.zeros(len(seen)), seen, 0.0, 0.0)
         beta = self.heads.beta.get(name, 1.0)
         if not math.isfinite(beta) or beta > self.form.largest:
@@ -200,7 +201,8 @@ class _Walk:
             if single and row.spread < 1:
                 moved = min(moved, self.heads.leak.get(name, 1.0) * math.expm1(row.spread))
             return np.full(count, moved), np.full(count, np.inf), False
-        tilt = 0.0 if single else math.tanh(row.apart / 4)
+        harmless = single or name in self.heads.benign
+        tilt = 0.0 if harmless else math.tanh(row.apart / 4)
         right = row.leak < 0.5  # then the maximum in floats is a maximum
         return np.minimum(1.0, row.leak + tilt), np.where(right, row.leak, np.inf), single
 
