@@ -24,9 +24,7 @@ def one_maximum(view: HeadView) -> bool:
         return True
     # Two sinks look alike to position features: with `<eos>` the other proofs say nothing.
     return not view.state.has_eos and (
-        single_peak(view)
-        or integer_peak(view)
-        or all(pair.never_zero for pair in all_pairs(view))
+        single_peak(view) or integer_peak(view) or all(pair.never_zero for pair in all_pairs(view))
     )
 
 

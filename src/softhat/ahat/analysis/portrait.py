@@ -156,7 +156,7 @@ def _averaged(
 
 
 def _of_sinks(state: State, value: Linear) -> Fraction:
-    """The sum of a value that is 0 but at the sinks, each of which stands in a word once; else 0."""
+    """The sum of a value that is 0 but at the sinks, each of which a word has once; else 0."""
     told = list(zip(state.classes, value.content, strict=True))
     ends = {(k.sink, x) for k, x in told if k.sink is not None}
     several = len(ends) > len({sink for sink, _ in ends})

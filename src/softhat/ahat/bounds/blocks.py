@@ -63,30 +63,38 @@ class Blocks:
 
     def seen(self, mask: Mask) -> Truths:
         """[I, J]: may a query of block I see a key of block J?"""
-        return np.array([[_may_see(mask, q, k) for k in self.parts] for q in self.parts])
+        first = np.array([b.first for b in self.parts])
+        last = np.array([b.last for b in self.parts])
+        match mask:
+            case "none":
+                return np.ones((len(first), len(first)), dtype=bool)
+            case "<=":
+                found = first[None, :] <= last[:, None]
+            case "<":
+                found = first[None, :] < last[:, None]
+            case ">=":
+                found = last[None, :] >= first[:, None]
+            case ">":
+                found = last[None, :] > first[:, None]
+        return np.asarray(found)
 
     def surely(self, mask: Mask) -> Truths:
         """[I, J]: does every query of block I see at least one key of block J?"""
-        return np.array(
-            [[self._must_see(mask, q, k, a == b) for b, k in enumerate(self.parts)]
-             for a, q in enumerate(self.parts)]
-        )  # fmt: skip
+        found = np.diag([mask in ("none", "<=", ">=")] * len(self.parts))
+        for a, q in enumerate(self.parts):
+            for b, k in enumerate(self.parts):
+                found[a, b] |= a != b and self._must_see(mask, q, k)
+        return found
 
-    def _must_see(self, mask: Mask, q: Block, k: Block, same: bool) -> bool:
-        if same:
-            return mask in ("none", "<=", ">=")
+    def _must_see(self, mask: Mask, q: Block, k: Block) -> bool:
         if k.sink is not None:
-            past = k.sink == BOS
-            return mask == "none" or (mask in ("<=", "<")) == past
-        first = self.low if q.sink == EOS else q.first  # the least position or length
-        match mask:
-            case "none":
-                return k.first <= self.low
-            case "<=":
-                return q.sink != BOS and k.first <= first
-            case "<":
-                return q.sink != BOS and (k.first <= first if q.sink else k.first < first)
-        return False
+            return mask == "none" or (mask in ("<=", "<")) == (k.sink == BOS)
+        if mask == "none":
+            return k.first <= self.low
+        if mask not in ("<=", "<") or q.sink == BOS:
+            return False
+        # The query stands at q.first or later, `<eos>` after `low` or more positions.
+        return k.first <= self.low if q.sink == EOS else k.first < q.first
 
     def feature(self, feature: Feature, block: Block, bos: bool) -> tuple[float, float]:
         """The range of a position feature over a block, at these lengths."""
@@ -146,17 +154,3 @@ def _tell_apart(features: Sequence[Feature]) -> bool:
     """Are there features whose size depends on the position?"""
     flat = ("1", "n", "(-1)^i", "ordinary", "last")
     return any(isinstance(f, Named) and f.name not in flat for f in features)
-
-
-def _may_see(mask: Mask, q: Block, k: Block) -> bool:
-    match mask:
-        case "none":
-            return True
-        case "<=":
-            return k.first <= q.last
-        case "<":
-            return k.first < q.last
-        case ">=":
-            return k.last >= q.first
-        case ">":
-            return k.last > q.first

@@ -1,12 +1,13 @@
-"""A row of attention in floats: how far below the maximum the other keys stay, and equal ones apart.
+"""A row of attention in floats: how far below the maximum other keys stay, and equal ones apart.
 
-Theorem 31. Let the keys of a row lie D_j below the maximum (times β), and let their float scores be
-off against the maximum's by at most e_j. Then the floats' weights outside the argmax set are at most
-ρ = Σ_j e^(e_j - D_j), in units of a maximal key's weight, which is exactly 1 if one key is maximal
-or equal scores have equal floats. If then the values of the maximal keys are summed exactly (there
-is one, or they lie on a grid that fits the significand), the head's result in floats is off by at
-most 4(1+γ)·ρ·max|v| and one division, whatever the order of the sums: adding t to a float moves it
-by at most t, rounded or not, so that what leaks cannot round more than it weighs. γ = (1+u)^T - 1.
+Theorem 31. Let the keys of a row lie D_j below the maximum (times β), and let their float scores
+be off against the maximum's by at most e_j. Then the floats' weights outside the argmax set are at
+most ρ = Σ_j e^(e_j - D_j), in units of a maximal key's weight, which is exactly 1 if one key is
+maximal or equal scores have equal floats. If then the maximal keys' values are summed exactly
+(there is one, or they lie on a grid that fits the significand), the head's result in floats is off
+by at most 4(1+γ)·ρ·max|v| and one division, in whatever order sums are taken: adding t to a float
+moves it by at most 2t, rounding included, so that what leaks cannot round more than it weighs.
+γ = (1+u)^T - 1 for T keys.
 
 D_j is at least βγ(n) by the gap law, m times that for all but c·m keys where `peaks.crowd` is c,
 and at least the distance of the intervals that the scores of two blocks of positions lie in. e_j is
@@ -127,7 +128,9 @@ class Scores:
         k = self.k.box
         far = np.maximum(k.high[None, :] - k.low[:, None], k.high[:, None] - k.low[None, :])
         query = self.beta * np.einsum("ir,wjr->iwj", self.q.error, far)
-        keys = (self.beta * self.one + other)[:, None, :] + (self.beta * self.one + best)[:, :, None]
+        keys = (self.beta * self.one + other)[:, None, :] + (self.beta * self.one + best)[
+            :, :, None
+        ]
         return query + keys + 2 * self.weights, query
 
     def row(self, steep: Steep | None, blocks: Blocks, single: bool) -> Row:
@@ -136,9 +139,7 @@ class Scores:
         off, query = self.off()
         if steep is None:
             spread = float(np.where(pairs, off, 0.0).max())
-            return Row(
-                np.full(len(off), np.inf), self.seen, self._apart(self.seen, spread), spread
-            )
+            return Row(np.full(len(off), np.inf), self.seen, self._apart(self.seen, spread), spread)
         winners = self.seen & (self.high >= self.sure[:, None])
         both = winners[:, :, None] & winners[:, None, :]
         spread = float(np.where(both, off, 0.0).max())
@@ -183,10 +184,10 @@ class Scores:
 def _powers(x: Rounded) -> Truths:
     """Where a quantity is one number, 0 or a power of two: products with it are exact."""
     steps = np.where(x.grid > 0, x.grid, 1.0)
-    value = np.round(x.box.low / steps + x.box.high / steps) / 2 * steps
-    one = (x.grid > 0) & (x.box.high - x.box.low < x.grid / 4) & (np.abs(value) >= 1)
-    found: Truths = (one & (np.frexp(value)[0] % 0.5 == 0) & (np.frexp(value)[0] ** 2 == 0.25)) | x.still
-    return found
+    one = (x.grid > 0) & (x.box.high - x.box.low < steps / 4)  # a multiple of the grid
+    value = np.round((x.box.low + x.box.high) / 2 / steps) * steps
+    power = (np.abs(np.frexp(value)[0]) == 0.5) & (np.abs(value) >= 1)
+    return np.asarray((one & power) | x.still)
 
 
 def _exp(x: Floats) -> Floats:

@@ -173,9 +173,7 @@ class _Walk:
         tied = np.where(absorbed.all(axis=0), size, np.inf)
         return Rounded(error, hull, np.zeros_like(error), np.where(nothing, 0.0, tied))
 
-    def _row(
-        self, name: HeadId, head: HeadWeights, x: Rounded, seen: npt.NDArray[np.bool_]
-    ) -> Row:
+    def _row(self, name: HeadId, head: HeadWeights, x: Rounded, seen: npt.NDArray[np.bool_]) -> Row:
         """The rows of a head, by the blocks of their queries."""
         if not len(head.query.values):
             return Row(np.zeros(len(seen)), seen, 0.0, 0.0)

@@ -131,4 +131,3 @@ def gamma(operations: float, u: float) -> float:
     """(1 + u)^k - 1, at most."""
     x = operations * u
     return x / (1 - x) if x < 0.99 else float("inf")
-
