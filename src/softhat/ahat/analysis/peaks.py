@@ -1,9 +1,10 @@
 """Has every row of a head one maximum, in every word of every length? And how close is the rest?
 
 Four proofs. All keys of a row may have different scores (`pairs`). Scores may be quadratic in the
-key's position, around an integer, which an average may find. Or scores may rise with the position in steps S, from a level A
-that depends on the key's class: two keys j, j' then tie only if S·(j' - j) is the difference of
-their levels, which the mask (j, j' ≤ i) or residues (j' - j is odd, say) may forbid.
+key's position, around an integer, which averages may find (`concave`). Or scores may rise with the
+position in steps S, from a level A that depends on the key's class: two keys j, j' then tie only if
+S·(j' - j) is the difference of their levels, which the mask (j, j' ≤ i) or residues (j' - j is odd,
+say) may forbid.
 """
 
 from __future__ import annotations

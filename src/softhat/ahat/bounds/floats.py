@@ -151,15 +151,17 @@ class _Walk:
         moved, leak, single = self._moved(name, row)
         growth = 1 + gamma(self.keys + 4, at.u_sum)
         leak = np.minimum(leak + self.keys * at.tiny, 2 * leak)[:, None]
-        # Sums of maximal keys' values are exact, or there is one.
+        # One key is maximal, or the values of maximal keys are summed exactly, since what leaks is
+        # less than half a unit in the last place of every sum that is not 0.
         winners = row.winners[:, :, None]
         grid = np.where(winners, v.grid[None], np.inf).min(axis=1)
         kept = np.where(winners, v.size[None], 0.0).max(axis=1)
         whole = (grid > 0) & (self.keys * kept * at.u_sum <= grid) & (row.apart == 0)
+        leaked = np.where(leak == 0, 0.0, growth * leak)
+        whole &= (leaked <= at.u_sum / 4) & (leaked * hat <= at.u_sum * grid / 4)
         stored = at.u if at.narrow else 0.0
-        divided = np.where(single & (growth * leak < at.u_sum / 2.1), 0.0, at.u_sum)
-        leaked = np.where(leak == 0, 0.0, 4 * growth * leak)
-        closed = _most(v.error, row.winners) + SLACK * (leaked + divided + stored) * hat
+        divided = np.where(single & (leaked < at.u_sum / 2.1), 0.0, at.u_sum)
+        closed = _most(v.error, row.winners) + SLACK * (4 * leaked + divided + stored) * hat
         closed = np.where(single | whole, closed + at.tiny, np.inf)
         count = min(self.keys, self.heads.near.get(name, self.keys))  # adding 0 rounds nothing
         rounding = 2 * gamma(count + 4, at.u_sum) + SLACK * stored
@@ -168,9 +170,8 @@ class _Walk:
         error = np.minimum(error, np.where(np.isnan(closed), np.inf, closed))
         nothing = (v.size == 0).all(axis=0) & (v.error == 0).all(axis=0)
         error = np.where(nothing, 0.0, error)
-        absorbed = whole & (leak <= at.u_sum / 4) & (leak * hat <= at.u_sum * grid / 4)
-        size = (1.01 * leak * hat + at.tiny * (leak > 0)).max(axis=0)
-        tied = np.where(absorbed.all(axis=0), size, np.inf)
+        size = (1.01 * leaked * hat + at.tiny * (leak > 0)).max(axis=0)
+        tied = np.where(whole.all(axis=0), size, np.inf)
         return Rounded(error, hull, np.zeros_like(error), np.where(nothing, 0.0, tied))
 
     def _row(self, name: HeadId, head: HeadWeights, x: Rounded, seen: npt.NDArray[np.bool_]) -> Row:
