@@ -42,7 +42,7 @@ def integer_peak(view: HeadView) -> bool:
 
 
 def _parabolas(view: HeadView) -> list[tuple[Fraction, Fraction]] | None:
-    """a and c of each row of the key, a·j + c·j² + constant; (0, 0) of those that no query reads."""
+    """a and c of each row of the key, a·j + c·j² + constant; (0, 0) where no query reads it."""
     if view.state.has_eos:
         return None
     found = []

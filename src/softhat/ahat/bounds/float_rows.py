@@ -4,10 +4,12 @@ Theorem 31. Let the keys of a row lie D_j below the maximum (times β), and let 
 be off against the maximum's by at most e_j. Then the floats' weights outside the argmax set are at
 most ρ = Σ_j e^(e_j - D_j), in units of a maximal key's weight, which is exactly 1 if one key is
 maximal or equal scores have equal floats. If one key is maximal, the head's result in floats is off
-by at most 4(1+γ)·ρ·max|v| and one division, in whatever order sums are taken: adding t to a float
-moves it by at most 2t, rounding included, so that what leaks cannot round more than it weighs. The
-same holds if values of maximal keys lie on a grid g on which their sums fit the significand, and
-what leaks is below g·u/4: it vanishes in every sum that is not 0. γ = (1+u)^T - 1 for T keys.
+from that key's value by at most 16(1+γ)·ρ·max|v|, in whatever order sums are taken: adding t to a
+float moves it by at most 2t, rounding included, so what leaks cannot round more than it weighs; the
+division and the rounding to storage double it at most, since the value is a float. If several are,
+their values lie on a grid g on which sums fit the significand, and what leaks is below g·u/4, it
+vanishes in every sum that is not 0: there are one division and storage besides 4(1+γ)·ρ·max|v|.
+γ = (1+u)^T - 1 for T keys.
 
 D_j is at least βγ(n) by the gap law, m times that for all but c·m keys where `peaks.crowd` is c,
 and at least the distance of the intervals that the scores of two blocks of positions lie in. e_j is

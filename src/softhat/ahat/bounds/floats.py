@@ -147,7 +147,7 @@ class _Walk:
         row = self._row(name, head, x, seen)
         hull = v.box.seen(seen, empty)
         hat, worst = _most(v.hat, seen), _most(v.error, seen)
-        at.fits(self.keys * hat)
+        at.fits(self.keys * hat, summed=True)
         moved, leak, single = self._moved(name, row)
         growth = 1 + gamma(self.keys + 4, at.u_sum)
         leak = np.minimum(leak + self.keys * at.tiny, 2 * leak)[:, None]
@@ -160,8 +160,9 @@ class _Walk:
         leaked = np.where(leak == 0, 0.0, growth * leak)
         whole &= (leaked <= at.u_sum / 4) & (leaked * hat <= at.u_sum * grid / 4)
         stored = at.u if at.narrow else 0.0
-        divided = np.where(single & (leaked < at.u_sum / 2.1), 0.0, at.u_sum)
-        closed = _most(v.error, row.winners) + SLACK * (4 * leaked + divided + stored) * hat
+        # The value of a single key is a float: dividing and storing may at most double what leaked.
+        rounds = 16 * leaked if single else 4 * leaked + at.u_sum + stored
+        closed = _most(v.error, row.winners) + SLACK * rounds * hat
         closed = np.where(single | whole, closed + at.tiny, np.inf)
         count = min(self.keys, self.heads.near.get(name, self.keys))  # adding 0 rounds nothing
         rounding = 2 * gamma(count + 4, at.u_sum) + SLACK * stored

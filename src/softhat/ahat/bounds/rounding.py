@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.envelope import Box
 from softhat.ahat.bounds.weights import Entries
-from softhat.formats import Format
+from softhat.formats import FORMATS, Format
 
 Floats = npt.NDArray[np.float64]
 INEXACT = 0.0  # a grid of 0: not known to be exact
@@ -64,9 +64,10 @@ class Arithmetic:
         self.narrow = form.digits != form.sum_digits
         self.most = 2.0**form.digits  # steps of a grid that fit the significand
 
-    def fits(self, sizes: Floats) -> None:
-        """Void if something may overflow."""
-        if sizes.size and not float(np.max(sizes)) < self.form.largest / 4:
+    def fits(self, sizes: Floats, summed: bool = False) -> None:
+        """Void if something may overflow the format, or the wider one that sums are taken in."""
+        largest = FORMATS["float32"].largest if summed and self.narrow else self.form.largest
+        if sizes.size and not float(np.max(sizes)) < largest / 4:
             raise Void
 
     def on_grid(self, grid: Floats, size: Floats) -> Floats:
