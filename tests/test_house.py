@@ -15,7 +15,6 @@ ORDER = (
     "work",
     "formats",
     "rationals",
-    "arithmetic_sets",
     "predicates",
     "positions",
     "laws",

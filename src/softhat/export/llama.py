@@ -106,8 +106,7 @@ class Checkpoint:
             tensors=self.tensors,
         )
         kept = self.margin if self.head == "lm" else None
-        directions = None if self.disguised is None else self.disguised.directions
-        return certify(read, self.formulas, self.kernel, kept, directions)
+        return certify(read, self.formulas, self.kernel, kept)
 
 
 def to_llama(
@@ -134,14 +133,15 @@ def to_llama(
     certificate is for. Formulas must look only to the past.
 
     `disguise`, a seed, writes the same function in a random basis, with distractors;
-    `directions.safetensors` and `labels.json` say where everything is. It is proved in float32.
+    `directions.safetensors` and `labels.json` say where everything is. There is no proof of it:
+    the certificate says 0.
     """
     made = checkpoint(model, context, family, head, positions, kernel, output, margin, disguise)
     labels = label(made.trunk, made.readout, made.shown, family)
     hidden = {}
     if made.disguised is not None:
         labels = disguised_llama_labels(labels, made.disguised)
-        hidden = {DIRECTIONS: safetensors_bytes(made.disguised.directions.tensors())}
+        hidden = {DIRECTIONS: safetensors_bytes(made.disguised.tensors())}
     data = safetensors_bytes(made.tensors)
     lm = {"generation_config.json": json_bytes(sampling(made.tokens))} if head == "lm" else {}
     write_folder(

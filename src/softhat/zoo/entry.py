@@ -7,10 +7,6 @@ from typing import Literal
 
 Kind = Literal["formula", "regex", "program", "rasp", "ahat"]
 
-AB = ("a", "b")
-ABC = ("a", "b", "c")
-"""The alphabets of most entries."""
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

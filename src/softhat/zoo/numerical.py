@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from softhat.zoo.entry import AB, Entry
+from softhat.zoo.entry import Entry
 
+AB = ("a", "b")
 _MON = (
     "Unique-hard attention computes temporal logic with any unary numerical predicates "
     "(Barceló 2024): here one position feature and no layer."

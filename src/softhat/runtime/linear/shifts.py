@@ -10,9 +10,13 @@ import numpy as np
 
 from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import LARGEST_EXPONENT, Word, bit_of
-from softhat.transformer.rows import IntegerRow, UnknownShapeError
-from softhat.transformer.shape_reader import NEGLIGIBLE
-from softhat.transformer.shapes import HeadForm, Residues
+from softhat.transformer.shapes import (
+    NEGLIGIBLE,
+    HeadForm,
+    IntegerRow,
+    Residues,
+    UnknownShapeError,
+)
 
 
 @dataclass(slots=True)
