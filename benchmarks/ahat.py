@@ -24,13 +24,13 @@ import softhat
 from softhat.ahat import Builder, Expr
 from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.analysis.tally import row_tally
-from softhat.ahat.bounds.sets import set_errors
+from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.lengths import Lengths
-from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words
+from tests.ahat import running
 from tests.ahat.models import random_model, random_program, random_tieless
 
 MAKERS = (random_model, random_program, random_tieless, random_program)
@@ -45,7 +45,7 @@ def true_error(model: AHAT, betas: dict[tuple[int, int], float], n: int) -> floa
             for row in run(model, codes).values()
         ]
     )
-    return float(np.abs(Simulation(model, betas, n).run_batch(codes)[..., 0] - exact).max())
+    return float(np.abs(running.values(model, betas, codes, "longdouble") - exact).max())
 
 
 def tightness(models: int) -> list[tuple[str, float, float]]:
@@ -68,7 +68,7 @@ def tightness(models: int) -> list[tuple[str, float, float]]:
             if true > 1e-9:
                 words.append(bound / true)
             if lengths.sets(n).complete:
-                proved = set_errors(lengths._plan, lengths.sets(n), betas).error
+                proved = SetBounds(lengths._plan, lengths.sets(n)).errors(betas).error
                 violations += proved < true - 1e-14 * (1 + true)
                 if true > 1e-9:
                     sets.append(proved / true)

@@ -15,6 +15,7 @@ ORDER = (
     "work",
     "formats",
     "rationals",
+    "arithmetic_sets",
     "predicates",
     "positions",
     "laws",

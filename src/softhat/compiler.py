@@ -8,7 +8,7 @@ word, with weights that depend neither on the word nor on n. Machine-checked: `u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from softhat.errors import SofthatError
 from softhat.logic.binding import predicates_of, with_tables
@@ -28,8 +28,28 @@ if TYPE_CHECKING:
 
 OUTPUT = "output"
 """The name of the output of a model of one formula."""
-_FORBIDDEN = frozenset(":\n\r")
-"""In the name of an output: files separate it from its formula by a colon."""
+
+
+@overload
+def compile(
+    formula: Formula | str | Mapping[str, Formula | str],
+    alphabet: str | Iterable[str] | None = None,
+    attention: Attention = "unbounded",
+    propositions: Iterable[str] | None = None,
+    predicates: Mapping[str, Any] | None = None,
+    predicate_length: int = LENGTH,
+) -> Model: ...
+
+
+@overload
+def compile(
+    formula: SOp,
+    alphabet: str | Iterable[Any],
+    attention: Attention = "unbounded",
+    *,
+    max_length: int,
+    causal: bool = False,
+) -> ValueModel: ...
 
 
 def compile(
@@ -41,7 +61,7 @@ def compile(
     predicate_length: int = LENGTH,
     max_length: int | None = None,
     causal: bool = False,
-) -> Any:
+) -> Model | ValueModel:
     """A transformer whose truth at every position of every word is the formula's.
 
     `attention` is "unbounded" (softmax, positions grow), "temperature" (softmax, activations in
@@ -104,11 +124,11 @@ def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Fo
         raise SofthatError("nothing to compile: give at least one formula")
     named = {}
     for name, value in formulas.items():
-        if not isinstance(name, str) or not name or not _FORBIDDEN.isdisjoint(name):
+        if not isinstance(name, str) or not name or any(c in name for c in ":\n\r"):
             raise SofthatError(
                 f"an output's name is a non-empty string without ':' or line breaks, not {name!r}"
             )
-        if not _is_text(name):
+        if any("\ud800" <= c <= "\udfff" for c in name):
             raise SofthatError(f"the output's name {name!r} is not text: no file can hold it")
         value = parse(value) if isinstance(value, str) else value
         if not isinstance(value, Formula):
@@ -144,15 +164,10 @@ def _symbols(
     return symbols
 
 
-def _is_text(text: str) -> bool:
-    """Has it no half characters?"""
-    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
-
-
 def _check_symbol(symbol: object, what: str) -> None:
     if not isinstance(symbol, str) or not symbol:
         raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
-    if not _is_text(symbol):
+    if any("\ud800" <= c <= "\udfff" for c in symbol):
         raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
     if symbol in (BOS, EOS):
         raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")

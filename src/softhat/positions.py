@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from softhat.errors import SofthatError
 Integers: TypeAlias = NDArray[Any]  # int64, or Python integers where those do not fit
 
 
-class Named(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Named:
     """One of the features that have a name, `NAMES`; `scaled`: divided by P.
 
     P is a power of two that a model with temperature scaling divides positions by, so that its
@@ -124,16 +125,6 @@ def exact(
         pairs = np.broadcast_arrays(above, below)
         columns.append([Fraction(int(a), int(b)) for a, b in zip(*pairs, strict=True)])
     return list(zip(*columns, strict=True)) if columns else [()] * len(index)
-
-
-def value(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
-    """The feature at position i (0 for `<bos>`) of a word of length n."""
-    index = np.array([i])
-    if isinstance(feature, Table):
-        found: Fraction = _lookup(_fractions(feature), index, n, bos)[0]
-        return found
-    above, below = _quotient(feature, index, n)
-    return Fraction(int(above[0]), int(np.broadcast_to(below, 1)[0]))
 
 
 def _positions(

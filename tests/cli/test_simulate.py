@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from softhat import ahat
 from softhat.ahat.gallery import GALLERY
+from softhat.ahat.simulation.recheck import recheck
 from tests.cli.test_analyze import EXAMPLES, call
 
 
@@ -53,3 +59,67 @@ def test_refusals(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert message in done.stderr
         assert not (tmp_path / "m").exists()
+
+
+def interrupted(arguments: list[str], when: str, tmp_path: Path) -> tuple[int, str, str]:
+    """Send a real Ctrl-C when the command begins the step of this name."""
+    code = (
+        "import os, signal, sys\n"
+        "from softhat.cli import simulate\n"
+        "from contextlib import contextmanager\n"
+        "@contextmanager\n"
+        "def progress(quiet=False):\n"
+        "    def show(what, done, total, note):\n"
+        f"        if note.startswith({when!r}):\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "    yield show\n"
+        "simulate.progress = progress\n"
+        "from softhat.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "simulate", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        # Jobs that a shell starts in the background ignore Ctrl-C, and their children too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("when", "guarantee", "length"),
+    [
+        ("choosing β of layer 1", "proved_all", None),  # nothing yet but the laws
+        ("certifying length 1", "proved_all", None),
+        ("certifying length 7", "proved_to_length", 6),  # constants, as far as certified
+        ("certifying in floats", "proved_to_length", 8),
+    ],
+)
+def test_ctrl_c_keeps_what_was_proved(
+    when: str, guarantee: str, length: int | None, tmp_path: Path
+) -> None:
+    source = str(EXAMPLES / "induction-latest.json")
+    arguments = [source, "--max-length", "8", "-o", "m", "--json"]
+    code, out, err = interrupted(arguments, when, tmp_path)
+    assert code == 130, err
+    assert "Traceback" not in err
+    assert "interrupted: what was proved until then is written" in err
+    certificate = json.loads(out)
+    assert (certificate["guarantee"], certificate["length"]) == (guarantee, length)
+    assert certificate == json.loads((tmp_path / "m" / "certificate.json").read_text())
+    checked = recheck(tmp_path / "m", max_words=520, lengths=(length or 10,))
+    assert checked.ok, checked.failures
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m"]
+
+
+def test_ctrl_c_with_nothing_proved_writes_nothing(tmp_path: Path) -> None:
+    """Decisions of a value that may be 0 have no law, so nothing is known before the search."""
+    source = str(EXAMPLES / "dyck-argmin.json")
+    arguments = [source, "--decide", "--max-length", "8", "-o", "m"]
+    code, out, err = interrupted(arguments, "choosing", tmp_path)
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""A disguised Llama: the same answers, nothing on the axes, directions that say where, no proof."""
+"""A disguised Llama: the same answers, nothing on the axes, and directions that say where."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 os.environ["HF_HUB_OFFLINE"] = "1"
 LISTED = ["a S (b & Y a)", "#(a) > #(b)", "(a S b) & #(Y a) >= 3"]
+CERTIFIED = [1023, 1023, 700]
 
 
 def stock(folder: Path) -> Any:
@@ -50,32 +51,35 @@ def _first(given: Any) -> Any:
     return given[0] if isinstance(given, tuple) else given
 
 
-def wrong(formula: Formula, folder: Path, seed: int, lengths: range) -> int:
+def wrong(formula: Formula, folder: Path, seed: int, lengths: range) -> tuple[int, int]:
+    """Wrong answers, and the length to which it is certified."""
     softhat.to_llama(softhat.compile(formula, "ab"), folder, disguise=seed)
     model = stock(folder)
     total = 0
     for codes in (*(all_codes(2, n) for n in lengths), long_words(1023, 2, seed)[[0, 4, 7, 9, 11]]):
         total += int(((run(model, codes)[0] > 0) != expected(formula, codes, "ab")).sum())
-    return total
+    stated = json.loads((folder / "certificate.json").read_text())
+    return total, stated["max_length"]["float32"]
 
 
 def test_stock_llama_agrees_at_1024(tmp_path: Path) -> None:
     for k, text in enumerate(LISTED):
-        assert not wrong(parse(text), tmp_path / f"{k}", k, range(1, 6)), text
+        bad, certified = wrong(parse(text), tmp_path / f"{k}", k, range(1, 6))
+        assert not bad and certified >= CERTIFIED[k], text
         tensors = load_file(tmp_path / f"{k}" / "model.safetensors")
         zeros = sum(int((t == 0).sum()) for t in tensors.values() if t.ndim == 2)
         assert not zeros
-        stated = json.loads((tmp_path / f"{k}" / "certificate.json").read_text())
-        assert stated["max_length"] == dict.fromkeys(stated["max_length"], 0)
 
 
 @pytest.mark.full
 def test_all_formulas_at_1024(tmp_path: Path) -> None:
     every = past_formulas()[:110]
     assert len(every) >= 100
-    bad = [str(f) for k, f in enumerate(every) if wrong(f, tmp_path / f"{k}", k, range(1, 7))]
-    print(f"{len(every)} formulas, wrong: {bad}")
-    assert not bad
+    found = [wrong(f, tmp_path / f"{k}", k, range(1, 7)) for k, f in enumerate(every)]
+    full = sum(certified == 1023 for _, certified in found)
+    print(f"{len(every)} formulas, {full} certified to 1,023")
+    assert not [str(f) for f, (bad, _) in zip(every, found, strict=True) if bad]
+    assert full > 0.6 * len(every)
 
 
 def test_directions_are_right_and_coordinates_are_not(tmp_path: Path) -> None:

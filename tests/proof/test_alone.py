@@ -10,8 +10,8 @@ from pathlib import Path
 
 import softhat
 
-ROOMS = ("logic", "proof", "transformer", "files")
-MODULES = ("errors", "formats", "positions", "laws", "predicates", "rationals")
+ROOMS = ("logic", "proof", "transformer", "files", "laws")
+MODULES = ("errors", "formats", "positions", "predicates", "rationals", "arithmetic_sets")
 
 
 def test_the_proof_is_copied_out_and_still_certifies(tmp_path: Path) -> None:

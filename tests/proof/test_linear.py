@@ -10,7 +10,7 @@ from softhat.formats import FORMATS
 from softhat.proof.linear import linear_max_length
 from softhat.runtime.linear.columns import View
 from softhat.runtime.linear.kernels import bit_of
-from softhat.transformer.shapes import IntegerRow
+from softhat.transformer.rows import IntegerRow
 
 COMPARISONS = [
     "#(a) >= #(b)", "#(a) >= #(b) + 12", "3*#(a) - 2*#(b) >= 1", "2*#(a) > #>(b) + #*(a)",

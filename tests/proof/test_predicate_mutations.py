@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from softhat.arithmetic_sets import BUILT_IN
 from softhat.compiler import compile
 from softhat.logic.binding import bind
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.positions import Holds, Mod, Named
-from softhat.predicates import BUILT_IN, BuiltIn, Predicate, define, tabulated
+from softhat.predicates import BuiltIn, Predicate, define, tabulated
 from tests.logic.oracle import GIVEN
 
 MUTANTS: dict[str, Predicate] = {

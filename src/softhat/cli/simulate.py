@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.inputs import JsonOption
-from softhat.cli.output import print_json, say
+from softhat.cli.output import print_json, say, tell
 from softhat.pictures.style import check_name
 from softhat.work import progress
 
@@ -48,9 +48,12 @@ def command(
 ) -> None:
     """Find the temperatures at which softmax simulates an AHAT; write the model and certificate.
 
+    Ctrl-C keeps what was proved until then: it is written and said, with exit code 130.
+
     Example: softhat simulate examples/ahat/induction-latest.json --max-length 32 -o induction
     """
     from softhat.ahat.file import load
+    from softhat.ahat.simulation.interrupted import Interrupted
     from softhat.ahat.simulation.simulate import simulate
 
     if plot is not None:
@@ -59,21 +62,31 @@ def command(
     with progress(quiet=as_json) as show:
         target = None if decide else epsilon
         note = partial(show, "simulating", 0, None)
-        simulation = simulate(source, max_length, target, snap, note, dtype)
-        note("certifying in floats")
-        certificate = simulation.certificate
+        interrupted = False
+        try:
+            simulation = simulate(source, max_length, target, snap, note, dtype)
+        except Interrupted as early:
+            simulation, interrupted = early.kept, True
+        try:
+            note("certifying in floats")
+            certificate = simulation.certificate
+        except KeyboardInterrupt:
+            certificate, interrupted = simulation.certificate, True
     simulation.save(folder)
-    if plot is not None:
+    if plot is not None and not interrupted:
         from softhat.ahat.simulation.curves import simulation_curves
         from softhat.pictures.laws import save_laws
 
         save_laws(simulation_curves(simulation), plot)
     if as_json:
         print_json(certificate.to_json())
-        return
-    say(certificate.explain())
-    size = simulation.size
-    say(
-        f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
-        f"{size.parameters} parameters, written to {folder}"
-    )
+    else:
+        say(certificate.explain())
+        size = simulation.size
+        say(
+            f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
+            f"{size.parameters} parameters, written to {folder}"
+        )
+    if interrupted:
+        tell("interrupted: what was proved until then is written, and claims no more")
+        raise typer.Exit(130)

@@ -7,13 +7,14 @@ parsed, and every refusal is a `SofthatError` in words for people.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from softhat.compiler import compile as compile_formula
 from softhat.errors import FormulaError, SofthatError
 from softhat.explore.view import view_of_model, view_of_simulation, view_of_values
 from softhat.logic.fragments import symbols_of
 from softhat.logic.syntax.parse import parse
+from softhat.transformer.weights import Attention
 
 MOST_TEXT = 20_000
 MOST_WORD = 20_000
@@ -39,6 +40,11 @@ def view_of(request: Mapping[str, Any]) -> dict[str, Any]:
     return KINDS[asked["kind"]](asked)
 
 
+def _attention(asked: Mapping[str, str]) -> Attention:
+    """One of `ATTENTIONS`: `view_of` has checked that."""
+    return cast(Attention, asked["attention"])
+
+
 def explained(error: SofthatError) -> dict[str, Any]:
     """What the page shows of an error: the message, and for a formula the line with its column."""
     if not isinstance(error, FormulaError) or not error.text:
@@ -61,10 +67,10 @@ def _formula(asked: Mapping[str, str]) -> dict[str, Any]:
     if "{" in asked["word"] and not asked["alphabet"].strip():
         known = _names(asked["word"].translate(str.maketrans("{},", "   ")))
         names = sorted({*known, *symbols_of(formula)})
-        model = compile_formula(formula, propositions=names, attention=asked["attention"])  # type: ignore[arg-type]
+        model = compile_formula(formula, propositions=names, attention=_attention(asked))
         return view_of_model(model)
     alphabet = _alphabet(asked, symbols_of(formula))
-    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=asked["attention"]))  # type: ignore[arg-type]
+    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=_attention(asked)))
 
 
 def _regex(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def _regex(asked: Mapping[str, str]) -> dict[str, Any]:
     alphabet = _names_of(asked["alphabet"]) or None
     language = language_of(read_regex(asked["text"], alphabet), mod=True)
     return view_of_model(
-        compile_formula(language.formula, alphabet=language.alphabet, attention=asked["attention"])  # type: ignore[arg-type]
+        compile_formula(language.formula, alphabet=language.alphabet, attention=_attention(asked))
     )
 
 
@@ -84,7 +90,7 @@ def _program(asked: Mapping[str, str]) -> dict[str, Any]:
 
     alphabet = _alphabet(asked, named(asked["text"]))
     formula = from_program(asked["text"])
-    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=asked["attention"]))  # type: ignore[arg-type]
+    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=_attention(asked)))
 
 
 def _ahat(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -107,7 +113,7 @@ def _rasp(asked: Mapping[str, str]) -> dict[str, Any]:
         example.make(length),
         alphabet=example.alphabet,
         max_length=length,
-        attention=asked["attention"],  # type: ignore[arg-type]
+        attention=_attention(asked),
     )
     return view_of_values(model)
 
@@ -121,9 +127,7 @@ def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
     if entry.kind == "rasp":
         return _rasp({**asked, "text": entry.source})
     given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
-    return view_of_model(
-        compile_formula(formula_of(entry), attention=asked["attention"], **given)  # type: ignore[arg-type]
-    )
+    return view_of_model(compile_formula(formula_of(entry), attention=_attention(asked), **given))
 
 
 KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {

@@ -6,15 +6,18 @@ states is compared with that, and with the digest of the weights it was made for
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from softhat.errors import SofthatError
 from softhat.export.certificates import export_certificate
 from softhat.export.reading import Export, is_export, read_export
 from softhat.folders import load
+from softhat.formats import format_of
 from softhat.lowering.gpt2.language_model import lm_formulas
 from softhat.model import Model
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
@@ -29,7 +32,11 @@ if TYPE_CHECKING:
     from softhat.value_model import ValueModel
     from softhat.verification.values import ValueVerification
 
+    Held = Model | Simulation | ValueModel
     Verified = Verification | SimulationVerification | ValueVerification
+
+P = ParamSpec("P")
+C_co = TypeVar("C_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,22 @@ class ExportCertificate:
         return "\n".join(lines)
 
 
-def certify(model: Any) -> Any:
+class Certified(Protocol[C_co]):
+    """What has a certificate of its own: a model, or a simulation."""
+
+    @property
+    def certificate(self) -> C_co: ...
+
+
+@overload
+def certify(model: str | Path) -> Any: ...  # what the folder holds decides
+
+
+@overload
+def certify(model: Certified[C_co]) -> C_co: ...
+
+
+def certify(model: str | Path | Certified[Any]) -> Any:
     """The certificate of a model, of a model folder, or of an exported folder or ONNX file."""
     if not isinstance(model, str | Path):
         return model.certificate
@@ -97,7 +119,7 @@ def certify_export(export: Export) -> ExportCertificate:
 def _proved(export: Export) -> dict[str, Any]:
     if export.model is not None:
         if export.kind == "onnx":
-            from softhat.export.onnx import longest_word
+            from softhat.export.onnx_positions import longest_word
 
             longest = longest_word(export.model.transformer)
             return export_certificate(export.model, "onnx", longest, export.stored)
@@ -109,7 +131,7 @@ def _proved(export: Export) -> dict[str, Any]:
         margin = float(export.stated.get("margin", 0.0))
     kernel = str(export.stated.get("kernel", "sdpa"))
     if isinstance(c, LlamaCheckpoint):
-        llama = certify_llama(c, formulas, kernel, margin)
+        llama = certify_llama(c, formulas, kernel, margin, export.directions)
         return {**llama.to_json(), "void": list(llama.void)}
     found = certify_gpt2(c, formulas, kernel, margin, export.directions)
     return {**found.to_json(), "void": list(found.void)}
@@ -135,39 +157,84 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
     return found
 
 
-@overload
-def verify(model: Model, *args: Any, **options: Any) -> Verification: ...
+class _Verify(Protocol[P]):
+    """What is verified decides what is reported; the other parameters are one list, P."""
+
+    @overload
+    def __call__(self, model: Model, *args: P.args, **options: P.kwargs) -> Verification: ...
+
+    @overload
+    def __call__(
+        self, model: Simulation, *args: P.args, **options: P.kwargs
+    ) -> SimulationVerification: ...
+
+    @overload
+    def __call__(
+        self, model: ValueModel, *args: P.args, **options: P.kwargs
+    ) -> ValueVerification: ...
+
+    @overload
+    def __call__(
+        self, model: Held | str | Path, *args: P.args, **options: P.kwargs
+    ) -> Verified: ...
 
 
-@overload
-def verify(model: Simulation, *args: Any, **options: Any) -> SimulationVerification: ...
+def _with_parameters_of(
+    original: Callable[Concatenate[Model, P], Verification],
+) -> Callable[[Callable[..., Verified]], _Verify[P]]:
+    def typed(function: Callable[..., Verified]) -> _Verify[P]:
+        return cast("_Verify[P]", wraps(original, assigned=())(function))
+
+    return typed
 
 
-@overload
-def verify(model: ValueModel, *args: Any, **options: Any) -> ValueVerification: ...
+@_with_parameters_of(verify_model)
+def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
+    """Compare a model with its formulas on all words to length `exhaustive` (as far as they are
+    at most `max_words`), on `random` random and `adversarial` hostile words to `max_length`.
 
-
-@overload
-def verify(model: str | Path, *args: Any, **options: Any) -> Verified: ...
-
-
-@wraps(verify_model)
-def verify(
-    model: Model | Simulation | ValueModel | str | Path, *args: Any, **options: Any
-) -> Verified:
-    """`softhat.verification.verify`, and of folders: a model's, or an export's."""
+    Random and hostile words are no longer than the certified length in `dtype`, if there is
+    one, unless `beyond`. `executor` is any `concurrent.futures.Executor`; `renew` gives a new
+    one when it breaks. `resume` is a file that keeps what is done, for the next call.
+    `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
+    result so far. A simulation of an average-hard attention transformer is compared with
+    it, a RASP program's model with its attention program; of a folder what it holds is, a model
+    or an export.
+    """
     if not isinstance(model, str | Path):
-        return verify_model(model, *args, **options)
+        return _verify_held(model, *args, **options)
     _refuse_gguf(model)
     if not is_export(model):
-        return verify_model(load(model), *args, **options)
+        return _verify_held(load(model), *args, **options)
     export = read_export(model)
     _refuse_other_weights(export)
     if export.model is not None:
-        return verify_model(export.model, *args, **options)
+        return _verify_held(export.model, *args, **options)
     from softhat.export.stock_verify import verify_stock
 
     return verify_stock(export, certify_export(export), *args, **options)
+
+
+def _verify_held(model: Held, *args: Any, **options: Any) -> Verified:
+    """By the kind of model; those that are no formulas' run in this process, on words that are
+    not aimed at anything."""
+    if isinstance(model, Model):
+        return verify_model(model, *args, **options)
+    from softhat.ahat.simulation.simulation import Simulation  # for start-up
+    from softhat.ahat.simulation.verify import verify_simulation
+    from softhat.value_model import ValueModel
+    from softhat.verification.values import verify_values
+
+    given = signature(verify_model).bind(model, *args, **options)
+    given.apply_defaults()
+    names = ("exhaustive", "random", "max_length", "max_words", "seed")
+    asked = {name: given.arguments[name] for name in names}
+    dtype = format_of(given.arguments["dtype"]).name
+    if isinstance(model, ValueModel):
+        return verify_values(model, dtype=dtype, **asked)
+    if not isinstance(model, Simulation):
+        raise SofthatError(f"expected a model that softhat compiled or simulated, not {model!r}")
+    return verify_simulation(model, dtype=dtype, **asked)
 
 
 def _refuse_other_weights(export: Export) -> None:

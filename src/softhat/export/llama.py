@@ -106,7 +106,8 @@ class Checkpoint:
             tensors=self.tensors,
         )
         kept = self.margin if self.head == "lm" else None
-        return certify(read, self.formulas, self.kernel, kept)
+        directions = None if self.disguised is None else self.disguised.directions
+        return certify(read, self.formulas, self.kernel, kept, directions)
 
 
 def to_llama(
@@ -133,15 +134,14 @@ def to_llama(
     certificate is for. Formulas must look only to the past.
 
     `disguise`, a seed, writes the same function in a random basis, with distractors;
-    `directions.safetensors` and `labels.json` say where everything is. There is no proof of it:
-    the certificate says 0.
+    `directions.safetensors` and `labels.json` say where everything is. It is proved in float32.
     """
     made = checkpoint(model, context, family, head, positions, kernel, output, margin, disguise)
     labels = label(made.trunk, made.readout, made.shown, family)
     hidden = {}
     if made.disguised is not None:
         labels = disguised_llama_labels(labels, made.disguised)
-        hidden = {DIRECTIONS: safetensors_bytes(made.disguised.tensors())}
+        hidden = {DIRECTIONS: safetensors_bytes(made.disguised.directions.tensors())}
     data = safetensors_bytes(made.tensors)
     lm = {"generation_config.json": json_bytes(sampling(made.tokens))} if head == "lm" else {}
     write_folder(

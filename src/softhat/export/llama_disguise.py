@@ -22,7 +22,7 @@ def disguised_llama_labels(labels: Labels, made: Disguised) -> Labels:
     )
     neurons = []
     for neuron in labels.neurons:
-        units = made.units[neuron.layer]
+        units = made.directions.units[neuron.layer]
         places = tuple(map(int, np.flatnonzero(np.isin(units.part, neuron.units))))
         said = tuple(of_units(meaning, units) for meaning in neuron.computes)
         neurons.append(replace(neuron, units=places, computes=said))

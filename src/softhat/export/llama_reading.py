@@ -10,6 +10,7 @@ import numpy as np
 from softhat.errors import SofthatError
 from softhat.export.certificates import digest_of
 from softhat.export.gpt2 import token_sets
+from softhat.export.gpt2_reading import read_directions
 from softhat.export.reading import (
     WEIGHTS,
     Export,
@@ -69,11 +70,13 @@ def read_llama(folder: Path, config: dict[str, Any], family: str) -> Export:
         head="lm" if lm else "token-classification",
         tensors=tensors,
     )
-    sizes = {"num_hidden_layers": checkpoint.blocks, "hidden_size": checkpoint.d_model}
-    check_sizes(folder, config, sizes)
+    numbers = {"num_hidden_layers": checkpoint.blocks, "hidden_size": checkpoint.d_model}
+    check_sizes(folder, config, numbers)
     formulas = formulas_of(folder, symbols, propositional)
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
-    return Export(family, folder, digest, stated, formulas, None, checkpoint)
+    sizes = (checkpoint.d_model, checkpoint.n_head, checkpoint.head_dim)
+    directions = read_directions(folder, *sizes)
+    return Export(family, folder, digest, stated, formulas, None, checkpoint, directions=directions)
 
 
 def _rope(folder: Path, config: dict[str, Any]) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.certificates import digest_of
-from softhat.export.onnx import graph_of
+from softhat.export.onnx_model import graph_of
 from softhat.export.reading import RASP, Export, check_symbols, formulas_in, transformer_from
 from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.files import read_bytes, read_json

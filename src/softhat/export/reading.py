@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from softhat.ahat.simulation.simulation import VALUE, Simulation
 from softhat.errors import SofthatError
 from softhat.export.certificates import digest_of
-from softhat.export.gpt2 import token_sets
-from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.tokenizer import vocabulary
 from softhat.files import read_bytes, read_json, read_tensors, read_text
 from softhat.laws import from_json as law_of
 from softhat.logic.binding import bind, predicates_of
-from softhat.logic.sources import Weights, log_weights
+from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
@@ -35,7 +33,7 @@ from softhat.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.reading import FAMILIES
-from softhat.transformer.directions import Directions, directions_from
+from softhat.transformer.directions import Directions
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 from softhat.value_model import ValueModel
 
@@ -64,7 +62,7 @@ class Export:
     stored: str = "float32"
     """The number format of the weights, for softhat's own architecture."""
     directions: Directions | None = None
-    """Of a disguised GPT-2: claims, which the proof checks against the weights."""
+    """Of a disguised checkpoint: claims, which the proof checks against the weights."""
 
     @property
     def log_weights(self) -> Weights | None:
@@ -100,7 +98,9 @@ def read_export(path: str | Path) -> Export:
             case "huggingface":
                 return _huggingface(path, config)
             case "gpt2":
-                return _gpt2(path, config)
+                from softhat.export.gpt2_reading import read_gpt2
+
+                return read_gpt2(path, config)
             case "llama" | "mistral" | "qwen2" as family:
                 from softhat.export.llama_reading import read_llama
 
@@ -199,7 +199,7 @@ def _huggingface(folder: Path, config: dict[str, Any]) -> Export:
         outputs = (VALUE,)
     else:
         outputs = tuple(formulas_of(folder, symbols, propositional))
-    if is_rasp or _several(folder, config, outputs):
+    if is_rasp or names_every_output(folder, config, outputs):
         tensors["readout.weight"], tensors["readout.bias"] = classifier, bias
     else:
         if not np.array_equal(classifier[0], -classifier[1]) or bias[0] != -bias[1]:
@@ -302,7 +302,7 @@ def _sparse(array: NDArray[np.float64], *shape: int) -> Sparse:
     return Sparse.from_dense(array.reshape(shape))
 
 
-def _several(folder: Path, config: dict[str, Any], outputs: tuple[str, ...]) -> bool:
+def names_every_output(folder: Path, config: dict[str, Any], outputs: tuple[str, ...]) -> bool:
     """Has every output a logit of its own? Then the configuration names them in order."""
     if config.get("problem_type") != "multi_label_classification":
         return False
@@ -312,7 +312,7 @@ def _several(folder: Path, config: dict[str, Any], outputs: tuple[str, ...]) -> 
     return True
 
 
-# GPT-2
+# What stock architectures share
 
 
 def alphabet_of(folder: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
@@ -341,64 +341,3 @@ def check_sizes(folder: Path, config: dict[str, Any], sizes: dict[str, int]) -> 
     for name, size in sizes.items():
         if int(config[name]) != size:
             raise SofthatError(f"{folder}/config.json: {name} is {config[name]}, not {size}")
-
-
-def _gpt2(folder: Path, config: dict[str, Any]) -> Export:
-    stated = stated_in(folder)
-    symbols, propositional = alphabet_of(folder, stated)
-    for name, wanted in _STOCK.items():
-        if config.get(name, wanted) != wanted:
-            raise SofthatError(f"{folder}/config.json: {name} is {config[name]!r}, not {wanted!r}")
-    (architecture,) = config["architectures"]
-    lm = architecture == "GPT2LMHeadModel"
-    if not lm and architecture != "GPT2ForTokenClassification":
-        raise SofthatError(f"{folder}: {architecture} is no model that softhat exports")
-    formulas = formulas_of(folder, symbols, propositional)
-    several = _several(folder, config, tuple(formulas))
-    if lm and config.get("tie_word_embeddings", True):
-        raise SofthatError(f"{folder}: the lm head is tied to the embedding")
-    tensors = read_tensors(folder / WEIGHTS, inside=folder)
-    if any(array.dtype != np.float32 for array in tensors.values()):
-        raise SofthatError(f"{folder}: the tensors are not float32")
-    checkpoint = Checkpoint(
-        symbols=symbols,
-        propositional=propositional,
-        tokens=token_sets(symbols, propositional),
-        bos=bos_of(folder, config, symbols, propositional),
-        n_head=int(config["n_head"]),
-        activation=str(config["activation_function"]),
-        epsilon=float(config["layer_norm_epsilon"]),
-        head="lm" if lm else "multi-label" if several else "token-classification",
-        tensors=tensors,
-        weights=_weights(stated, symbols, formulas) if lm else None,
-    )
-    check_sizes(folder, config, {"n_layer": checkpoint.blocks, "n_embd": checkpoint.d_model})
-    digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
-    directions = read_directions(folder, checkpoint)
-    return Export("gpt2", folder, digest, stated, formulas, None, checkpoint, directions=directions)
-
-
-def read_directions(folder: Path, c: Checkpoint) -> Directions | None:
-    """The directions of a disguised checkpoint; None if it is not disguised."""
-    path = folder / DIRECTIONS
-    if not path.exists():
-        return None
-    return directions_from(read_tensors(path, inside=folder), c.n_head, c.d_head)
-
-
-def _weights(
-    stated: dict[str, Any], symbols: tuple[str, ...], formulas: dict[str, Formula]
-) -> Weights | None:
-    """The log-weights that the export states: a claim, which the proof checks."""
-    if "weights" not in stated:
-        return None
-    return log_weights(stated["weights"], (*symbols, EOS), (*formulas, EOS))
-
-
-_STOCK = {
-    "scale_attn_weights": True,
-    "scale_attn_by_inverse_layer_idx": False,
-    "reorder_and_upcast_attn": False,
-    "add_cross_attention": False,
-}
-"""What the proof takes for granted of a stock GPT-2's configuration."""

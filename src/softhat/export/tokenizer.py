@@ -54,13 +54,6 @@ def vocabulary(symbols: Sequence[str], propositional: bool) -> tuple[str, ...]:
     return tokens
 
 
-def encode_sets(
-    word: Sequence[set[str] | frozenset[str]], propositions: Sequence[str]
-) -> list[int]:
-    """Token numbers of a propositional word: bit k of a token is proposition k."""
-    return [sum(1 << at for at, p in enumerate(propositions) if p in step) for step in word]
-
-
 def tokenizer_files(
     tokens: Sequence[str], context: int, add_bos: bool = True, add_eos: bool = False
 ) -> dict[str, bytes]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from softhat.logic.refute import refuted
+from softhat.logic.refute import neither, refuted, together
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
     FALSE,
     TRUE,
     Always,
     And,
+    Binary,
     Comparison,
     Constant,
     Eventually,
@@ -30,6 +31,7 @@ from softhat.logic.syntax.nodes import (
     StrongRelease,
     Tomorrow,
     Triggered,
+    Unary,
     Until,
     WeakTomorrow,
     WeakUntil,
@@ -75,6 +77,31 @@ def opposite(f: Formula, g: Formula) -> bool:
     return False
 
 
+def negated(formula: Formula) -> Formula:
+    """`!formula`, with a rule for it applied."""
+    return without_not(Not(formula))
+
+
+def without_not(node: Not) -> Formula:
+    """A rule for a negation applied, or the negation itself where none fits."""
+    match node.operand:
+        case Constant(value):
+            return Constant(not value)
+        case Not(operand):
+            return operand
+        case Comparison(left, relation, right):
+            return Comparison(left, NEGATED[relation], right)
+        case Unary(Not(operand)) as inner:
+            return DUAL[type(inner)](operand)  # type: ignore[call-arg]
+        case Binary(Not(left), Not(right)) as inner if type(inner) in DUAL:
+            return DUAL[type(inner)](left, right)  # type: ignore[call-arg]
+        case Xor(left, right):
+            return Iff(left, right)
+        case Iff(left, right):
+            return Xor(left, right)
+    return node
+
+
 class Look:
     """What the form of formulas tells, as long as there are steps left.
 
@@ -88,6 +115,18 @@ class Look:
     @property
     def spent(self) -> bool:
         return self.steps <= 0
+
+    def exclude(self, f: Formula, g: Formula) -> bool:
+        """Do f and g never hold together, as far as their form tells?"""
+        if self.spent:
+            return opposite(f, g)
+        return not together(f, g) and self.entails(f, negated(g))
+
+    def cover(self, f: Formula, g: Formula) -> bool:
+        """Does f or g hold everywhere, as far as their form tells?"""
+        if self.spent:
+            return opposite(f, g)
+        return not neither(f, g) and self.entails(negated(f), g)
 
     def entails(self, f: Formula, g: Formula, deep: int = _DEEP) -> bool:
         """Does f imply g at every position of every word, as far as their form tells?"""

@@ -88,12 +88,8 @@ def difference(comparison: Comparison) -> LinearForm:
 
 def linear(comparison: Comparison) -> LinearForm:
     """The form that is >= 0 exactly where the inequality holds, divided by its common factor."""
-    return as_inequality(difference(comparison), comparison.relation)
-
-
-def as_inequality(form: LinearForm, relation: nodes.Relation) -> LinearForm:
-    """The form that is >= 0 exactly where `form ⋈ 0` holds, divided by its common factor."""
-    match relation:
+    form = difference(comparison)
+    match comparison.relation:
         case ">=":
             pass
         case ">":
@@ -103,7 +99,7 @@ def as_inequality(form: LinearForm, relation: nodes.Relation) -> LinearForm:
         case "<":
             form = form.scaled(-1).shifted(-1)
         case _:
-            raise ValueError(f"{relation} is two inequalities: to_core makes them")
+            raise ValueError(f"{comparison.relation} is two inequalities: rewrite.to_core first")
     # g·x + c >= 0 iff x + floor(c / g) >= 0 for integers x: smaller numbers certify further.
     return form.divided()
 
@@ -120,7 +116,9 @@ def to_comparison(form: LinearForm, relation: nodes.Relation = ">=") -> Comparis
 
 
 def to_balanced(form: LinearForm, relation: nodes.Relation) -> Comparison:
-    """`form ⋈ 0` without negative numbers: what is subtracted goes to the other side."""
+    """`form ⋈ 0` without negative numbers: what is subtracted goes to the other side. The form
+    counts something: what does not is decided."""
+    assert form.terms
     left: Term | None = None
     right: Term | None = None
     for kind, part in _by_kind(form):

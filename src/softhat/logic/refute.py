@@ -14,6 +14,7 @@ import numpy as np
 
 from softhat.logic.semantics.rows import row_of
 from softhat.logic.semantics.truth import step
+from softhat.logic.semantics.words import Bools
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula
 
@@ -25,7 +26,6 @@ _SPARSE, _DENSE = (  # two words in three, three quarters of whose symbols are t
     _ROW.to_signal(np.repeat(np.arange(len(_LENGTHS)) % 3 == kind, _LENGTHS + 1)) & _ROW.inside
     for kind in (0, 1)
 )
-_FIXED = nodes.Constant | nodes.First | nodes.Last
 _NEGATIVE = {"<": ">=", "<=": ">", "!=": "="}
 
 
@@ -46,9 +46,10 @@ def neither(f: Formula, g: Formula) -> bool:
 
 def signal(formula: Formula) -> int:
     """Where it holds on the row."""
-    known: int | None = getattr(formula, "_signal", None)
-    if known is not None:
-        return known
+    try:
+        return formula._signal
+    except AttributeError:
+        pass
     stack = [formula]
     while stack:
         last = stack[-1]
@@ -66,7 +67,7 @@ def signal(formula: Formula) -> int:
                 made = _random(hash((kind, left, right)))
                 if kind != relation:
                     made ^= _ROW.inside
-            case _ if below or isinstance(last, _FIXED):
+            case _ if below or isinstance(last, nodes.Constant | nodes.First | nodes.Last):
                 made = step(last, [part._signal for part in below], _ROW, _no_symbol)
             case _:
                 made = _random(last._hash)
@@ -82,5 +83,5 @@ def _random(seed: int) -> int:
     return (one & (two | ~_SPARSE) | two & _DENSE) & _ROW.inside
 
 
-def _no_symbol(name: str) -> int:
+def _no_symbol(name: str) -> Bools:
     raise AssertionError(f"the symbol {name!r} has a signal of its own")

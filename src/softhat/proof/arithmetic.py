@@ -101,7 +101,7 @@ class Format:
 def grid_of(weight: float) -> float:
     """The largest power of two that `weight` is a multiple of."""
     numerator, denominator = float(weight).as_integer_ratio()
-    return float(numerator & -numerator) / denominator if numerator else float("inf")
+    return (numerator & -numerator) / denominator if numerator else float("inf")
 
 
 def _spacing(size: float, digits: int) -> float:

@@ -21,7 +21,7 @@ from softhat.positions import longest
 from softhat.predicates import longest as table_length
 from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.boolean import MOST_NODES, Space, TooLargeError
+from softhat.proof.boolean import Space
 from softhat.proof.cells import (
     Cell,
     Form,
@@ -41,6 +41,7 @@ from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import is_selection
 from softhat.proof.lengths import Head, Proof, Report
 from softhat.proof.scores import Failure
+from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
 
 
@@ -57,12 +58,8 @@ def certify(
     reasons: list[str] = []
     try:
         _derive(transformer, formulas, proof)
-    except VoidError as error:
-        reasons.append(str(error))
-    except TooLargeError:
-        reasons.append(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
-    except ArithmeticError as error:
-        reasons.append(f"the weights lead to numbers that float64 does not hold ({error})")
+    except UNPROVED as error:
+        reasons.append(reason_of(error))
     reasons += [
         f"output {output!r} does not compute its formula"
         for output, _, equal in proof.outputs

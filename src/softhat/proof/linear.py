@@ -32,19 +32,9 @@ import numpy as np
 from softhat.formats import Format, format_of
 from softhat.positions import Named
 from softhat.proof.arithmetic import FORMATS, grid_of
-from softhat.transformer.shapes import (
-    HeadForm,
-    IntegerRow,
-    Local,
-    Ramp,
-    Reader,
-    Residues,
-    Row,
-    Uniform,
-    UnknownShapeError,
-    hidden_units,
-    rows_of,
-)
+from softhat.transformer.rows import IntegerRow, Row, UnknownShapeError, hidden_units, rows_of
+from softhat.transformer.shape_reader import Reader
+from softhat.transformer.shapes import HeadForm, Local, Ramp, Residues, Uniform
 from softhat.transformer.weights import Layer, Mask, Transformer
 
 LONGEST = 1 << 40

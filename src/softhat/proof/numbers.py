@@ -1,8 +1,9 @@
 """Numeric outputs: how far a read-out of means, counts and bits can be off.
 
 A mean over all positions of a range is an exact sum, one division and storage; a mean over what a
-selection selects is off by what leaks and by the sums of weights; decoded counts by their steps.
-Then comes the read-out itself: a product for each term, and their sum.
+selection selects, where it selects something, is off by what leaks and by the sums of weights
+(where it selects nothing by n·e^(-b/2), which is more); decoded counts by their steps. Then comes
+the read-out itself: a product for each term, and their sum.
 """
 
 from __future__ import annotations

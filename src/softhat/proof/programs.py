@@ -3,7 +3,8 @@
 The program is translated to the same canonical functions that are derived from the weights, signal
 by signal, by the definition of its heads and gates; numeric outputs are compared as linear forms
 of averages, means and bits. What a program asks of its heads (that the keys which a Match or an At
-reads agree on the value) is taken from whoever made the program, and said among the assumptions.
+reads agree on the value) and of its readers (that a mean over a selection is read where there is
+one) is taken from whoever made the program, and said among the assumptions.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
 from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms, Sum
-from softhat.proof.boolean import MOST_NODES, Space, TooLargeError
+from softhat.proof.boolean import Space
 from softhat.proof.cells import (
     Bit,
     Cell,
@@ -57,13 +58,15 @@ from softhat.proof.check import attention_of, feed_forward_of
 from softhat.proof.gates import read_out
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
+from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Transformer
 
 Linear = dict[tuple[object, ...], Fraction]
 """What a number is made of -> its coefficient."""
 AGREE = (
-    "the positions that a Match or At head of the program reads agree on the value: shown by the "
-    "rules of the RASP compiler"
+    "the positions that a Match or At head of the program reads agree on the value, and a mean "
+    "over a selection is read only where something is selected: shown by the rules of the RASP "
+    "compiler"
 )
 
 
@@ -85,12 +88,8 @@ def certify_program(
         numbers = _derive(transformer, program, proof, uses)
         if longest < proof.longest:
             proof.longest, proof.end = longest, "the program is compiled to this length"
-    except VoidError as error:
-        reasons.append(str(error))
-    except TooLargeError:
-        reasons.append(f"a Boolean function needs more than {MOST_NODES:,} nodes: not decided")
-    except ArithmeticError as error:
-        reasons.append(f"the weights lead to numbers that float64 does not hold ({error})")
+    except UNPROVED as error:
+        reasons.append(reason_of(error))
     reasons += [
         f"output {output!r} does not compute its part of the program"
         for output, _, equal in proof.outputs

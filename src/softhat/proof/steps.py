@@ -198,8 +198,8 @@ def steps_of_whole(units: list[Unit]) -> tuple[Step, ...]:
 
 
 def _weight(high: float, low: float, up: float, down: float) -> int:
-    gain = 1 / (high - low)
-    weight = up / gain
+    gain = 1 / (high - low) if high > low else 0.0
+    weight = up / gain if gain else 0.0
     if frexp(gain)[0] != 0.5 or up != -down or weight != int(weight):
         raise VoidError("a count is decoded by units that are no steps")
     return int(weight)

@@ -321,7 +321,7 @@ class Answers(ABC):
     def linear(self, dtype: str | None = None) -> LinearModel:
         """The linear-time runtime, made once; an error if the weights do not allow it."""
         from softhat.runtime.linear.runtime import LinearModel
-        from softhat.transformer.shapes import UnknownShapeError
+        from softhat.transformer.rows import UnknownShapeError
 
         form = format_of(dtype or self.DTYPE)
         if form.name not in self._linear:

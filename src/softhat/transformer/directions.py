@@ -1,9 +1,10 @@
 """Where the variables of a disguised model are: directions instead of coordinates.
 
 A disguised model has no coordinate that is a variable's own. Its residual stream is Σ v_p·û_p
-with orthonormal directions û_p, orthogonal to (1, …, 1); a head's queries, keys and values are
-rows over orthonormal directions of its own space; a hidden unit is one of several that share the
-work of one clip. These are claims: the proof reads them and checks them against the weights.
+with orthonormal directions û_p (of a GPT-2 orthogonal to (1, …, 1)); a head's queries, keys and
+values are rows over orthonormal directions of its own space (of a Llama two for each rotary pair);
+a hidden unit is one of several that share the work of one clip. These are claims: the proof reads
+them and checks them against the weights.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ class HeadBasis:
 
 @dataclass(frozen=True)
 class Units:
-    """The hidden units of a block. Unit u computes act(factor_u·z_k) for the clip's side
-    k = part_u >= 0 and writes share_u/factor_u of what that side writes; shares of a side add up
-    to 1. Units with part_u < 0 come in groups of equal part whose shares add up to 0."""
+    """The hidden units of a block. Unit u computes act(factor_u·z_k) (SwiGLU: its second factor is
+    multiplied) for the clip's side k = part_u >= 0 and writes share_u/factor_u of what that side
+    writes; shares of a side add up to 1. Units with part_u < 0 come in groups of equal part whose
+    shares add up to 0."""
 
     part: NDArray[np.int64]
     factor: Array
@@ -61,12 +63,14 @@ class Directions:
         return found
 
 
-def directions_from(tensors: Mapping[str, Array], n_head: int, d_head: int) -> Directions:
+def directions_from(
+    tensors: Mapping[str, Array], d_model: int, n_head: int, d_head: int
+) -> Directions:
     """What `tensors` made."""
     blocks = len([name for name in tensors if name.endswith("units.part")])
     nothing = np.zeros((0, d_head), np.float32)
     try:
-        residual = _matrix(tensors["residual"], n_head * d_head)
+        residual = _matrix(tensors["residual"], d_model)
         heads = tuple(
             tuple(
                 HeadBasis(

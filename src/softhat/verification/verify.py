@@ -16,7 +16,7 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from softhat.errors import SofthatError
 from softhat.formats import format_of
@@ -31,77 +31,11 @@ from softhat.verification.state import State
 from softhat.verification.words import decode
 from softhat.work import Results, Task, run, source_digest
 
-if TYPE_CHECKING:
-    from softhat.ahat.simulation.simulation import Simulation
-    from softhat.ahat.simulation.verify import Verification as SimulationVerification
-    from softhat.value_model import ValueModel
-    from softhat.verification.values import ValueVerification
-
 RUNTIMES = ("dense", "linear", "auto")
 
 
-@overload
 def verify(
     model: Model,
-    exhaustive: int = ...,
-    random: int = ...,
-    adversarial: int = ...,
-    max_length: int = ...,
-    max_words: int = ...,
-    dtype: str = ...,
-    runtime: str = ...,
-    executor: Executor | None = ...,
-    *,
-    seed: int = ...,
-    beyond: bool = ...,
-    resume: str | Path | None = ...,
-    progress: Callable[[int, int, int], None] | None = ...,
-    renew: Callable[[], Executor] | None = ...,
-) -> Verification: ...
-
-
-@overload
-def verify(
-    model: Simulation,
-    exhaustive: int = ...,
-    random: int = ...,
-    adversarial: int = ...,
-    max_length: int = ...,
-    max_words: int = ...,
-    dtype: str = ...,
-    runtime: str = ...,
-    executor: Executor | None = ...,
-    *,
-    seed: int = ...,
-    beyond: bool = ...,
-    resume: str | Path | None = ...,
-    progress: Callable[[int, int, int], None] | None = ...,
-    renew: Callable[[], Executor] | None = ...,
-) -> SimulationVerification: ...
-
-
-@overload
-def verify(
-    model: ValueModel,
-    exhaustive: int = ...,
-    random: int = ...,
-    adversarial: int = ...,
-    max_length: int = ...,
-    max_words: int = ...,
-    dtype: str = ...,
-    runtime: str = ...,
-    executor: Executor | None = ...,
-    *,
-    seed: int = ...,
-    beyond: bool = ...,
-    resume: str | Path | None = ...,
-    progress: Callable[[int, int, int], None] | None = ...,
-    renew: Callable[[], Executor] | None = ...,
-) -> ValueVerification: ...
-
-
-def verify(
-    model: Model | Simulation | ValueModel,
     exhaustive: int = 10,
     random: int = 1000,
     adversarial: int = 100,
@@ -116,7 +50,7 @@ def verify(
     resume: str | Path | None = None,
     progress: Callable[[int, int, int], None] | None = None,
     renew: Callable[[], Executor] | None = None,
-) -> Verification | SimulationVerification | ValueVerification:
+) -> Verification:
     """Compare a model with its formulas on all words to length `exhaustive` (as far as they are
     at most `max_words`), on `random` random and `adversarial` hostile words to `max_length`.
 
@@ -124,11 +58,8 @@ def verify(
     one, unless `beyond`. `executor` is any `concurrent.futures.Executor`; `renew` gives a new
     one when it breaks. `resume` is a file that keeps what is done, for the next call.
     `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
-    result so far. A simulation of an average-hard attention transformer is compared with
-    it, a RASP program's model with its attention program.
+    result so far.
     """
-    if not isinstance(model, Model):
-        return _of_another(model, exhaustive, random, max_length, max_words, dtype, seed)
     settings = Settings(
         exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
     )
@@ -340,34 +271,3 @@ def _certified_leaks(model: Model) -> dict[tuple[int, int], float]:
     if certificate.void:
         return {}
     return {(head.layer, head.head): head.leak for head in certificate.heads}
-
-
-def _of_another(
-    model: ValueModel | Simulation,
-    exhaustive: int,
-    random: int,
-    max_length: int,
-    max_words: int,
-    dtype: str,
-    seed: int,
-) -> ValueVerification | SimulationVerification:
-    """Compared with its attention program or with hard attention, evaluated exactly; imported
-    here, for start-up."""
-    from softhat.ahat.simulation.simulation import Simulation
-    from softhat.ahat.simulation.verify import verify_simulation
-    from softhat.value_model import ValueModel
-    from softhat.verification.values import verify_values
-
-    if isinstance(model, ValueModel):
-        return verify_values(model, exhaustive, random, max_length, max_words, dtype, seed)
-    if not isinstance(model, Simulation):
-        raise SofthatError(f"expected a model that softhat compiled or simulated, not {model!r}")
-    return verify_simulation(
-        model,
-        exhaustive=exhaustive,
-        random=random,
-        seed=seed,
-        max_length=max_length,
-        max_words=max_words,
-        dtype=format_of(dtype).name,
-    )

@@ -8,7 +8,7 @@ from functools import cache
 from softhat.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.zoo import counting, numerical, patterns, regular
+from softhat.zoo import counting, numerical, patterns, regular, subregular, tomita
 from softhat.zoo.entry import Entry
 
 PREFIX = "zoo:"
@@ -19,8 +19,8 @@ def zoo() -> dict[str, Entry]:
     """Every entry, in the order in which they are listed."""
     from softhat.zoo import hard, rasp_programs
 
-    rooms = (regular, counting, numerical, patterns, rasp_programs, hard)
-    entries = [entry for room in rooms for entry in room.ENTRIES]
+    formulas = (tomita, subregular, regular, counting, numerical, patterns)
+    entries = [entry for room in (*formulas, rasp_programs, hard) for entry in room.ENTRIES]
     found = {entry.name: entry for entry in entries}
     assert len(found) == len(entries), "two entries of the zoo have one name"
     return found

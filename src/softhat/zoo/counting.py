@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from softhat.zoo.entry import Entry
+from softhat.zoo.entry import AB, ABC, Entry
 
-AB = ("a", "b")
-ABC = ("a", "b", "c")
 ROUND = ("(", ")")
 SQUARE = ("(", ")", "[", "]")
 _COUNTS = "Average-hard attention counts by uniform heads (Hao 2022, Barceló 2024)."

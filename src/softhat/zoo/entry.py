@@ -7,6 +7,10 @@ from typing import Literal
 
 Kind = Literal["formula", "regex", "program", "rasp", "ahat"]
 
+AB = ("a", "b")
+ABC = ("a", "b", "c")
+"""The alphabets of most entries."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

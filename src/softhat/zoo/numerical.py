@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from softhat.zoo.entry import Entry
+from softhat.zoo.entry import AB, Entry
 
-AB = ("a", "b")
 _MON = (
     "Unique-hard attention computes temporal logic with any unary numerical predicates "
     "(Barceló 2024): here one position feature and no layer."

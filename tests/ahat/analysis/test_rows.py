@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from softhat import SofthatError
 from softhat.ahat.analysis.gaps import proved_gaps
-from softhat.ahat.analysis.rows import Profile, critical_beta, kind
+from softhat.ahat.analysis.rows import Profile, critical_beta
 from softhat.ahat.gallery import GALLERY
 
 FAMILIES = {
@@ -97,10 +97,3 @@ def test_profiles() -> None:
     assert critical_beta([1.0, np.inf], 0.6) == 0.0  # β = 0 leaks half
     with pytest.raises(SofthatError, match="strictly between 0 and 1"):
         critical_beta([1.0], 0.0)
-
-
-def test_kinds() -> None:
-    assert kind([Fraction(1)]) == "uniform"
-    assert kind([Fraction(1), Fraction(1)]) == "uniform"
-    assert kind([Fraction(1), Fraction(0)]) == "tieless"
-    assert kind([Fraction(1), Fraction(1), Fraction(0)]) == "tied"

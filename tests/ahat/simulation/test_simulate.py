@@ -1,4 +1,4 @@
-"""Simulations as model folders: files, verification, the independent re-check, limits."""
+"""Simulations as model folders: files, verification, limits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.ahat.simulation.temperature import round_up
 from softhat.ahat.simulation.verify import verify_simulation
 from softhat.folders import load
 
@@ -119,55 +116,6 @@ def test_verify_finds_a_wrong_temperature(induction: Simulation) -> None:
     assert result.counterexample is not None
     assert "more than epsilon" in result.counterexample.reason
     assert result.exhaustive_length == 6
-
-
-@pytest.mark.parametrize(
-    ("name", "longest"),
-    [
-        ("induction-latest", 9),
-        ("induction-average", 8),
-        ("last-token", 12),
-        ("histogram", 7),
-        ("dyck-argmin", 8),
-        ("previous-token", 12),
-        ("sort", 4),
-    ],
-)
-def test_every_binding_beta_is_needed(name: str, longest: int, tmp_path: Path) -> None:
-    """The re-check passes; with any binding β lowered by a quarter it fails, and truly."""
-    s = softhat.simulate(GALLERY[name](), max_length=longest)
-    s.save(tmp_path / "m")
-    fine = recheck(tmp_path / "m", max_words=130, starts=6, lengths=(longest,))
-    assert fine.ok, fine.failures
-    for head in s.certificate.heads:
-        if head.kind == "structurally uniform":
-            continue
-        key = (head.layer, head.head)
-        lowered = {**s.betas, key: round_up(0.75 * s.betas[key])}
-        Simulation(s.source, lowered, longest, s.certificate).save(tmp_path / "w")
-        result = recheck(tmp_path / "w", max_words=130, starts=6, lengths=(longest,))
-        assert not result.ok
-        assert max(result.worst.values()) > 1e-3  # it is not only the claim that is off
-
-
-def test_the_re_check_reads_the_weights(tmp_path: Path) -> None:
-    s = softhat.simulate(GALLERY["first-token"](), max_length=4)
-    s.save(tmp_path / "m")
-    tensors = load_file(tmp_path / "m" / "model.safetensors")
-    tensors["layers.0.query"] *= 2
-    save_file(tensors, tmp_path / "m" / "model.safetensors")
-    result = recheck(tmp_path / "m")
-    assert not result.ok
-    assert any("is not β·W" in text for text in result.failures)
-
-
-def test_the_certificate_claims_no_less_than_an_attack_finds(tmp_path: Path) -> None:
-    s = softhat.simulate(GALLERY["induction-average"](), max_length=10)
-    s.save(tmp_path / "m")
-    result = recheck(tmp_path / "m", max_words=130, starts=8, lengths=(10,))
-    assert result.ok, result.failures
-    for n, worst in result.worst.items():
-        assert worst <= s.certificate.lengths[n].error["reals"] + 1e-14
 
 
 def test_decisions_of_a_uniform_model_are_certified_in_floats() -> None:

@@ -22,7 +22,7 @@ from softhat.export.circuits.network import NativeNetwork, NodePatch, Patch
 from softhat.logic.random import FAMILIES, random_formula
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
-from tests.export.circuits.test_circuit import replay
+from tests.export.test_circuit import replay
 from tests.frontends.rasp.random_programs import random_program
 
 DRAWN = ("n-gram", "past", "future", "two-way", "counting", "past-counting", "rasp")

@@ -3,7 +3,7 @@ are never certified and wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,17 @@ import pytest
 import softhat
 from softhat.export.circuits.gpt2 import GPT2Network
 from softhat.export.reading import Export, read_export
+from softhat.proof.dense.snapping import snapped
 from softhat.proof.gpt2.certificate import certify
-from softhat.proof.gpt2.dense_bounds import DenseBounds
+from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import derive
-from softhat.proof.gpt2.undisguise import snapped, undisguise
+from softhat.proof.gpt2.undisguise import undisguise
 from softhat.transformer.directions import Directions
 from tests.lowering.suite import all_codes, expected, long_words
+from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
 
 FORMULAS = ["a S (b & Y a)", "(#(a) > #(Y b)) & O b", "Y (a S !Y b) | #(b) >= 2"]
 CONTEXT = 128
-Mutation = Callable[[np.random.Generator, dict[str, Any], Directions], Directions]
 
 
 def made(text: str, folder: Path, seed: int = 1) -> Export:
@@ -84,7 +85,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, tmp_path: Path) -> No
     assert c is not None and directions is not None
     plain = undisguise(c, directions)
     found = derive(plain.checkpoint, export.formulas)
-    bounds = DenseBounds(found, c, plain, directions, True, None)
+    bounds = GPT2DenseBounds(found, c, plain, directions, True, None)
     bounds.check(CONTEXT - 1)
     assert not errors(dict(c.tensors), c.n_head, export.formulas["output"], CONTEXT - 1)
     # Stored bits, read along their directions in float64: ±1 up to the bound.
@@ -105,40 +106,7 @@ def test_short_fractions_are_found_again() -> None:
     assert np.array_equal(snapped(noisy, near), values)
 
 
-def _tensor(rng: np.random.Generator, tensors: dict[str, Any], dims: int = 2) -> str:
-    return str(rng.choice([name for name, t in sorted(tensors.items()) if t.ndim == dims]))
-
-
-def _noise(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    name = _tensor(rng, tensors)
-    size = np.float32(10.0 ** rng.uniform(-7, 0))
-    tensors[name] += size * rng.standard_normal(tensors[name].shape).astype(np.float32)
-    return directions
-
-
-def _entry(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    tensor = tensors[_tensor(rng, tensors, int(rng.integers(1, 3)))]
-    at = tuple(int(rng.integers(size)) for size in tensor.shape)
-    tensor[at] += np.float32(10.0 ** rng.uniform(-4, 3) * rng.choice([-1, 1]))
-    return directions
-
-
-def _column(
-    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
-) -> Directions:
-    tensor = tensors[_tensor(rng, tensors)]
-    column = int(rng.integers(tensor.shape[1]))
-    tensor[:, column] *= np.float32(rng.choice([0.0, -1.0, 0.5, 1.001, 2.0]))
-    return directions
-
-
-def _row(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    tensor = tensors[_tensor(rng, tensors)]
-    tensor[int(rng.integers(len(tensor)))] *= np.float32(rng.choice([0.0, -1.0, 0.9, 2.0]))
-    return directions
-
-
-def _out_of_span(
+def out_of_span(
     rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
 ) -> Directions:
     """A write that no direction sees, but LayerNorm does."""
@@ -151,67 +119,7 @@ def _out_of_span(
     return directions
 
 
-def _swap(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    tensor = tensors[_tensor(rng, tensors)]
-    a, b = rng.integers(0, len(tensor), 2)
-    tensor[[a, b]] = tensor[[b, a]]
-    return directions
-
-
-def _basis(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    residual = directions.residual.copy()
-    a, b = rng.integers(0, len(residual), 2)
-    match int(rng.integers(3)):
-        case 0:
-            residual[[a, b]] = residual[[b, a]]
-        case 1:
-            residual[a] = -residual[a]
-        case _:
-            residual[a] *= np.float32(1 + 10.0 ** rng.uniform(-6, -1))
-    return replace(directions, residual=residual)
-
-
-def _units(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    at = int(rng.integers(len(directions.units)))
-    units = directions.units[at]
-    part, factor, share = units.part.copy(), units.factor.copy(), units.share.copy()
-    u, v = rng.integers(0, len(part), 2)
-    match int(rng.integers(4)):
-        case 0:
-            part[u] = part[v]
-        case 1:
-            part[u] = int(rng.integers(-3, 6))
-        case 2:
-            factor[u] *= np.float32(rng.choice([-1.0, 0.5, 1.01, 0.0]))
-        case _:
-            share[u] *= np.float32(rng.choice([-1.0, 0.5, 1.01, 0.0]))
-    changed = replace(units, part=part, factor=factor, share=share)
-    return replace(
-        directions,
-        units=tuple(changed if k == at else old for k, old in enumerate(directions.units)),
-    )
-
-
-def _head(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
-    at = int(rng.integers(len(directions.heads)))
-    block = list(directions.heads[at])
-    h = int(rng.integers(len(block)))
-    basis = block[h]
-    rows = np.linalg.qr(rng.standard_normal((16, 16)))[0].astype(np.float32)
-    match int(rng.integers(3)):
-        case 0:
-            block[h] = replace(basis, query_key=rows[: len(basis.query_key)])
-        case 1:
-            block[h] = replace(basis, value=rows[: len(basis.value)])
-        case _:
-            block[h] = block[int(rng.integers(len(block)))]
-    heads = tuple(tuple(block) if k == at else old for k, old in enumerate(directions.heads))
-    return replace(directions, heads=heads)
-
-
-MUTATIONS: list[Mutation] = [
-    _noise, _entry, _column, _row, _out_of_span, _swap, _basis, _units, _head,
-]  # fmt: skip
+MUTATIONS: list[Mutation] = [*WEIGHTS, *CLAIMS, out_of_span]
 
 
 def attack(exports: list[Export], count: int, seed: int) -> tuple[int, int, int]:

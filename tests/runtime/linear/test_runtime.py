@@ -19,7 +19,8 @@ from softhat.runtime.attend import Attention
 from softhat.runtime.dense import Ready
 from softhat.runtime.linear import runtime
 from softhat.runtime.linear.runtime import LinearModel
-from softhat.transformer.shapes import Local, Ramp, UnknownShapeError
+from softhat.transformer.rows import UnknownShapeError
+from softhat.transformer.shapes import Local, Ramp
 from softhat.transformer.weights import Sparse
 
 EVERY_KIND = [

@@ -145,7 +145,7 @@ def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | 
     for n in range(1, longest + 1):
         found = Tally(model, tally.leak)
         try:
-            for codes in all_words(len(model.alphabet), n, chunk(model, n)):
+            for codes in all_words(len(model.alphabet), n, chunk(n)):
                 found.add(run(model, codes))
                 done += len(codes)
                 if progress is not None:

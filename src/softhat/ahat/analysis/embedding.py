@@ -26,7 +26,7 @@ def embedded(model: AHAT) -> State:
             finite.append(k)
         else:
             place[k] = len(atoms)
-            atoms.append(_position_atom(feature, model.bos))
+            atoms.append(_position_atom(feature))
     forms = tuple(
         combined(({place[k]: Fraction(1)}, w) for k, w in enumerate(row) if w and k in place)
         for row in model.position_embedding
@@ -123,7 +123,7 @@ def _finite_at_eos(feature: Feature, residue: int) -> Fraction:
     return NOTHING
 
 
-def _position_atom(feature: Feature, bos: bool) -> Atom:
+def _position_atom(feature: Feature) -> Atom:
     whole = Grid(Fraction(1))
     one, n = constant(1), Polynomial(((1, Fraction(1)),))
     share = Polynomial(((-1, Fraction(1)),))

@@ -78,7 +78,7 @@ def head_rows(
     """
     places = len(x)
     sizes = np.array([len(part) for part in x])
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    first = np.concatenate([[0], np.cumsum(sizes)])
     total = int(sizes.sum())
     if total**2 > MAX_WORK:
         raise TooLargeError(f"{total} vectors over all positions are too many to compare")
@@ -89,21 +89,22 @@ def head_rows(
     bound = query.size * key.size * max(1, len(head.query))
     kind = np.int64 if bound < 2**62 else object
     q, k = query.num.astype(kind), key.num.astype(kind)
-    sums = _Sums(values.num.tolist())
+    sums = _Sums(values)
     known: dict[tuple[Value, bytes], Row] = {}
     empty = _empty_row(values)
 
     def make(i: int, asked: Value, own: npt.NDArray[np.int64]) -> Row:
-        index = [
-            own if j == i else np.arange(first[j], first[j] + sizes[j])
-            for j in range(places)
-            if mask[i, j]
-        ]
-        if not index:
+        seen = np.flatnonzero(mask[i])
+        if not len(seen):
             return empty
-        options = np.concatenate(index)
+        low, high = int(seen[0]), int(seen[-1]) + 1  # every mask shows an interval
+        options = np.arange(first[low], first[high])
+        starts = first[low:high] - first[low]
+        if low <= i < high:
+            before, after = options[: starts[i - low]], options[starts[i - low] + sizes[i] :]
+            options = np.concatenate([before, own, after])
+            starts = np.where(np.arange(low, high) > i, starts - (sizes[i] - len(own)), starts)
         if (asked, options.tobytes()) not in known:
-            starts = np.concatenate([[0], np.cumsum([len(part) for part in index])[:-1]])
             scores = np.zeros(len(options), dtype=np.int64)
             if len(head.query):
                 scores = k[options] @ np.array(asked, dtype=kind)
@@ -149,7 +150,7 @@ def _row(
     highest, second = order[-1], order[-2] if len(order) > 1 else -1
     others = np.where(lowest[place] == highest, second, highest)
     for winner in np.flatnonzero(level > others):
-        key = _lowest_terms(sums.values[options[winner]], values.den)
+        key = sums.alone(int(options[winner]))
         outcomes.setdefault(key, ([], []))[0].append(int(winner))
     for m in range(int(highest), len(levels)):
         at = np.flatnonzero(level == m)
@@ -163,7 +164,7 @@ def _row(
         if ties != "average":
             for p in _first_of_ties(tied_places, forced, ties):
                 for option in options[at[place[at] == p]]:
-                    key = _lowest_terms(sums.values[option], values.den)
+                    key = sums.alone(int(option))
                     alike = Tie(m, tuple(range(fewest, most + 1)), varies=False)
                     outcomes.setdefault(key, ([], []))[1].append(alike)
             continue
@@ -215,9 +216,17 @@ def _lowest_terms(value: Value, den: int) -> tuple[Value, int]:
 class _Sums:
     """Which (count, sum) can a choice of tied positions have? Shared between rows by prefix."""
 
-    def __init__(self, values: list[list[int]]) -> None:
-        self.values: list[Value] = [tuple(v) for v in values]
+    def __init__(self, values: Scaled) -> None:
+        self.values: list[Value] = [tuple(v) for v in values.num.tolist()]
+        self._den = values.den
+        self._alone: dict[int, tuple[Value, int]] = {}
         self._known: dict[tuple[tuple[bool, tuple[Value, ...]], ...], set[tuple[int, Value]]] = {}
+
+    def alone(self, option: int) -> tuple[Value, int]:
+        """The value of one option, in lowest terms."""
+        if option not in self._alone:
+            self._alone[option] = _lowest_terms(self.values[option], self._den)
+        return self._alone[option]
 
     def reachable(
         self, choices: list[tuple[bool, tuple[Value, ...]]], fewest: int

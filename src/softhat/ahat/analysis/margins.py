@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import Grid, common
+from softhat.ahat.analysis.grids import common
 from softhat.ahat.analysis.growth import point
 from softhat.ahat.analysis.portrait import Portrait
 from softhat.laws import Law, as_law, minimum
@@ -39,8 +39,3 @@ def margin_law(seen: Portrait) -> Law | None:
         else:
             return None
     return minimum(*laws) if laws else None
-
-
-def value_grid(seen: Portrait) -> Grid:
-    """The grid that every value lies on."""
-    return seen.states[-1].whole(seen.output)

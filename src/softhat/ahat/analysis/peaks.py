@@ -1,9 +1,10 @@
 """Has every row of a head one maximum, in every word of every length? And how close is the rest?
 
-Three proofs. All keys of a row may have different scores (`pairs`). Scores may be quadratic in the
-key's position, around an integer. Or scores may rise with the position in steps S, from a level A
-that depends on the key's class: two keys j, j' then tie only if S·(j' - j) is the difference of
-their levels, which the mask (j, j' ≤ i) or residues (j' - j is odd, say) may forbid.
+Four proofs. All keys of a row may have different scores (`pairs`). Scores may be quadratic in the
+key's position, around an integer, which averages may find (`concave`). Or scores may rise with the
+position in steps S, from a level A that depends on the key's class: two keys j, j' then tie only if
+S·(j' - j) is the difference of their levels, which the mask (j, j' ≤ i) or residues (j' - j is odd,
+say) may forbid.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softhat.ahat.analysis.concave import integer_peak
 from softhat.ahat.analysis.grids import common
 from softhat.ahat.analysis.pairs import all_pairs, gap_law
 from softhat.ahat.analysis.residual import NOTHING, HeadView, bilinear, combined
@@ -23,7 +25,7 @@ def one_maximum(view: HeadView) -> bool:
         return True
     # Two sinks look alike to position features: with `<eos>` the other proofs say nothing.
     return not view.state.has_eos and (
-        single_peak(view) or all(pair.never_zero for pair in all_pairs(view))
+        single_peak(view) or integer_peak(view) or all(pair.never_zero for pair in all_pairs(view))
     )
 
 

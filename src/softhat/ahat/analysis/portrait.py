@@ -149,10 +149,20 @@ def _averaged(
         whole, spread = whole.summed(size), spread.summed(size)
     range_ = state.range(value)
     if fact.uniform and head.mask == "none":
-        return Atom(name, whole, ZERO, range_)
+        return Atom(name, whole, ZERO, range_, share=_of_sinks(state, value))
     if may_be_empty(head.mask):
         return Atom(name, whole, whole, range_.with_zero)
     return Atom(name, whole, spread, range_)
+
+
+def _of_sinks(state: State, value: Linear) -> Fraction:
+    """The sum of a value that is 0 but at the sinks, each of which a word has once; else 0."""
+    told = list(zip(state.classes, value.content, strict=True))
+    ends = {(k.sink, x) for k, x in told if k.sink is not None}
+    several = len(ends) > len({sink for sink, _ in ends})
+    if value.form or several or any(x for k, x in told if k.sink is None):
+        return NOTHING
+    return sum((x for _, x in ends), NOTHING)
 
 
 def _copied(

@@ -30,6 +30,7 @@ class Atom:
     range: Interval
     rises: int = 0  # 1: strictly increasing over the ordinary positions; -1: decreasing
     of_position: bool = False  # positive there, and 0 at the sinks
+    share: Fraction = NOTHING  # not 0: it is exactly this over the number of positions and sinks
 
 
 @dataclass(frozen=True, slots=True)

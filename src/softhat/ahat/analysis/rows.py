@@ -38,13 +38,6 @@ class Profile:
         return rest / (self.winners + rest)
 
 
-def kind(scores: Iterable[Fraction]) -> str:
-    """`uniform`, `tieless` or `tied`; a row with one key or none counts as uniform."""
-    keys = list(scores)
-    best = sum(s == max(keys) for s in keys)
-    return "uniform" if best == len(keys) else "tieless" if best == 1 else "tied"
-
-
 def critical_beta(gaps: Iterable[float], leak: float, winners: int = 1) -> float:
     """The root of Σe^(-βg) = winners·leak/(1-leak), to 1e-12; 0 where β = 0 suffices."""
     array = np.asarray(list(gaps), dtype=np.float64)

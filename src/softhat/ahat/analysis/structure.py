@@ -39,31 +39,6 @@ def erroneous(model: AHAT) -> list[frozenset[int]]:
     return _walk(model)[1]
 
 
-def nested_averages(model: AHAT) -> list[tuple[int, int]]:
-    """Heads whose scores read averages of averages: their denominators multiply, gaps vanish."""
-    facts = structure(model)
-    depth = dict.fromkeys(range(model.d_model), 0)  # averages inside averages, a coordinate
-    found = []
-    for l, layer in enumerate(model.layers):
-        new = dict(depth)
-        for h, head in enumerate(layer.heads):
-            fact = facts[l, h]
-            scored = _columns((*head.query, *head.key))
-            if not fact.uniform and max((depth[c] for c in scored), default=0) >= 2:
-                found.append((l, h))
-            inner = max((depth[c] for c in _columns(head.value)), default=0)
-            for c, row in enumerate(head.output):
-                if any(row):
-                    new[c] = max(new[c], inner + int(fact.uniform))
-        depth = new
-        ff = layer.feed_forward
-        if ff is not None:
-            units = [max((depth[c] for c in _support(row)), default=0) for row in ff.in_weights]
-            for c, row in enumerate(ff.out_weights):
-                depth[c] = max([depth[c], *(units[u] for u in _support(row))])
-    return found
-
-
 def live(model: AHAT) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
     """The coordinates that are still read, after attention and after each whole layer."""
     later = _support(model.output_weights)

@@ -162,7 +162,7 @@ def _varies(head: HeadTrace, tied: npt.NDArray[np.bool_]) -> bool:
     return bool(spread.any())
 
 
-def chunk(model: AHAT, n: int) -> int:
+def chunk(n: int) -> int:
     """Words a batch, so that scores of a batch stay near a million entries."""
     return max(64, 1_000_000 // ((n + 1) ** 2))
 
@@ -170,6 +170,6 @@ def chunk(model: AHAT, n: int) -> int:
 def row_tally(model: AHAT, n: int, leak: float) -> Tally:
     """Rows, gaps and critical β of each head over all words of length n."""
     tally = Tally(model, leak)
-    for codes in all_words(len(model.alphabet), n, chunk(model, n)):
+    for codes in all_words(len(model.alphabet), n, chunk(n)):
         tally.add(run(model, codes))
     return tally

@@ -1,7 +1,9 @@
 """How large activations can be at a length, whatever the attention weights: interval arithmetic.
 
 An average lies between the least and the greatest of what it averages, so these intervals hold
-for hard attention, for softmax at any temperature and for everything between.
+for hard attention, for softmax at any temperature and for everything between. They are kept for
+each block of positions. Hidden units that read the same are taken together: what they write is a
+piecewise linear function of one number (a clip lies in [0, 1], not in the sum of two ranges).
 """
 
 from __future__ import annotations
@@ -11,16 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.weights import LayerWeights, Weights
-from softhat.positions import Digit, Feature, Holds, Mod, Named, Table
+from softhat.ahat.bounds.blocks import Blocks
+from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights
+from softhat.ahat.model import BOS, EOS
 
 Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
 WIDER = 1e-12  # relative: covers the rounding of this computation itself
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """low ≤ x ≤ high, coordinate by coordinate."""
+    """low ≤ x ≤ high, for each block and coordinate: (blocks, coordinates)."""
 
     low: Floats
     high: Floats
@@ -29,20 +33,22 @@ class Box:
     def size(self) -> Floats:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
-    @property
-    def width(self) -> Floats:
-        return self.high - self.low
-
     def through(self, matrix: Floats, bias: Floats | float = 0.0) -> Box:
         """matrix · x + bias."""
-        up, down = np.maximum(matrix, 0), np.minimum(matrix, 0)
+        up, down = np.maximum(matrix, 0).T, np.minimum(matrix, 0).T
         with np.errstate(over="ignore", invalid="ignore"):
-            low = up @ self.low + down @ self.high + bias
-            high = up @ self.high + down @ self.low + bias
+            low = self.low @ up + self.high @ down + bias
+            high = self.high @ up + self.low @ down + bias
         return Box(low, high)._widened()
 
-    def joined(self, other: Box) -> Box:
-        return Box(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+    def seen(self, visible: Truths, empty: bool) -> Box:
+        """For each block of queries the hull of the keys' blocks; with 0 if a row may be empty."""
+        some = visible[:, :, None]
+        low = np.where(some, self.low[None], np.inf).min(axis=1)
+        high = np.where(some, self.high[None], -np.inf).max(axis=1)
+        if empty:
+            return Box(np.minimum(low, 0.0), np.maximum(high, 0.0))
+        return Box(low, high)
 
     def plus(self, other: Box) -> Box:
         return Box(self.low + other.low, self.high + other.high)._widened()
@@ -55,66 +61,85 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class LayerBoxes:
-    """Activations before a layer, after its heads, and its hidden units before ReLU."""
+    """Activations before a layer, after its heads, and the sums its hidden units read."""
 
     before: Box
     middle: Box
-    hidden: Box | None
+    sums: Box | None
 
 
-def envelope(used: Weights, n: int) -> tuple[list[LayerBoxes], Box]:
-    """The boxes of every layer and at the end, for all words of length 1 … n."""
-    x = _embedding(used, n)
-    zero = np.zeros(used.model.d_model)
+def envelope(used: Weights, blocks: Blocks) -> tuple[list[LayerBoxes], Box]:
+    """The boxes of every layer and at the end, for all words of these lengths."""
+    x = embedding_box(used, blocks)
     layers = []
     for layer in used.layers:
         before = x
         for head in layer.heads:
-            found = before.through(head.written)
-            if head.mask in ("<", ">"):
-                found = found.joined(Box(zero, zero))
-            x = x.plus(found)
+            x = x.plus(attended(before.through(head.written), head, blocks))
         middle = x
-        x, hidden = _forward(layer, middle)
-        layers.append(LayerBoxes(before, middle, hidden))
+        x, sums = _forward(layer, middle)
+        layers.append(LayerBoxes(before, middle, sums))
     return layers, x
+
+
+def attended(value: Box, head: HeadWeights, blocks: Blocks) -> Box:
+    """What a head finds of a value; where it has no scores, the mean of all keys it sees."""
+    hull = value.seen(blocks.seen(head.mask), head.mask in ("<", ">"))
+    if len(head.query.values) or head.mask not in ("none", "<="):
+        return hull
+    low, high = hull.low.copy(), hull.high.copy()
+    for at, block in enumerate(blocks.parts):
+        # The mean of a growing stretch of keys moves one way while it grows within a block.
+        ends = blocks.lengths if head.mask == "none" or block.sink else (block.first, block.last)
+        if block.sink == BOS and head.mask == "<=":
+            ends = (0,)
+        far = head.mask == "none" or block.sink == EOS
+        found = [blocks.shares(n, far) for n in ends]
+        low[at] = np.maximum(low[at], np.min([w @ value.low for w in found], axis=0))
+        high[at] = np.minimum(high[at], np.max([w @ value.high for w in found], axis=0))
+    return Box(low, high)._widened()
 
 
 def _forward(layer: LayerWeights, x: Box) -> tuple[Box, Box | None]:
     if layer.into is None or layer.out is None:
         return x, None
     assert layer.into_bias is not None and layer.out_bias is not None
-    hidden = x.through(layer.into.values, layer.into_bias.values[0])
-    active = Box(np.maximum(hidden.low, 0), np.maximum(hidden.high, 0))
-    return x.plus(active.through(layer.out.values, layer.out_bias.values[0])), hidden
+    sums = x.through(layer.into.values)
+    total = Box(x.low + layer.out_bias.values[0], x.high + layer.out_bias.values[0])
+    bias, out = layer.into_bias.values[0], layer.out.values
+    for units in layer.alike:
+        low, high = sums.low[:, units[:1]], sums.high[:, units[:1]]
+        bends = np.clip(-bias[units], low, high)
+        points = np.concatenate([low, bends, high], axis=1)
+        active = np.maximum(points[:, :, None] + bias[units], 0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            written = active @ out[:, units].T
+        total = total.plus(Box(written.min(axis=1), written.max(axis=1)))
+    return total, sums
 
 
-def _embedding(used: Weights, n: int) -> Box:
-    table = used.tokens.values
-    box = Box(table.min(axis=0), table.max(axis=0))
+def embedding_box(used: Weights, blocks: Blocks) -> Box:
+    """What tokens and positions give."""
+    rows = [used.tokens.values[r] for r in symbol_rows(used, blocks)]
+    box = Box(np.stack([r.min(axis=0) for r in rows]), np.stack([r.max(axis=0) for r in rows]))
+    return box.plus(feature_box(used, blocks).through(used.places.values))
+
+
+def symbol_rows(used: Weights, blocks: Blocks) -> list[slice]:
+    """For each block the rows of the embedding that may stand there: symbols, or its sink."""
     model = used.model
-    if not model.positions:
-        return box
-    ends = np.array([_feature(f, n, model.bos, model.eos) for f in model.positions])
-    return box.plus(Box(ends[:, 0], ends[:, 1]).through(used.places.values))
+    symbols = len(model.alphabet)
+    sinks = {BOS: symbols, EOS: symbols + model.bos}
+    return [
+        slice(0, symbols) if b.sink is None else slice(sinks[b.sink], sinks[b.sink] + 1)
+        for b in blocks.parts
+    ]
 
 
-def _feature(feature: Feature, n: int, bos: bool, eos: bool) -> tuple[float, float]:
-    """The range of a position feature over the lengths 1 … n."""
-    zero = 0.0 if bos else None
-    match feature:
-        case Named("1"):
-            return 1.0, 1.0
-        case Named("n"):
-            return 1.0, float(n)
-        case Named("i" | "r"):
-            return zero if zero is not None else 1.0, float(n)
-        case Named("i^2"):
-            return zero if zero is not None else 1.0, float(n) ** 2
-        case Named("(-1)^i"):
-            return -1.0, 1.0
-        case Named() | Mod() | Digit() | Holds():
-            return 0.0, 1.0
-        case Table(entries):
-            seen = [float(e) for e in entries[: n + int(bos)]] + [0.0] * eos or [0.0]
-            return min(seen), max(seen)
+def feature_box(used: Weights, blocks: Blocks) -> Box:
+    """The ranges of the position features."""
+    model = used.model
+    ranges = np.array(
+        [[blocks.feature(f, b, model.bos) for f in model.positions] for b in blocks.parts]
+    ).reshape(len(blocks.parts), len(model.positions), 2)
+    return Box(ranges[..., 0], ranges[..., 1])

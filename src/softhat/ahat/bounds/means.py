@@ -12,13 +12,13 @@ by 1e-14 of the sum of absolute terms.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Starts = npt.NDArray[np.int64] | None
+Indices = npt.NDArray[np.int64]
 
 WIDEN = 1e-12  # relative, of a computed weight
 NOISE = 1e-14  # relative to the sum of absolute terms
@@ -34,20 +34,11 @@ def weights(exponent_low: Floats, exponent_high: Floats) -> tuple[Floats, Floats
     return low, np.where(exponent_high == 0, 1.0, high * (1 + WIDEN))
 
 
-def largest_mean(
-    low: Floats,
-    high: Floats,
-    z: Floats,
-    valid: npt.NDArray[np.bool_],
-    starts: Starts = None,
-    spare: npt.NDArray[np.bool_] | None = None,
-) -> Floats:
+def largest_mean(low: Floats, high: Floats, z: Floats, valid: npt.NDArray[np.bool_]) -> Floats:
     """An upper bound on Σwz/Σw, for weights in [low, high].
 
-    low, high, valid: (rows, options); z: (rows, options, outputs). With `starts`, options are
-    grouped by position, and each position takes its worst valid option; where `spare` (rows,
-    positions) is true it may also contribute nothing (an option with a negligible weight, which
-    the caller accounts for). A row where nothing is valid gives 0.
+    low, high, valid: (rows, options); z: (rows, options, outputs). A row where nothing is valid
+    gives 0.
     """
     rows, _, outputs = z.shape
     if outputs == 0 or rows == 0:
@@ -59,31 +50,69 @@ def largest_mean(
     hull, bottom = np.where(some, hull, 0.0), np.where(some, bottom, 0.0)
     limited = np.asarray(np.isfinite(high).all(axis=1, where=valid))
     w_high = np.where(valid & np.isfinite(high), high, 0.0)
-    w_low = w_high if low is high else np.where(valid, low, 0.0)
-    steepest = _positions(w_high, starts, largest=True).sum(axis=1)[:, None]
-    flattest = _positions(np.where(valid, low, np.inf), starts, largest=False)
-    flattest = np.where(np.isfinite(flattest), flattest, 0.0)
-    if spare is not None:
-        flattest = np.where(spare, 0.0, flattest)
-    total = np.maximum(flattest.sum(axis=1)[:, None], 1e-300)
-    steepest = np.maximum(steepest, 1e-300)
+    w_low = np.where(valid, low, 0.0)
     wide_high, wide_low = w_high[..., None], w_low[..., None]
 
     def excess(t: Floats) -> Floats:
         terms = z - t[:, None, :]
-        terms = (
-            wide_high * terms
-            if low is high
-            else np.where(terms > 0, wide_high * terms, wide_low * terms)
-        )
-        if starts is not None:
-            terms = np.maximum.reduceat(np.where(shown, terms, -np.inf), starts, axis=1)
-            terms = np.where(np.isfinite(terms), terms, 0.0)
-            if spare is not None:
-                terms = np.where(spare[..., None], np.maximum(terms, 0.0), terms)
+        terms = np.where(terms > 0, wide_high * terms, wide_low * terms)
         result: Floats = terms.sum(axis=1) + NOISE * np.abs(terms).sum(axis=1)
         return result
 
+    flattest, steepest = (w.sum(axis=1)[:, None] for w in (w_low, w_high))
+    top = _root(excess, bottom, hull, flattest, steepest)
+    return np.where(limited[:, None] & some, np.minimum(top, hull), hull)
+
+
+def largest_means(
+    low: Floats,
+    high: Floats,
+    z: Floats,
+    starts: Indices,
+    rows: Indices,
+    spare: npt.NDArray[np.bool_],
+) -> Floats:
+    """The same where each position takes its worst option, for rows of any size; (outputs, rows).
+
+    low, high: (options,) and z: (outputs, options), position after position. `starts`: where each
+    position's options begin; `rows`: with which position each row begins. A position that is
+    `spare` may also contribute nothing (an option with a negligible weight, which the caller
+    accounts for).
+    """
+    first = starts[rows]
+    width = np.diff(np.append(first, z.shape[1]))
+    hull, bottom = np.maximum.reduceat(z, first, axis=1), np.minimum.reduceat(z, first, axis=1)
+    finite = np.isfinite(high)
+    limited = np.logical_and.reduceat(finite, first)
+    w_high = high if finite.all() else np.where(finite, high, 0.0)
+    single = len(starts) == z.shape[1]  # each position has one option
+
+    def excess(t: Floats) -> Floats:
+        terms = z - np.repeat(t, width, axis=1)
+        terms *= w_high if low is high else np.where(terms > 0, w_high, low)
+        if not single:
+            terms = np.maximum.reduceat(terms, starts, axis=1)
+        np.maximum(terms, 0.0, out=terms, where=spare)
+        result: Floats = np.add.reduceat(terms, rows, axis=1)
+        result += NOISE * np.add.reduceat(np.abs(terms), rows, axis=1)
+        return result
+
+    least = np.where(spare, 0.0, np.minimum.reduceat(low, starts))
+    flattest = np.add.reduceat(least, rows)
+    steepest = np.add.reduceat(np.maximum.reduceat(w_high, starts), rows)
+    top = _root(excess, bottom, hull, flattest, steepest)
+    return np.where(limited, np.minimum(top, hull), hull)
+
+
+def _root(
+    excess: Callable[[Floats], Floats],
+    bottom: Floats,
+    hull: Floats,
+    flattest: Floats,
+    steepest: Floats,
+) -> Floats:
+    """A t, no less than the root of F = excess and hardly more, for slopes between these."""
+    flattest, steepest = np.maximum(flattest, 1e-300), np.maximum(steepest, 1e-300)
     t = np.minimum(np.maximum(bottom, 0.0), hull)
     found = excess(t)
     if (found < 0).any():  # the root lies left of 0: start where every term is non-negative
@@ -96,9 +125,9 @@ def largest_mean(
             break
         earlier, t = found, np.minimum(t + step, hull)
         found = excess(t)
-        slope = secant(earlier, found, step, total, steepest)
-    top = t + np.maximum(found, 0.0) / total
-    return np.where(limited[:, None] & some, np.minimum(top, hull), hull)
+        slope = secant(earlier, found, step, flattest, steepest)
+    top: Floats = t + np.maximum(found, 0.0) / flattest
+    return top
 
 
 def secant(
@@ -112,11 +141,3 @@ def secant(
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(step > 0, (earlier - found) / step, steepest)
     return np.clip(slope, np.maximum(flattest, 1e-6 * steepest), steepest)
-
-
-def _positions(w: Floats, starts: Starts, largest: bool) -> Floats:
-    if starts is None:
-        return w
-    reduce: Any = np.maximum.reduceat if largest else np.minimum.reduceat
-    result: Floats = reduce(w, starts, axis=1)
-    return result

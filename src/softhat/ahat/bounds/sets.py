@@ -16,7 +16,7 @@ import numpy.typing as npt
 from softhat.ahat.analysis.reach import Reach, Stage
 from softhat.ahat.bounds.functionals import Plan
 from softhat.ahat.bounds.relu import through_forward
-from softhat.ahat.bounds.set_rows import HeadWork, head_bounds
+from softhat.ahat.bounds.set_rows import HeadSets
 from softhat.ahat.exact import Scaled, linear, ratio, scaled
 
 Floats = npt.NDArray[np.float64]
@@ -33,24 +33,61 @@ class SetErrors:
     head_errors: Mapping[tuple[int, int], float]  # greatest error a head adds to what is tracked
 
 
-def set_errors(plan: Plan, sets: Reach, betas: Mapping[tuple[int, int], float]) -> SetErrors:
-    """The certified error of the softmax model over all words of this length."""
-    places = sets.stages[0].before if sets.stages else sets.final
-    error = np.zeros((sum(map(len, places)), 2 * len(plan.start.rows)))
-    leaks: dict[tuple[int, int], float] = {}
-    added: dict[tuple[int, int], float] = {}
-    for l, (layer, stage) in enumerate(zip(plan.layers, sets.stages, strict=True)):
-        x = Scaled(np.concatenate(stage.before), stage.before_den)
-        results: list[list[list[Floats]]] = []
-        for h, head in enumerate(layer.heads):
-            work = HeadWork(head, x, error, betas.get((l, h), 1.0))
-            bounds, leaks[l, h] = head_bounds(work, stage.rows[h], stage.shared[h])
+class SetBounds:
+    """Bounds over the reachable sets of one length, for one β after another.
+
+    A layer whose β, and those of all layers below, are the last ones is not bounded again: a
+    search over β goes from the last layer to the first.
+    """
+
+    def __init__(self, plan: Plan, sets: Reach) -> None:
+        self.plan, self.sets = plan, sets
+        self._heads = [
+            [
+                HeadSets(head, Scaled(np.concatenate(stage.before), stage.before_den), *rows)
+                for head, *rows in zip(layer.heads, stage.rows, stage.shared, strict=True)
+            ]
+            for layer, stage in zip(plan.layers, sets.stages, strict=True)
+        ]
+        self._known: list[_Layer] = []
+
+    def errors(self, betas: Mapping[tuple[int, int], float]) -> SetErrors:
+        """The certified error of the softmax model over all words of this length."""
+        places = self.sets.stages[0].before if self.sets.stages else self.sets.final
+        error = np.zeros((sum(map(len, places)), 2 * len(self.plan.start.rows)))
+        for l in range(len(self.sets.stages)):
+            mine = tuple(betas.get((l, h), 1.0) for h in range(len(self._heads[l])))
+            if l < len(self._known) and self._known[l].betas != mine:
+                del self._known[l:]
+            if l == len(self._known):
+                self._known.append(self._layer(l, error, mine))
+            error = self._known[l].after
+        leaks = {(l, h): x for l, k in enumerate(self._known) for h, x in enumerate(k.leaks)}
+        added = {(l, h): x for l, k in enumerate(self._known) for h, x in enumerate(k.added)}
+        return _read(self.plan, self.sets, error, leaks, added)
+
+    def _layer(self, l: int, error: Floats, betas: tuple[float, ...]) -> _Layer:
+        layer, stage = self.plan.layers[l], self.sets.stages[l]
+        results, leaks, added = [], [], []
+        for head, beta in zip(self._heads[l], betas, strict=True):
+            bounds, leak = head.bounds(error, beta)
             results.append(bounds)
-            added[l, h] = max((float(b.max(initial=0.0)) for p in bounds for b in p), default=0.0)
+            leaks.append(leak)
+            added.append(max((float(b.max(initial=0.0)) for p in bounds for b in p), default=0.0))
         middle = _middle(stage, error @ layer.residual, results)
         pre = None if stage.pre is None else ratio(np.concatenate(stage.pre), stage.pre_den)
-        error = _joined(stage, through_forward(layer, np.concatenate(middle), pre))
-    return _read(plan, sets, error, leaks, added)
+        after = _joined(stage, through_forward(layer, np.concatenate(middle), pre))
+        return _Layer(betas, after, tuple(leaks), tuple(added))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """What was found of a layer at the last β."""
+
+    betas: tuple[float, ...]
+    after: Floats  # error after it
+    leaks: tuple[float, ...]
+    added: tuple[float, ...]
 
 
 def _read(

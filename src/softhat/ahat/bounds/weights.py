@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Vector
+from softhat.formats import Format
 
 Floats = npt.NDArray[np.float64]
 ANY = 1e300  # the grid of 0: every grid holds it
@@ -25,18 +26,20 @@ class Entries:
     step: Floats
     digits: npt.NDArray[np.int64]
 
-    def grid(self, digits: int) -> Floats:
-        """The grids of entries that are numbers of a format with so many digits; 0 for others."""
-        return np.where(self.digits <= digits, self.step, 0.0)
+    def grid(self, form: Format) -> Floats:
+        """The grids of entries that are numbers of a format; 0 for others."""
+        fits = (self.digits <= form.digits) & (self.step >= form.smallest)
+        return np.where(fits, self.step, 0.0)
 
-    def product_grid(self, grid: Floats, digits: int) -> Floats:
-        """The grid of each row times numbers on these grids; 0 if one of them has none."""
+    def product_grid(self, grid: Floats, form: Format) -> Floats:
+        """(blocks, rows): the grid of each row times numbers on these grids (blocks, columns);
+        0 if one of them has none."""
         if not self.values.size:
-            return np.full(len(self.values), ANY)
+            return np.full((len(grid), len(self.values)), ANY)
         # A finite product of powers of two within range; entries that are 0 do not matter.
         with np.errstate(over="ignore", invalid="ignore"):
-            products = np.where(self.size > 0, self.grid(digits) * grid, ANY)
-        return np.minimum(products.min(axis=1), ANY)
+            products = np.where(self.size > 0, self.grid(form) * grid[:, None, :], ANY)
+        return np.minimum(products.min(axis=2), ANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class LayerWeights:
     into_bias: Entries | None
     out: Entries | None
     out_bias: Entries | None
+    alike: tuple[npt.NDArray[np.int64], ...] = ()
+    """Hidden units with equal incoming weights: the runtimes sum those once for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,16 @@ def weights(model: AHAT) -> Weights:
 
 def _layer(layer: Layer, d: int) -> LayerWeights:
     ff = layer.feed_forward
+    alike: dict[Vector, list[int]] = {}
+    for u, row in enumerate(() if ff is None else ff.in_weights):
+        alike.setdefault(row, []).append(u)
     return LayerWeights(
         tuple(_head(head, d) for head in layer.heads),
         None if ff is None else entries(ff.in_weights, d),
         None if ff is None else entries((ff.in_bias,), len(ff.in_weights)),
         None if ff is None else entries(ff.out_weights, len(ff.in_weights)),
         None if ff is None else entries((ff.out_bias,), d),
+        tuple(np.array(units) for units in alike.values()),
     )
 
 

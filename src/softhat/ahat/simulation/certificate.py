@@ -9,6 +9,7 @@ from typing import Any
 
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.simulation.finite_floats import FiniteFloats
+from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
 from softhat.ahat.simulation.temperature import Choice
 from softhat.errors import SofthatError
@@ -125,22 +126,42 @@ class Certificate:
 
 def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certificate:
     """Certify the chosen β in every number format, and put everything together."""
-    top = max(choice.bounds)
-    floats = FiniteFloats(lengths, choice.betas)
     per_length: dict[int, LengthCertificate] = {}
     max_length, going = dict.fromkeys(FORMATS, 0), dict.fromkeys(FORMATS, True)
-    for n in _asked(lengths, top, epsilon):
-        bounds: dict[str, Bound] = {"reals": choice.bounds[n]}
-        for name, form in FORMATS.items():
-            if going[name]:
-                bounds[name] = floats.bound(n, choice.bounds[n], form, epsilon is None)
-                going[name] = good(bounds[name], epsilon)
-                max_length[name] = n if going[name] else max_length[name]
-        per_length[n] = LengthCertificate(
-            choice.bounds[n].method,
-            {name: b.error for name, b in bounds.items()},
-            {name: b.decisions for name, b in bounds.items()},
-        )
+    asked = _asked(lengths, max(choice.bounds), epsilon)
+    try:
+        floats = FiniteFloats(lengths, choice.betas)
+        for n in asked:
+            bounds: dict[str, Bound] = {"reals": choice.bounds[n]}
+            for name, form in FORMATS.items():
+                if going[name]:
+                    bounds[name] = floats.bound(n, choice.bounds[n], form, epsilon is None)
+                    going[name] = good(bounds[name], epsilon)
+            per_length[n] = _of_length(bounds)
+            max_length.update({name: n for name, on in going.items() if on})
+    except KeyboardInterrupt:  # the rest holds in the reals only
+        for n in asked[len(per_length) :]:
+            per_length[n] = _of_length({"reals": choice.bounds[n]})
+        raise Interrupted(_certificate(lengths, choice, epsilon, max_length, per_length)) from None
+    return _certificate(lengths, choice, epsilon, max_length, per_length)
+
+
+def _of_length(bounds: Mapping[str, Bound]) -> LengthCertificate:
+    return LengthCertificate(
+        bounds["reals"].method,
+        {name: b.error for name, b in bounds.items()},
+        {name: b.decisions for name, b in bounds.items()},
+    )
+
+
+def _certificate(
+    lengths: Lengths,
+    choice: Choice,
+    epsilon: float | None,
+    max_length: Mapping[str, int],
+    per_length: Mapping[int, LengthCertificate],
+) -> Certificate:
+    top = max(choice.bounds)
     return Certificate(
         epsilon=epsilon,
         error=max(b.error for b in choice.bounds.values()),

@@ -29,11 +29,13 @@ from softhat.laws import Law, Length, Tabled, as_law, log, rounded_up
 SHARES = {
     None: Fraction(15, 16),
     "float64": Fraction(15, 16),
-    "float32": Fraction(1, 2),
-    "float16": Fraction(1, 4),
-    "bfloat16": Fraction(1, 4),
+    "float32": Fraction(1, 1 << 24),
+    "float16": Fraction(1, 1 << 11),
+    "bfloat16": Fraction(1, 1 << 8),
 }
-"""What softmax in the reals may use of ε; the rest is left to the arithmetic asked for."""
+"""What softmax in the reals may use of ε. A colder β costs a factor of about 3 in the size of the
+scores and leaves them room to be off: with what leaks below the format's own rounding, scores in
+floats only have to keep their order."""
 SHARPENED_TO = 6  # lengths whose exact gaps are found by running all words …
 FEW_WORDS = 128  # … of which there may be so many
 

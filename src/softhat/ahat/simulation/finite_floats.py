@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
-from softhat.ahat.bounds.floats import Steep, Temperatures, float_error
+from softhat.ahat.bounds.float_rows import Steep
+from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import Bound, Lengths
 from softhat.formats import Format
@@ -29,23 +30,29 @@ class FiniteFloats:
     def bound(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
         """The bound of all words of length n in this format."""
         heads = self._temperatures(n, reals, form)
-        error = float_error(self._weights, n, heads, form)
+        error = float_error(self._weights, n, n, heads, form)
         margin = reals.margin
         if decide and self.lengths.uniform:
             margin = self.lengths.exact_margin(n)[0]
-        direct = float_error(self._weights, n, replace(heads, steep=self._steep(n)), form)
+        direct = float_error(self._weights, n, n, replace(heads, steep=self._steep(n, reals)), form)
         return Bound(
             min(reals.error + error, direct), margin - error, margin - error > 0,
             reals.leaks, reals.head_errors,
         )  # fmt: skip
 
-    def _steep(self, n: int) -> dict[HeadId, Steep]:
-        """βγ at this length, by the laws."""
-        return {
-            name: Steep(self.betas[name] * float(law.at(n)) * (1 - 1e-12), self._crowds[name])
-            for name, law in self.laws.gap.items()
-            if law is not None
-        }
+    def _steep(self, n: int, reals: Bound) -> dict[HeadId, Steep]:
+        """βγ at this length, by the laws or by exact gaps where those are wider."""
+        exact = {} if reals.method == "laws" else self.lengths.gaps(n)
+        result = {}
+        for name, law in self.laws.gap.items():
+            if law is None:
+                continue
+            beta, gap, rows = self.betas[name], float(law.at(n)), self._crowds[name]
+            wider = float(exact.get(name, 0))
+            if math.isfinite(wider) and wider > gap * (1 + 1e-9):
+                gap, rows = wider, None  # crowds are counted in the law's gaps
+            result[name] = Steep(beta * gap * (1 - 1e-12), rows, beta)
+        return result
 
     def _temperatures(self, n: int, reals: Bound, form: Format) -> Temperatures:
         copies = self.laws.portrait.copies
@@ -61,4 +68,5 @@ class FiniteFloats:
         single = {
             name: one or (name in ties and not ties[name].several) for name, one in copies.items()
         }
-        return Temperatures(self.betas, leak, single, near)
+        benign = [name for name, tie in ties.items() if not tie.varies]
+        return Temperatures(self.betas, leak, single, near, benign=benign)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from softhat.ahat.analysis.concave import concave
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
-from softhat.ahat.bounds.floats import Steep, Temperatures, float_error, longest
+from softhat.ahat.bounds.float_rows import Steep
+from softhat.ahat.bounds.floats import Temperatures, float_error, longest
 from softhat.ahat.bounds.weights import weights
-from softhat.ahat.simulation.temperature_laws import TemperatureLaws
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.temperature_laws import HeadTemperature, TemperatureLaws
 from softhat.formats import Format
 from softhat.laws import log_of
+from softhat.positions import needs_end
 
 
 def law_lengths(
@@ -24,10 +28,11 @@ def law_lengths(
     """For each format the greatest n such that floats are within what is allowed to length n.
 
     `allowed(n)` is ε, or the decisions' margin; softmax in the reals uses at most that share of it.
-    Either rounding fits the rest, or floats are within all of it of hard attention itself.
+    Either floats are within all of it of hard attention itself, or rounding fits the rest.
     """
     top = laws.model.longest
     used = weights(laws.model)
+    facts = _facts(laws)
     result = {}
     for form in forms:
 
@@ -35,23 +40,58 @@ def law_lengths(
             if top is not None and high > top:
                 return False
             least = allowed(high)  # what is allowed never rises with n
-            heads = _temperatures(laws, low, high, form)
-            if float_error(used, high, heads, form) <= (1 - share) * least:
+            heads = _temperatures(facts, low, high, form)
+            direct = replace(heads, steep=_steep(facts, low, high))
+            if float_error(used, low, high, direct, form) <= least:
                 return True
-            heads = replace(heads, steep=_steep(laws, low, high))
-            return float_error(used, high, heads, form) <= least
+            return float_error(used, low, high, heads, form) <= (1 - share) * least
 
         result[form.name] = longest(fits)
     return result
 
 
-def _temperatures(laws: TemperatureLaws, low: int, high: int, form: Format) -> Temperatures:
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """What is known of a head at every length."""
+
+    head: HeadTemperature | None
+    single: bool  # one key is maximal in every row
+    crowd: int | None  # at most so many keys at each multiple of the gap
+    bends: tuple[tuple[Fraction, Fraction], ...] | None  # of concave scores, the rows that count
+    prefix: bool  # row i is the last row of the word's prefix of length i
+
+
+def _facts(laws: TemperatureLaws) -> Mapping[HeadId, _Fact]:
+    seen = gap_laws(laws.model).portrait
+    result = {}
+    for name, head in laws.heads.items():
+        if head is None:
+            result[name] = _Fact(None, seen.copies[name], None, None, False)
+            continue
+        view = seen.views[name]
+        bends = concave(view)
+        if bends is not None:
+            rows = zip(bends, view.head.query, view.head.key, strict=True)
+            bends = tuple(bend for bend, q, k in rows if any(q) and any(k))
+        crowd = 2 if head.crowd is None and bends is not None else head.crowd
+        prefix = _of_prefixes(laws.model, name[0])
+        result[name] = _Fact(head, seen.copies[name], crowd, bends, prefix)
+    return result
+
+
+def _of_prefixes(model: AHAT, layer: int) -> bool:
+    """Are the rows of heads in this layer those of the word's prefixes?"""
+    backward = all(h.mask in ("<=", "<") for l in model.layers[: layer + 1] for h in l.heads)
+    return backward and not model.eos and not any(needs_end(f) for f in model.positions)
+
+
+def _temperatures(facts: Mapping[HeadId, _Fact], low: int, high: int, form: Format) -> Temperatures:
     """The greatest β and the greatest leaks over the stretch."""
-    copies = gap_laws(laws.model).portrait.copies
     beta: dict[HeadId, float] = {}
     leak: dict[HeadId, float] = {}
     near: dict[HeadId, int] = {}
-    for name, head in laws.heads.items():
+    for name, fact in facts.items():
+        head = fact.head
         if head is None:
             beta[name], leak[name] = 1.0, 0.0
             continue
@@ -60,21 +100,33 @@ def _temperatures(laws: TemperatureLaws, low: int, high: int, form: Format) -> T
         logarithm = head.beta.log_at(high)
         beta[name] = max(float(head.beta.at(high)) if logarithm < 700 else math.inf, *short, 0.0)
         leak[name] = math.exp(-log_of(head.leak.law.at(low)))
-        if head.crowd is not None and not short:  # the m-th nearest key lies at m times the gap
+        if fact.crowd is not None and not short:  # the m-th nearest key lies at m times the gap
             steps = (form.lost + 2) / float(head.logarithm.at(low))
-            near[name] = head.crowd * math.ceil(steps) + 1
-    return Temperatures(beta, leak, copies, near)
+            near[name] = fact.crowd * math.ceil(steps) + 1
+    return Temperatures(beta, leak, {name: fact.single for name, fact in facts.items()}, near)
 
 
-def _steep(laws: TemperatureLaws, low: int, high: int) -> dict[HeadId, Steep]:
+def _steep(facts: Mapping[HeadId, _Fact], low: int, high: int) -> dict[HeadId, Steep]:
     """βγ over the stretch: at least the law's logarithm, which rises with n."""
     result = {}
-    for name, head in laws.heads.items():
+    for name, fact in facts.items():
+        head = fact.head
         if head is None:
             continue
         short = range(low, min(high, head.tabled) + 1)
-        drops = [float(Fraction(head.beta.at(n)) * head.short_gaps[n - 1]) for n in short]
+        betas = [Fraction(head.beta.at(n)) for n in short]
+        drops = [float(b * head.short_gaps[n - 1]) for n, b in zip(short, betas, strict=True)]
+        least = [float(b) for b in betas]
         if high > head.tabled:
-            drops.append(float(head.logarithm.at(max(low, head.tabled + 1))))
-        result[name] = Steep(min(drops) * (1 - 1e-12), None if len(short) else head.crowd)
+            start = max(low, head.tabled + 1)
+            drops.append(float(head.logarithm.at(start)))
+            least.append(math.exp(min(head.beta.log_at(start), 700.0)))
+        found = Steep(min(drops) * (1 - 1e-12), None, min(least) * (1 - 1e-9))
+        if not short:  # in units of the law's gaps
+            slopes = None
+            if fact.bends is not None:
+                slopes = tuple(float(abs(a) + 2 * high * abs(c)) for a, c in fact.bends)
+            gap = head.gap if fact.prefix else None
+            found = replace(found, crowd=fact.crowd, gap=gap, slopes=slopes)
+        result[name] = found
     return result

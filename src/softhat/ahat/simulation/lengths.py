@@ -25,7 +25,7 @@ from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import Tally, row_tally
 from softhat.ahat.bounds.along_laws import AlongLaws
 from softhat.ahat.bounds.functionals import Plan, plan
-from softhat.ahat.bounds.sets import set_errors
+from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.bounds.words import WordErrors, word_errors
 from softhat.ahat.exact import ExactTrace, Scaled, linear, run, scaled
 from softhat.ahat.model import AHAT
@@ -73,8 +73,10 @@ class Lengths:
         self.most = most
         self.uniform = error_free(model)
         self._sets: dict[int, Reach] = {}
+        self._set_bounds: tuple[int, SetBounds] | None = None
         self._complete: dict[int, bool] = {}
         self._tallies: dict[int, Tally] = {}
+        self._ties: dict[int, dict[HeadId, Ties]] = {}
         self._runs: dict[int, list[ExactTrace]] = {}
         self._binding: dict[int, ExactTrace] = {}
 
@@ -104,6 +106,12 @@ class Lengths:
             self.sets(n)
         return self._complete[n]
 
+    def _over_sets(self, n: int) -> SetBounds:
+        """The bounds of length n, kept until another length is asked for."""
+        if self._set_bounds is None or self._set_bounds[0] != n:
+            self._set_bounds = n, SetBounds(self._plan, self.sets(n))
+        return self._set_bounds[1]
+
     def bound(self, n: int, betas: Betas) -> Bound:
         """The certified error over all words of length n in the reals, and decisions."""
         match self.method(n):
@@ -113,7 +121,7 @@ class Lengths:
             case "words":
                 return self._by_words(n, betas)
             case "sets":
-                found = set_errors(self._plan, self.sets(n), betas)
+                found = self._over_sets(n).errors(betas)
                 return Bound(
                     found.error, found.margin, not found.wrong_side, found.leaks,
                     found.head_errors, "sets",
@@ -203,6 +211,11 @@ class Lengths:
 
     def ties(self, n: int) -> dict[HeadId, Ties]:
         """For each head what its rows of several maximal keys may be like."""
+        if n not in self._ties:
+            self._ties[n] = self._find_ties(n)
+        return self._ties[n]
+
+    def _find_ties(self, n: int) -> dict[HeadId, Ties]:
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, Ties(False, False, False))
         if self.method(n) == "laws":
@@ -217,7 +230,7 @@ class Lengths:
                 )
                 for l, stage in enumerate(self.sets(n).stages)
                 for h, places in enumerate(stage.rows)
-                for rows in [[row for place in places for row in place]]
+                for rows in [list({id(row): row for place in places for row in place}.values())]
             }
         tally = self._tally(n)
         return {

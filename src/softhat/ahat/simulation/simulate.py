@@ -14,6 +14,7 @@ from functools import partial
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import certify
 from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, every_length
+from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import MANY_WORDS, Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
@@ -40,7 +41,8 @@ def simulate(
     distance of an exact value from 0. `snap` adds feed-forward layers that set the error to 0
     before heads whose scores would carry it. `dtype` leaves a share of ε to the rounding of that
     number format. Raises NoTemperatureError, with the reason and the numbers, where no temperature
-    can be certified.
+    can be certified; on Ctrl-C with a `max_length`, Interrupted, whose `kept` is a simulation of
+    what was proved: with the constants to the length that was reached, or else with laws.
     """
     if max_length is not None and max_length < 1:
         raise SofthatError(f"max_length must be at least 1, not {max_length}")
@@ -56,7 +58,16 @@ def simulate(
     try:
         if max_length is None:
             return _at_every_length(every_length(model, epsilon, snap, dtype))
-        return _to_a_length(model, max_length, epsilon, snap, progress, dtype)
+        try:
+            return _to_a_length(model, max_length, epsilon, snap, progress, dtype)
+        except Interrupted:
+            raise
+        except KeyboardInterrupt:
+            try:
+                kept = _at_every_length(every_length(model, epsilon, snap, dtype))
+            except SofthatError:
+                raise KeyboardInterrupt from None  # not even laws
+            raise Interrupted(kept) from None
     except OverflowError:
         raise SofthatError(
             "values of this AHAT are beyond the range of float64, which softmax models are stored "
@@ -83,6 +94,8 @@ def _to_a_length(
             raise
         lengths = Lengths(model, max_length, MANY_WORDS)  # slower, but tight
         choice = _choice(lengths, max_length, epsilon, progress, dtype)
+    except Interrupted as early:
+        raise Interrupted(_finished(model, lengths, early.kept, epsilon)) from None
     return _finished(model, lengths, choice, epsilon)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import Certificate
+from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lower import VALUE, lower
 from softhat.errors import SofthatError
 from softhat.formats import format_of
@@ -67,11 +68,16 @@ class Simulation(Answers):
 
     @property
     def certificate(self) -> Certificate:
-        """What is proved about it; computed when first asked for."""
+        """What is proved about it; computed when first asked for. After Ctrl-C it is what was
+        proved until then."""
         if self._certificate is None:
             raise SofthatError("this simulation has no certificate: make it with simulate")
         if not isinstance(self._certificate, Certificate):
-            self._certificate = self._certificate()
+            try:
+                self._certificate = self._certificate()
+            except Interrupted as early:
+                self._certificate = early.kept
+                raise
         return self._certificate
 
     @property

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import COLD_LEAK, Bound, Lengths
 from softhat.errors import SofthatError
 
@@ -71,10 +72,13 @@ def choose(
         betas = _search(lengths, active, reference, epsilon, progress)
         bounds = {}
         failed = []
-        for n in range(max_length, 0, -1):
-            if progress is not None:
-                progress(f"certifying length {n}")
-            bounds[n] = lengths.enough(n, betas, epsilon, decide, n == max_length)
+        for n in (max_length, *range(1, max_length)):
+            try:
+                if progress is not None:
+                    progress(f"certifying length {n}")
+                bounds[n] = lengths.enough(n, betas, epsilon, decide, n == max_length)
+            except KeyboardInterrupt:
+                raise _interrupted(betas, bounds, epsilon) from None
             if bounds[n].error > epsilon:
                 failed.append(n)
                 if n in active:
@@ -87,6 +91,18 @@ def choose(
         more = _reference(lengths, [worst])
         reference = {name: max(beta, more[name]) for name, beta in reference.items()}
     raise NoTemperatureError("no β satisfies all lengths at once")
+
+
+def _interrupted(
+    betas: Mapping[HeadId, float], bounds: Mapping[int, Bound], epsilon: float
+) -> KeyboardInterrupt:
+    """Ctrl-C while lengths are certified: the β hold as far as every length is."""
+    reached = 0
+    while reached + 1 in bounds and bounds[reached + 1].error <= epsilon:
+        reached += 1
+    if not reached:
+        return KeyboardInterrupt()
+    return Interrupted(Choice(betas, {n: bounds[n] for n in range(1, reached + 1)}))
 
 
 def _reference(lengths: Lengths, active: list[int]) -> dict[HeadId, float]:

@@ -50,7 +50,7 @@ softhat.laws = (() => {
     return log;
   }
 
-  /** ln of a law (data as in softhat/laws.py) at n. */
+  /** ln of a law (data as in softhat/laws) at n. */
   function logAt(law, n) {
     if (typeof law === "string") return Math.log(fraction(law));
     if ("table" in law) {

@@ -6,14 +6,15 @@ ready programs; `softhat.compile(program, alphabet=…, max_length=…)` makes t
 
 from softhat.frontends.rasp import lib as lib
 from softhat.frontends.rasp.evaluate import evaluate as evaluate
+from softhat.frontends.rasp.expressions import Encoding as Encoding
+from softhat.frontends.rasp.expressions import RASPExpr as RASPExpr
+from softhat.frontends.rasp.expressions import annotate as annotate
 from softhat.frontends.rasp.language import Aggregate as Aggregate
 from softhat.frontends.rasp.language import ConstantSelector as ConstantSelector
 from softhat.frontends.rasp.language import ConstantSOp as ConstantSOp
-from softhat.frontends.rasp.language import Encoding as Encoding
 from softhat.frontends.rasp.language import Full as Full
 from softhat.frontends.rasp.language import LinearSequenceMap as LinearSequenceMap
 from softhat.frontends.rasp.language import Map as Map
-from softhat.frontends.rasp.language import RASPExpr as RASPExpr
 from softhat.frontends.rasp.language import Select as Select
 from softhat.frontends.rasp.language import Selector as Selector
 from softhat.frontends.rasp.language import SelectorAnd as SelectorAnd
@@ -22,7 +23,6 @@ from softhat.frontends.rasp.language import SelectorOr as SelectorOr
 from softhat.frontends.rasp.language import SelectorWidth as SelectorWidth
 from softhat.frontends.rasp.language import SequenceMap as SequenceMap
 from softhat.frontends.rasp.language import SOp as SOp
-from softhat.frontends.rasp.language import annotate as annotate
 from softhat.frontends.rasp.language import categorical as categorical
 from softhat.frontends.rasp.language import get_encoding as get_encoding
 from softhat.frontends.rasp.language import indices as indices

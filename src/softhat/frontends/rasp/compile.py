@@ -17,7 +17,8 @@ from softhat.errors import RaspError, SofthatError
 from softhat.frontends.rasp import language
 from softhat.frontends.rasp.conditions import All, Condition, Opposite, Some
 from softhat.frontends.rasp.evaluate import children_first, evaluate
-from softhat.frontends.rasp.language import RASPExpr, SOp
+from softhat.frontends.rasp.expressions import RASPExpr
+from softhat.frontends.rasp.language import SOp
 from softhat.frontends.rasp.looking import Disagreement, aggregate, width
 from softhat.frontends.rasp.maps import joined, mapped
 from softhat.frontends.rasp.operations import Value

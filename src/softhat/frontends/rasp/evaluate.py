@@ -13,7 +13,7 @@ from typing import Any
 
 from softhat.errors import SofthatError
 from softhat.frontends.rasp import language
-from softhat.frontends.rasp.language import RASPExpr
+from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.operations import Value
 
 

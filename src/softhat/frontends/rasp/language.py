@@ -9,77 +9,15 @@ make new s-ops, so objects are told apart by identity.
 
 from __future__ import annotations
 
-import copy
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
-from functools import cached_property
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from softhat.frontends.rasp.expressions import Encoding, RASPExpr, annotate
 from softhat.frontends.rasp.operations import Between, Comparison, Linear, Negate, Value, With
 
 SelectorValue = list[list[bool]]
 Predicate = Callable[[Value, Value], bool]
 """Of a key and a query, in this order."""
-
-_numbers = itertools.count(1)
-
-
-class Encoding(Enum):
-    """How an s-op is to be represented: exactly, by categories, or as a number."""
-
-    CATEGORICAL = "categorical"
-    NUMERICAL = "numerical"
-
-
-class RASPExpr:
-    """An s-op or a selector, with annotations."""
-
-    kind = "expression"
-
-    def __init__(self) -> None:
-        self.annotations: Mapping[str, Any] = {}
-
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        """What it is made of."""
-        return ()
-
-    @property
-    def name(self) -> str:
-        return str(self.annotations.get("name", self.kind))
-
-    @cached_property
-    def unique_id(self) -> int:
-        return next(_numbers)
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}_{self.unique_id}"
-
-    def copy(self) -> Self:
-        return copy.copy(self)
-
-    def named(self, name: str) -> Self:
-        """The same expression under a name, which messages and labels will use."""
-        return annotate(self, name=name)
-
-    def annotated(self, **annotations: Any) -> Self:
-        return annotate(self, **annotations)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
-
-
-E_co = TypeVar("E_co", bound=RASPExpr)
-
-
-def annotate(expr: E_co, **annotations: Any) -> E_co:
-    """A copy with more annotations; the expression itself stays as it is."""
-    new = expr.copy()
-    new.__dict__.pop("unique_id", None)
-    new.annotations = {**expr.annotations, **annotations}
-    return new
 
 
 class SOp(RASPExpr):

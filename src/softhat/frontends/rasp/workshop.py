@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from softhat.errors import RaspError, SofthatError
-from softhat.frontends.rasp.language import RASPExpr
+from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
     Case,
@@ -131,10 +131,6 @@ class Workshop:
         bits = tuple(bit for _, bit in found)
         self._one_of(bits, total and not missing)
         return Categories(tuple(value for value, _ in found), bits, total and not missing)
-
-    def boolean(self, bit: Literal, defined: Literal = TRUE) -> Categories:
-        pairs = [(True, self.both(defined, bit)), (False, self.both(defined, ~bit))]
-        return self.categories(pairs, defined == TRUE)
 
     def holds(self, known: Categories) -> Literal:
         """Some value is there."""

@@ -26,7 +26,10 @@ class Row:
     inside: int  # the signal that is true at every position
     first: int
     last: int
-    longest: int  # word
+
+    @property
+    def longest(self) -> int:
+        return int(self.lengths.max())
 
     @property
     def begins(self) -> NDArray[np.int64]:
@@ -57,13 +60,9 @@ class Row:
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
-def lay_out(words: Iterable[Word]) -> tuple[Row, Callable[[str], int]] | None:
-    """A row of words, and where each symbol stands on it; None if there are no words."""
+def lay_out(words: Iterable[Word]) -> tuple[Row | None, Callable[[str], Bools]]:
     lengths, symbol = join(words)
-    if not len(lengths):
-        return None
-    row = row_of(lengths)
-    return row, lambda name: row.to_signal(symbol(name))
+    return (row_of(lengths) if len(lengths) else None), symbol
 
 
 def row_of(lengths: NDArray[np.int64]) -> Row:
@@ -72,16 +71,16 @@ def row_of(lengths: NDArray[np.int64]) -> Row:
     starts = ends - lengths - 1
     size = int(ends[-1])
     if len(lengths) == 1:
-        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2, size - 1)
+        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2)
     places = np.ones((3, size), np.bool_)
     places[0, ends - 1] = False
     places[1:] = False
     places[1, starts] = True
     places[2, ends - 2] = True
-    inside, first, last = (
+    pack = [
         int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little") for mask in places
-    )
-    return Row(lengths, starts, size, inside, first, last, int(lengths.max()))
+    ]
+    return Row(lengths, starts, size, *pack)
 
 
 def positions(row: Row) -> NDArray[np.int64]:

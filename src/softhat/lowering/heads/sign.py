@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from softhat.lowering.rows import ONE, ORDINARY, Pair, Row, Scores
+from softhat.formats import NARROW
+from softhat.lowering.rows import ONE, ORDINARY, Pair, Row, Scores, added
 from softhat.lowering.wiring import Wiring
 from softhat.program.heads import Direction, Sign
 
@@ -35,15 +36,34 @@ def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> Scores:
     # n = i + r - 1; the constant has a row of its own so that neither row needs more bits. The
     # large factors are in the keys: a query such as D·i would overflow float16 first.
     offset = head.threshold - 0.5 + head.length
-    if head.position or head.length:
-        query: Row = {units.i: float(head.position + head.length)}
-        if head.length:
-            query[units.r] = float(head.length)
-        pairs.append(Pair(query, {ORDINARY: gain}))
     pairs.append(Pair({units.unit: -offset}, {ORDINARY: gain}))
     pairs.append(Pair({ONE: steep}, {here: 1.0}))
-    pairs.append(Pair({here: -1.0}, {ORDINARY: steep}))
+    # p·i + q·n and -D·i share a row where that takes no more digits than p·i + q·n alone, or than
+    # several averages leave anyway. Scores of more than three products are summed more exactly.
+    sizes = added([{units.i: float(head.position + head.length)}, {units.r: float(head.length)}])
+    falling = added([sizes, {here: -steep / gain}])
+    digits = max(_largest(sizes), _reach(head, wiring) if len(head.averages) > 1 else 0.0)
+    together = [Pair(falling, {ORDINARY: gain})] if falling else []
+    if _largest(falling) <= digits and len(pairs) + len(together) > NARROW:
+        pairs += together
+    else:
+        if sizes:
+            pairs.append(Pair(sizes, {ORDINARY: gain}))
+        pairs.append(Pair({here: -1.0}, {ORDINARY: steep}))
     return Scores("Sign", "<=" if direction == "past" else ">=", pairs)
+
+
+def _largest(row: Row) -> float:
+    return max(map(abs, row.values()), default=0.0)
+
+
+def _reach(head: Sign, wiring: Wiring) -> float:
+    """How large the averages' sum can be, a position: past and future ones share positions."""
+    past, future, total = (
+        0.0 if average is None else max(map(abs, wiring.range(wiring.terms(average))))
+        for average in (head.past, head.future, head.total)
+    )
+    return max(past, future) + total
 
 
 def _opposed(head: Sign, direction: Direction, wiring: Wiring) -> float:

@@ -13,7 +13,8 @@ row of the keys and its own values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal as Choice
 
@@ -41,8 +42,6 @@ from softhat.program.strict import spelled_out
 
 PAD = "pad"
 LARGEST_MEAN = 2.0**-8
-DENSE_MEAN = 2.0**-4
-"""In a disguise means must not drown in what every coordinate rounds; float32 has the range."""
 Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
 
 
@@ -166,7 +165,11 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, dense: bool 
         coordinate={key: at for at, key in enumerate([*keys, *means])} | {PAD: start + zeros},
         pads=tuple(range(start + zeros, start + zeros + pads)),
         zeros=tuple(range(start, start + zeros)),
-        mean_amplitude=DENSE_MEAN if dense else _mean_amplitude(len(means), d_model),
+        mean_amplitude=(
+            _dense_mean_amplitude([{h.kind for h in block} for block in blocks], used, counts)
+            if dense
+            else _mean_amplitude(len(means), d_model)
+        ),
         d_model=d_model,
         n_head=n_head,
         n_kv=n_kv,
@@ -178,6 +181,26 @@ def _mean_amplitude(means: int, d_model: int) -> float:
     more than 2^-19, which float32's other errors exceed."""
     amplitude = LARGEST_MEAN
     while means * amplitude**2 > d_model * 2.0**-19:
+        amplitude /= 2
+    return amplitude
+
+
+def _dense_mean_amplitude(
+    kinds: Sequence[AbstractSet[str]], squares: int, counts: Mapping[int, Count]
+) -> float:
+    """The larger, the less drowns in rounding; but the means' squares move RMSNorm's factor, and
+    with it every bit that a gate writes, by as much as this (`squares` is the square of the norm).
+    A head of a later block that looks up positions, or another mean, is lost with less."""
+    first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
+    later = set[str]().union(*kinds[first + 1 :])
+    most = 3e-4 if later & {"Average", "Latest", "Previous"} else 6e-3
+    means = 0.0
+    for count in counts.values():
+        high = sum(a for a, _ in count.terms if a > 0)
+        low = sum(-a for a, _ in count.terms if a < 0)
+        means += (max(high, low, abs(count.threshold - 0.5)) / count.scale) ** 2
+    amplitude = 1.0
+    while means * amplitude**2 > 2 * most * squares:
         amplitude /= 2
     return amplitude
 

@@ -17,7 +17,7 @@ from softhat.proof.cells import VoidError
 from softhat.proof.document import document
 from softhat.proof.gpt2.bounds import Bounds
 from softhat.proof.gpt2.checkpoint import Checkpoint
-from softhat.proof.gpt2.dense_bounds import DenseBounds
+from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import Derivation, derive
 from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.gpt2.undisguise import undisguise
@@ -128,8 +128,8 @@ def _disguised(
     found = derive(plain.checkpoint, formulas)
     narrow = Verdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
     try:
-        bounds = DenseBounds(found, c, plain, directions, kernel == "sdpa", margin)
-        wide = _longest(bounds.check, c.context - 1, bounds.bounds)
+        bounds = GPT2DenseBounds(found, c, plain, directions, kernel == "sdpa", margin)
+        wide = longest(bounds.check, c.context - 1, bounds.bounds)
     except NotProvedError as failure:
         wide = Verdict(0, str(failure), {})
     return {s.name: wide if s.wide else narrow for s in STORAGES}
@@ -142,21 +142,21 @@ def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | N
         bounds.check()
     except NotProvedError as failure:
         return Verdict(0, str(failure), {})
-    return _longest(bounds.check_length, most, bounds.bounds)
+    return longest(bounds.check_length, most, bounds.bounds)
 
 
-def _longest(check: Callable[[int], None], most: int, bounds: dict[str, float]) -> Verdict:
+def longest(check: Callable[[int], None], most: int, bounds: dict[str, float]) -> Verdict:
     """The longest words that pass: errors only grow with the length, so bisect."""
-    longest, too_long, reason = 0, most + 1, ""
+    found, too_long, reason = 0, most + 1, ""
     trial = most
-    while too_long - longest > 1:
+    while too_long - found > 1:
         try:
             check(trial)
-            longest = trial
+            found = trial
         except NotProvedError as failure:
             too_long, reason = trial, str(failure)
-        trial = (longest + too_long) // 2
-    return Verdict(longest, reason, {name: float(f"{size:.6g}") for name, size in bounds.items()})
+        trial = (found + too_long) // 2
+    return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in bounds.items()})
 
 
 def padding(kernel: str, dtype: str) -> tuple[str, ...]:

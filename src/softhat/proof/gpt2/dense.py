@@ -1,54 +1,26 @@
-"""How far a disguised checkpoint's matrices are from the plain ones that they stand for.
-
-Written for v̂ = (v, 1), the variables and 1, and Û, their directions and 1. Everything is measured
-on the weights themselves, in float64, whose own rounding is added.
-"""
+"""How far a disguised GPT-2's embeddings, heads and hidden units are from the plain ones that they
+stand for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
+from softhat.proof.dense.matrices import (
+    SLACK,
+    Matrix,
+    Reading,
+    Values,
+    frobenius,
+    reading,
+    values,
+    widened,
+)
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.undisguise import HeadRows, Plain
 from softhat.transformer.directions import Directions, Units
-
-Matrix = NDArray[np.float64]
-SLACK = 2.0**-40
-"""Far above what float64 rounds in sums of a few hundred terms, relative to their magnitudes."""
-
-
-def spectral(matrix: Matrix) -> float:
-    """The largest factor by which a matrix stretches a vector."""
-    if not matrix.size:
-        return 0.0
-    return float(np.linalg.norm(matrix, 2)) * (1 + SLACK) + SLACK * frobenius(matrix)
-
-
-def frobenius(matrix: Matrix) -> float:
-    return float(np.sqrt((matrix**2).sum())) * (1 + SLACK)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A matrix with a bias that reads the residual stream."""
-
-    form: Matrix  # (variables, rows): the plain form
-    bias: Matrix
-    stretch: float
-    """Spectral norm of the matrix."""
-    whole: float
-    """Its Frobenius norm."""
-    offset: float
-    """Norm of the bias."""
-    ones: float
-    """How far a shift of all coordinates of norm 1 moves it."""
-    idle: float
-    """How far the residual stream, per unit of norm, moves what the plain form does not read."""
-    idle_bias: float
 
 
 @dataclass(frozen=True)
@@ -57,18 +29,8 @@ class HeadMatrices:
 
     query: Reading
     key: Reading
-    value: Reading
     scores_off: Matrix  # (variables + 1, variables + 1): Û'Q̂K̂'Û less the plain product
-    written: Matrix  # (values, variables): the plain output matrix
-    writes_off: Matrix  # (variables + 1,): norms of the rows of Û'V̂O less the plain product
-    rows: Matrix  # (values,): norms of what reads each value
-    rows_ones: Matrix  # (values,): the same for a shift of all coordinates
-    through: float
-    """Spectral norm of the product of values and output, less what the values above write."""
-    writing: float
-    """Spectral norm of the output matrix, less what the values above write."""
-    writing_whole: float
-    """Frobenius norm of the whole output matrix."""
+    values: Values
 
 
 @dataclass(frozen=True)
@@ -109,10 +71,7 @@ class Basis:
         if self.skew > 2.0**-10:
             raise VoidError("the directions of the residual stream are not orthonormal")
         self.ones = np.abs(self.u.sum(axis=0)) / self.d**0.5 + SLACK
-        wide = np.zeros((self.d + 1, self.variables + 1))
-        wide[: self.d, : self.variables] = self.u
-        wide[-1, -1] = 1.0
-        self.wide = wide
+        self.wide = widened(self.u)
         self.embedded_off = self._embedded(c, plain)
 
     def _embedded(self, c: Checkpoint, plain: Plain) -> float:
@@ -129,22 +88,6 @@ class Basis:
             worst += float(norms.max())
         return worst
 
-    def reading(
-        self, matrix: Matrix, bias: Matrix, form: Matrix, offset: Matrix, rows: Matrix
-    ) -> Reading:
-        """`rows`: the directions of the head's space to which the plain form's rows are written."""
-        lifted = self.u @ form @ rows
-        return Reading(
-            form=form,
-            bias=offset,
-            stretch=spectral(matrix),
-            whole=frobenius(matrix),
-            offset=frobenius(bias),
-            ones=frobenius(matrix.sum(axis=0)) / self.d**0.5 + SLACK * frobenius(matrix),
-            idle=spectral(matrix - lifted) + SLACK * frobenius(lifted),
-            idle_bias=frobenius(bias - offset @ rows) + SLACK * frobenius(bias),
-        )
-
     def head(self, at: int, h: int, directions: Directions, plain: HeadRows) -> HeadMatrices:
         c, d, size = self.c, self.d, self.c.d_head
         name = f"transformer.h.{at}.attn"
@@ -154,45 +97,27 @@ class Basis:
         own = [slice(part * d + h * size, part * d + (h + 1) * size) for part in range(3)]
         q, k, v = (np.vstack([attn[:, s], bias[s]]) for s in own)
         basis = directions.heads[at][h]
-        across, values = basis.query_key.astype(np.float64), basis.value.astype(np.float64)
-        for space in (across, values):
+        across, rows = basis.query_key.astype(np.float64), basis.value.astype(np.float64)
+        for space in (across, rows):
             if frobenius(space @ space.T - np.eye(len(space))) > 2.0**-10:
                 raise VoidError(f"block {at}, head {h}: its directions are not orthonormal")
         wide = self.wide
-        stacked = [
+        query, key, value = (
             np.vstack([form, offset])
             for form, offset in (
                 (plain.query, plain.query_bias),
                 (plain.key, plain.key_bias),
                 (plain.value, plain.value_bias),
             )
-        ]
-        left, right = wide.T @ q, wide.T @ k
-        scores = np.abs(left @ right.T - stacked[0] @ stacked[1].T)
-        scores += SLACK * (
-            np.abs(left) @ np.abs(right).T + np.abs(stacked[0]) @ np.abs(stacked[1].T)
         )
-        through = v @ out
-        rows, lifted = v[:-1] @ values.T, plain.written @ self.u.T
-        off = wide.T @ through - stacked[2] @ plain.written @ self.u.T
-        norms = np.sqrt((off**2).sum(axis=1)) + SLACK * frobenius(v) * frobenius(out)
-        norms += SLACK * frobenius(stacked[2]) * frobenius(plain.written)
+        left, right = wide.T @ q, wide.T @ k
+        scores = np.abs(left @ right.T - query @ key.T)
+        scores += SLACK * (np.abs(left) @ np.abs(right).T + np.abs(query) @ np.abs(key.T))
         return HeadMatrices(
-            query=self.reading(
-                attn[:, own[0]], bias[own[0]], plain.query, plain.query_bias, across
-            ),
-            key=self.reading(attn[:, own[1]], bias[own[1]], plain.key, plain.key_bias, across),
-            value=self.reading(
-                attn[:, own[2]], bias[own[2]], plain.value, plain.value_bias, values
-            ),
+            query=reading(self.u, q, query, across),
+            key=reading(self.u, k, key, across),
             scores_off=scores,
-            written=plain.written,
-            writes_off=norms,
-            rows=np.sqrt((rows**2).sum(axis=0)) * (1 + SLACK),
-            rows_ones=np.abs(rows.sum(axis=0)) / d**0.5 + SLACK * frobenius(rows),
-            through=spectral(through[:-1] - rows @ lifted) + SLACK * frobenius(v) * frobenius(out),
-            writing=spectral(out - values.T @ lifted) + SLACK * frobenius(out),
-            writing_whole=frobenius(out),
+            values=values(self.u, v, out, value, plain.written, rows),
         )
 
     def units(

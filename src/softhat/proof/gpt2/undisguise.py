@@ -11,17 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softhat.formats import FORMATS
 from softhat.proof.cells import VoidError
+from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
 from softhat.proof.gpt2.checkpoint import Array, Checkpoint
 from softhat.transformer.directions import Directions
-
-Matrix = NDArray[np.float64]
-U = 2.0 ** -FORMATS["float32"].digits
-NEAR = 8 * U
-"""Weights are rounded, and so are directions: a reading is off by a few units of the whole."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +54,8 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
     d, size, n_head = c.d_model, c.d_head, c.n_head
     if basis.shape[0] != d or len(directions.heads) != c.blocks:
         raise VoidError("the directions are not of this checkpoint")
-    tokens = _read_rows(c.tensor("transformer.wte.weight"), basis)
-    positions = _read_rows(c.tensor("transformer.wpe.weight"), basis)
+    tokens = read_rows(c.tensor("transformer.wte.weight"), basis)
+    positions = read_rows(c.tensor("transformer.wpe.weight"), basis)
     tensors: dict[str, Array] = {
         "transformer.wte.weight": _embedding(tokens),
         "transformer.wpe.weight": _embedding(positions),
@@ -100,11 +94,11 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
         into_bias.append(sides[1])
         out.append(sides[2])
         tensors |= {
-            f"{name}.attn.c_attn.weight": _float32(plain_attn),
-            f"{name}.attn.c_attn.bias": _float32(plain_bias),
-            f"{name}.attn.c_proj.weight": _float32(plain_proj),
-            f"{name}.mlp.c_fc.weight": _widened(_float32(_reading(sides[0]).T), width).T,
-            f"{name}.mlp.c_fc.bias": _float32(sides[1]),
+            f"{name}.attn.c_attn.weight": as_float32(plain_attn),
+            f"{name}.attn.c_attn.bias": as_float32(plain_bias),
+            f"{name}.attn.c_proj.weight": as_float32(plain_proj),
+            f"{name}.mlp.c_fc.weight": _widened(as_float32(_reading(sides[0]).T), width).T,
+            f"{name}.mlp.c_fc.bias": as_float32(sides[1]),
             f"{name}.mlp.c_proj.weight": _widened(_embedding(sides[2]), width),
         }
         for bias_name in ("attn.c_proj.bias", "mlp.c_proj.bias"):
@@ -116,7 +110,7 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
         tensors[f"transformer.{norm}.bias"] = np.zeros(width, np.float32)
     readout, scale = _readout(c, basis)
     last = "lm_head.weight" if c.head == "lm" else "classifier.weight"
-    tensors[last] = _widened(_float32(_reading(readout.T).T), width)
+    tensors[last] = _widened(as_float32(_reading(readout.T).T), width)
     if c.head != "lm":
         tensors["classifier.bias"] = c.tensor("classifier.bias")
     checkpoint = Checkpoint(
@@ -193,33 +187,7 @@ def _readout(c: Checkpoint, basis: Matrix) -> tuple[Matrix, float]:
     scale = float(np.abs(along).max(initial=0.0))
     if scale <= 0:
         raise VoidError("the read-out reads nothing")
-    reach = NEAR * float(np.sqrt((rows.astype(np.float64) ** 2).sum())) / scale
-    return snapped(along / scale, reach), scale
-
-
-def _read_rows(table: Array, basis: Matrix) -> Matrix:
-    rows = table.astype(np.float64)
-    near = NEAR * np.sqrt((rows**2).sum(axis=1))
-    return snapped(rows @ basis, near[:, None])
-
-
-def snapped(values: Matrix, near: Matrix | float) -> Matrix:
-    """Each value's nearest binary fraction with the fewest digits that is `near` enough."""
-    near = np.broadcast_to(near, values.shape)
-    found = np.zeros(values.shape)
-    left = np.abs(values) > near
-    largest = float(np.abs(values).max(initial=1.0))
-    unit = 2.0 ** np.ceil(np.log2(largest))
-    for _ in range(80):
-        if not left.any():
-            break
-        tried = np.round(values / unit) * unit
-        good = left & (np.abs(values - tried) <= near)
-        found[good] = tried[good]
-        left &= ~good
-        unit /= 2
-    found[left] = values[left]
-    return _float32(found).astype(np.float64)  # what is derived from, and compared with
+    return read_logits(rows, basis, scale), scale
 
 
 def _reading(forms: Matrix) -> Matrix:
@@ -233,18 +201,13 @@ def _embedding(rows: Matrix) -> Array:
     """(rows, variables) as pairs (+v, -v)."""
     pairs = np.zeros((len(rows), 2 * rows.shape[1]))
     pairs[:, 0::2], pairs[:, 1::2] = rows, -rows
-    return _float32(pairs)
+    return as_float32(pairs)
 
 
 def _widened(rows: Array, width: int) -> Array:
     wide = np.zeros((len(rows), width), rows.dtype)
     wide[:, : rows.shape[1]] = rows
     return wide
-
-
-def _float32(array: Matrix) -> Array:
-    with np.errstate(over="ignore"):
-        return array.astype(np.float32)
 
 
 def _norms(c: Checkpoint) -> list[str]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, gcd, inf
+from typing import NamedTuple
 
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Direction, Range, Sum
@@ -42,6 +43,7 @@ from softhat.proof.softmax import EXACT, Bound, checked, softmax
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 
+_LINEAR = {"1", "ordinary", "i", "r"}
 _NEAR = "counts next to the threshold are not told from it"
 
 
@@ -122,6 +124,18 @@ class Sign(Kind):
                 slope -= max(0.0, mean.high)
         return slope
 
+    @property
+    def sizes(self) -> dict[Range, float]:
+        """The largest term of averages over each range, a position."""
+        sizes: dict[Range, float] = {"past": 0.0, "future": 0.0, "total": 0.0}
+        for mean in self.means:
+            sizes[mean.over] += max(-mean.low, mean.high, 0.0)
+        return sizes
+
+    def rest(self, i: int, r: int) -> float:
+        """What positions and the constant add to the logit."""
+        return self.at_i * i + self.at_r * r + self.constant
+
     def bound(self, n: int, form: Format) -> Bound | Failure:
         """At j = i the logit is at least `up` above 0 or `down` below; it falls with the
         distance."""
@@ -131,6 +145,7 @@ class Sign(Kind):
         if any(mean.query > form.largest for mean in self.means):
             return Failure("an average times its weight overflows")
         rows: list[Row] = []
+        lines: list[_Line] = []
         means = 0
         absolute = 0.0
         for query, key in scores.rows:
@@ -145,7 +160,8 @@ class Sign(Kind):
             if isinstance(row, Failure):
                 return row
             rows.append(row)
-        rest = [self.at_i * i + self.at_r * r + self.constant for i, r in ((1, 1), (1, n), (n, 1))]
+            lines.append(_line(query, key, n, scale(scores.attention, n), row))
+        rest = [self.rest(1, n), self.rest(n, 1)]
         most = sum(n * max(0.0, mean.high) for mean in self.means) + max(rest)
         least = sum(n * min(0.0, mean.low) for mean in self.means) + min(rest)
         # The other sink's query, where only averages and D·j are not 0, sees every key. Were its
@@ -178,13 +194,9 @@ class Sign(Kind):
         def left(logit: float) -> tuple[float, float]:
             """What errors leave of a logit of at least this size: at j = i, and at other j."""
             found = []
-            for size, coarser in (
-                (logit, 1),
-                (logit + self.unit, 2),
-            ):  # the next binade at the earliest
-                here, there = _score_errors(
-                    self, n, form, rows, means, (min(rest), max(rest)), size, coarser
-                )
+            next_binade = logit + self.unit  # at the earliest
+            for size, coarser in ((logit, 1), (next_binade, 2)):
+                here, there = _score_errors(self, n, form, rows, lines, means, size, coarser)
                 kept = size * (1 - 3 * form.u_sum - form.u_score) - absolute
                 found.append((kept - here * CARE, kept - there * CARE))
             return min(here for here, _ in found), min(there for _, there in found)
@@ -311,8 +323,8 @@ def _score_errors(
     n: int,
     form: Format,
     rows: list[Row],
+    lines: list[_Line],
     means: int,
-    rest: tuple[float, float],
     logit: float,
     coarser: int,
 ) -> tuple[float, float]:
@@ -323,32 +335,86 @@ def _score_errors(
     has a small result and is nearly exact: of m terms, m - 2 additions can be off, and no more
     than there are inexact terms (`coarse`) at each spacing. `coarser` multiplies the spacing.
     """
-    sizes = dict.fromkeys(("past", "future", "total"), 0.0)
-    for mean in kind.means:
-        sizes[mean.over] += max(-mean.low, mean.high, 0.0)
+    sizes = kind.sizes
     near = (n + 1) * (max(sizes["past"], sizes["future"]) + sizes["total"])
     far = (n + 1) * sum(sizes.values())
     if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
-        near = far = min(near, logit + max(-rest[0], rest[1]))
+        near = far = min(near, logit + max(abs(kind.rest(i, n + 1 - i)) for i in (1, n)))
     sharpness = kind.scores.sharpness
-    above, below = sum(row.high for row in rows), -sum(row.low for row in rows)
     operands = sum(row.error for row in rows)
     rounding = form.divisions * form.u_sum + form.u
     relative = rounding * (1 + rounding)
     shared = _shared_rounding(kind, n, form)
-    added = max(0.0, min(near, (near - rest[0] + logit) / 2)) / sharpness
-    taken = max(0.0, min(near, (near + rest[1] + logit) / 2)) / sharpness
     terms = means + len(rows)
-    spacing = coarser * form.grid_of_score(max(above + added, below + taken), terms)
+    spacing = coarser * form.grid_of_score(_largest_sum(kind, rows, lines, n, near, logit), terms)
     coarse = means + sum(row.grid < spacing for row in rows)
     additions = sum(spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse)
     own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
     products = sum(form.grid_of_score(size / sharpness, terms) for size in [*own, 2 * logit]) / 2
     here = sharpness * (operands + additions + products) + min(near * relative, shared)
+    above, below = sum(row.high for row in rows), -sum(row.low for row in rows)
     spacing = coarser * form.grid_of_score(max(above, below) + far / sharpness, terms)
     coarse = means + sum(row.grid < spacing for row in rows)
     there = sharpness * (operands + coarse * spacing) + min(far * relative, shared)
     return here, there
+
+
+class _Line(NamedTuple):
+    """How much a row adds at j = i, at most, and takes off: where i = 1 and where i = n. In
+    between it is at most what a straight line between the two says."""
+
+    added: tuple[float, float]
+    taken: tuple[float, float]
+
+
+def _line(query: Side, key: Side, n: int, scaled: float, row: Row) -> _Line:
+    bases = [{entry.base for entry in side} for side in (query, key)]
+    if all(base & {"i", "r"} for base in bases) or not set.union(*bases) <= _LINEAR:
+        return _Line((row.high, row.high), (-row.low, -row.low))
+    products, off = [], 0.0
+    for at in ({"i": 1, "r": n}, {"i": n, "r": 1}):
+        one, other = (
+            [entry.weight * scaled**entry.power * at.get(entry.base, 1) for entry in side]
+            for side in (query, key)
+        )
+        products.append(sum(one) * sum(other) * scaled)
+        off = max(off, sum(map(abs, one)) * sum(map(abs, other)) * scaled * 2.0**-49)
+    first, last = products
+    return _Line(
+        (max(0.0, first + off), max(0.0, last + off)),
+        (max(0.0, off - first), max(0.0, off - last)),
+    )
+
+
+def _largest_sum(
+    kind: Sign, rows: list[Row], lines: list[_Line], n: int, near: float, logit: float
+) -> float:
+    """The largest partial sum at j = i, in any order: of positive terms, or of negative ones.
+
+    The averages' terms add up to the logit less the rest and are N(i) together, so the positive
+    ones are at most min(N, (N - rest + logit)/2). All of that is linear in i: with what the rows
+    add it is largest at i = 1, at i = n, or where the two are equal.
+    """
+    sizes, sharpness = kind.sizes, kind.scores.sharpness
+    rest = (kind.rest(1, n), kind.rest(n, 1))
+    most = [
+        max(0.0, min(near, (near + x + logit) / 2)) / sharpness for x in (-min(rest), max(rest))
+    ]
+    apart = max(sum(row.high for row in rows) + most[0], sum(-row.low for row in rows) + most[1])
+    largest = 0.0
+    for sign in (1, -1):
+        ends: list[tuple[float, ...]] = []
+        for end, (i, r) in enumerate(((1, n), (n, 1))):
+            placed = sum((line.added if sign > 0 else line.taken)[end] for line in lines)
+            terms = (i + 1) * sizes["past"] + (r + 1) * sizes["future"] + (n + 1) * sizes["total"]
+            ends.append((placed, terms, (terms - sign * kind.rest(i, r) + logit) / 2))
+        (_, one, half), (_, other, semi) = ends
+        if (one < half) != (other < semi):
+            share = (one - half) / ((one - half) - (other - semi))
+            ends.append(tuple(x + share * (y - x) for x, y in zip(*ends, strict=True)))
+        for placed, *counted in ends:
+            largest = max(largest, placed + max(0.0, min(near, *counted)) / sharpness)
+    return min(largest * (1 + 2.0**-49), apart)
 
 
 def _shared_rounding(kind: Sign, n: int, form: Format) -> float:

@@ -7,9 +7,9 @@ the checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,11 +17,16 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
 from softhat.proof.document import document
-from softhat.proof.gpt2.certificate import Verdict
+from softhat.proof.gpt2.certificate import Verdict, longest
 from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.llama.bounds import Bounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import Derivation, derive
+from softhat.proof.llama.undisguise import Plain, undisguise
+from softhat.transformer.directions import Directions
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,7 @@ class LlamaCertificate:
     verdicts: dict[str, Verdict]
     void: tuple[str, ...] = ()
     """Why the weights are not proved to compute the formulas at all; empty if they are."""
+    disguised: bool = False
 
     @property
     def max_length(self) -> dict[str, int]:
@@ -45,8 +51,9 @@ class LlamaCertificate:
         return document(
             "export",
             self.max_length,
-            assumptions(self.kernel),
+            assumptions(self.kernel, self.disguised),
             target=self.family,
+            disguised=self.disguised,
             context=self.context,
             kernel=self.kernel,
             **margin,
@@ -68,17 +75,23 @@ def certify(
     formulas: Mapping[str, Formula],
     kernel: str,
     margin: float | None = None,
+    directions: Directions | None = None,
 ) -> LlamaCertificate:
     """The longest words, up to the context, for each storage format, from the weights alone.
 
     `formulas` are what the checkpoint is claimed to compute: one for a classifier, one for each
-    token for a language model, whose logits are claimed to be `margin` apart.
+    token for a language model, whose logits are claimed to be `margin` apart. `directions`, of a
+    disguised checkpoint, are claims too.
     """
+    stated = (checkpoint.family, checkpoint.context, kernel, margin)
+    if directions is not None:
+        verdicts, void = _disguised(checkpoint, formulas, kernel, margin, directions)
+        return LlamaCertificate(*stated, verdicts, void, True)
     # float64 stores what float32 does, and float32 holds every weight: what is not derived there is
     # not derived at all.
     stored = {storage.dtype: storage for storage in STORAGES}
     derived = {d: _derived(checkpoint, formulas, s) for d, s in stored.items()}
-    verdicts: dict[str, Verdict] = {}
+    verdicts = {}
     for storage in STORAGES:
         found = derived[storage.dtype]
         if isinstance(found, str):
@@ -87,7 +100,35 @@ def certify(
             verdicts[storage.name] = _verdict(found, kernel, storage, margin)
     plain = derived[STORAGES[0].dtype]
     void = (plain,) if isinstance(plain, str) else ()
-    return LlamaCertificate(checkpoint.family, checkpoint.context, kernel, margin, verdicts, void)
+    return LlamaCertificate(*stated, verdicts, void)
+
+
+def _disguised(
+    c: LlamaCheckpoint,
+    formulas: Mapping[str, Formula],
+    kernel: str,
+    margin: float | None,
+    directions: Directions,
+) -> tuple[dict[str, Verdict], tuple[str, ...]]:
+    """A dense basis is for float32; what float64 computes with the same weights errs less."""
+    for name, tensor in c.tensors.items():
+        if not np.isfinite(tensor).all():
+            raise VoidError(f"{name} has an entry that is not a finite number")
+
+    def read() -> tuple[Derivation, Plain]:
+        plain = undisguise(c, directions)
+        return derive(plain.checkpoint, formulas), plain
+
+    found = _or_reason(read)
+    if isinstance(found, str):
+        return {s.name: Verdict(0, found, {}) for s in STORAGES}, (found,)
+    narrow = Verdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
+    try:
+        bounds = LlamaDenseBounds(*found, c, directions, kernel == "sdpa", margin)
+        wide = longest(bounds.check, c.context - 1, bounds.bounds)
+    except NotProvedError as failure:
+        wide = Verdict(0, str(failure), {})
+    return {s.name: wide if s.wide else narrow for s in STORAGES}, ()
 
 
 def _derived(
@@ -98,8 +139,13 @@ def _derived(
     for name, tensor in stored.tensors.items():
         if not np.isfinite(tensor).all():
             return f"{name} has an entry that {storage.name} does not hold as a finite number"
+    return _or_reason(lambda: derive(stored, formulas))
+
+
+def _or_reason(read: Callable[[], T]) -> T | str:
+    """What was read, or why that is not known."""
     try:
-        return derive(stored, formulas)
+        return read()
     except VoidError as error:
         return str(error)
     except TooLargeError:
@@ -115,17 +161,7 @@ def _verdict(found: Derivation, kernel: str, storage: Storage, margin: float | N
         bounds.check()
     except NotProvedError as failure:
         return Verdict(0, str(failure), {})
-    # Only the means of counts get worse with the length: bisect.
-    longest, too_long, reason = 0, most + 1, ""
-    trial = most
-    while too_long - longest > 1:
-        try:
-            bounds.check_counts(trial)
-            longest = trial
-        except NotProvedError as failure:
-            too_long, reason = trial, str(failure)
-        trial = (longest + too_long) // 2
-    return Verdict(longest, reason, bounds.bounds)
+    return longest(bounds.check_counts, most, bounds.bounds)
 
 
 def padding(kernel: str, dtype: str) -> tuple[str, ...]:
@@ -141,8 +177,11 @@ def padding(kernel: str, dtype: str) -> tuple[str, ...]:
     return ("right",) if not_left else ("left", "right")
 
 
-def assumptions(kernel: str) -> list[str]:
+def assumptions(kernel: str, disguised: bool = False) -> list[str]:
     """What the proof takes for granted."""
+    near_zero = (
+        ["exp has a relative error of at most 32·2^-24 between -1 and 0"] if disguised else []
+    )
     fused = (
         f"scores and softmax in float32, scores not rounded to the storage format; sums over keys "
         f"within ({BLOCK} + n/{BLOCK})·2^-24 of the sum of magnitudes (PyTorch's fused CPU kernel "
@@ -158,6 +197,7 @@ def assumptions(kernel: str) -> list[str]:
         fused if kernel == "sdpa" else eager,
         "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
         "exp(0) = 1",
+        *near_zero,
         "silu is accurate to four units in the last place",
         "RMSNorm computes in float32; its mean square has a relative error of at most "
         "min(d + 4, 256)·2^-24, its reciprocal root of two units in the last place; where all "

@@ -97,6 +97,14 @@ class Scores:
         frequency = float(self.frequencies[pair.pair]) * self.context * ERROR
         return 1.05 * (2 * e + 2.5 * v + of_key) + frequency
 
+    def dense(self, pair: int, content: bool) -> float:
+        """The same, where neither query nor key has a coordinate that is 0."""
+        turned = float(self.frequencies[pair]) * self.context * (1 + ERROR)
+        if content and turned > 0.25:
+            return inf
+        both = 2.1 * (2 * self.sine(pair) + 2.5 * self.stored)
+        return both + turned * ERROR + (1.02 * turned**2 if content else 0.0)
+
     def decision(self, head: Head, query: Rows, key: Rows, scale: float) -> float:
         """A Digit's least |score| of `<bos>`, which stands at position 0 and is not turned: the
         rotated query's first coordinate q₁cos - q₂sin is off by a share of each product, by the

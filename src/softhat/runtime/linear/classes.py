@@ -17,7 +17,8 @@ import numpy as np
 from softhat.errors import SofthatError
 from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import Word, bit_of
-from softhat.transformer.shapes import Classes, HeadForm, IntegerRow
+from softhat.transformer.rows import IntegerRow
+from softhat.transformer.shapes import Classes, HeadForm
 
 MOST = 1 << 22
 """Entries of a table of positions and classes at a time."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.transformer.shapes import IntegerRow
+from softhat.transformer.rows import IntegerRow
 
 Array = NDArray[Any]
 Column = Array | None

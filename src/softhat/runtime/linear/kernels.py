@@ -15,7 +15,8 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.runtime.linear.columns import Array, View, not_a_bit
-from softhat.transformer.shapes import HeadForm, IntegerRow, Local, Ramp, UnknownShapeError
+from softhat.transformer.rows import IntegerRow, UnknownShapeError
+from softhat.transformer.shapes import HeadForm, Local, Ramp
 
 SETTLED = 14
 """From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""

@@ -19,18 +19,9 @@ from softhat.runtime.linear.kernels import (
     Word,
 )
 from softhat.runtime.linear.shifts import ShiftKernel
-from softhat.transformer.shapes import (
-    Classes,
-    HeadForm,
-    Local,
-    Ramp,
-    Reader,
-    Residues,
-    Row,
-    Uniform,
-    hidden_units,
-    rows_of,
-)
+from softhat.transformer.rows import Row, hidden_units, rows_of
+from softhat.transformer.shape_reader import Reader
+from softhat.transformer.shapes import Classes, HeadForm, Local, Ramp, Residues, Uniform
 from softhat.transformer.weights import Layer, Transformer
 
 UNKNOWN_LENGTH = 1 << 62

@@ -19,7 +19,9 @@ from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column, View
 from softhat.runtime.linear.kernels import UniformKernel, Word
 from softhat.runtime.linear.layers import Embedding, LinearLayer, ReadOut
-from softhat.transformer.shapes import HeadForm, Reader, Row, Uniform
+from softhat.transformer.rows import Row
+from softhat.transformer.shape_reader import Reader
+from softhat.transformer.shapes import HeadForm, Uniform
 from softhat.transformer.weights import Transformer, scale
 
 CHUNK = 1 << 16

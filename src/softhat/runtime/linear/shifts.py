@@ -10,13 +10,9 @@ import numpy as np
 
 from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import LARGEST_EXPONENT, Word, bit_of
-from softhat.transformer.shapes import (
-    NEGLIGIBLE,
-    HeadForm,
-    IntegerRow,
-    Residues,
-    UnknownShapeError,
-)
+from softhat.transformer.rows import IntegerRow, UnknownShapeError
+from softhat.transformer.shape_reader import NEGLIGIBLE
+from softhat.transformer.shapes import HeadForm, Residues
 
 
 @dataclass(slots=True)

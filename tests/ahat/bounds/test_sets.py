@@ -16,7 +16,7 @@ import pytest
 
 from softhat.ahat import Builder
 from softhat.ahat.analysis.tally import row_tally
-from softhat.ahat.bounds.sets import set_errors
+from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.exact import run
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.lengths import Lengths
@@ -77,7 +77,7 @@ def attack(seed: int, models: int) -> tuple[list[float], list[float], int, int]:
         if true > 1e-9:
             by_words.append(bound.error / true)
         if k % 8 == 0 and lengths.sets(n).complete:
-            proved = set_errors(lengths._plan, lengths.sets(n), betas)
+            proved = SetBounds(lengths._plan, lengths.sets(n)).errors(betas)
             assert proved.error >= true - slack
             # Two upper bounds, each with up to 1e-12 for its own evaluation in floats.
             assert proved.error >= bound.error * (1 - 1e-6) - 1e-12
@@ -124,7 +124,7 @@ def test_one_layer_without_upstream_error_is_exact() -> None:
         betas = {name: math.exp(rng.uniform(0, 3)) for name in model.heads}
         true = true_error(model, betas, n, "longdouble")
         lengths = Lengths(model)
-        proved = set_errors(lengths._plan, lengths.sets(n), betas).error
+        proved = SetBounds(lengths._plan, lengths.sets(n)).errors(betas).error
         if true > 1e-6 and not any(t.several for t in lengths.ties(n).values()):
             assert proved == pytest.approx(true, rel=1e-6)
             seen += 1

@@ -9,16 +9,9 @@ import pytest
 
 import softhat
 from softhat.formats import format_of
-from softhat.transformer.shapes import (
-    IntegerRow,
-    Local,
-    Ramp,
-    Reader,
-    Residues,
-    Uniform,
-    UnknownShapeError,
-    hidden_units,
-)
+from softhat.transformer.rows import IntegerRow, UnknownShapeError, hidden_units
+from softhat.transformer.shape_reader import Reader
+from softhat.transformer.shapes import Local, Ramp, Residues, Uniform
 
 FLOAT64 = format_of("float64")
 

@@ -1,0 +1,382 @@
+"""Formulas: true or false at every position of a word, each kind with its meaning at position i.
+
+Constructors never simplify (`logic.simplify` does, when asked). The methods of `Formula` build
+larger formulas, and ask what one means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from softhat.errors import FormulaError, SofthatError
+from softhat.logic.syntax.node import Node, checked_integer, set_hash
+from softhat.predicates import Predicate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from softhat.logic.semantics.words import Word
+    from softhat.logic.syntax.terms import Term
+
+Relation = Literal["<", "<=", "=", "!=", ">=", ">"]
+
+
+class Formula(Node):
+    """True or false at every position of a word."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from softhat.logic.syntax.print import to_unicode
+        from softhat.markup import code
+
+        return code(to_unicode(self))
+
+    def __and__(self, other: Formula) -> And:
+        return And(self, checked_formula(other))
+
+    def __or__(self, other: Formula) -> Or:
+        return Or(self, checked_formula(other))
+
+    def __xor__(self, other: Formula) -> Xor:
+        return Xor(self, checked_formula(other))
+
+    def __rshift__(self, other: Formula) -> Implies:
+        return Implies(self, checked_formula(other))
+
+    def __invert__(self) -> Not:
+        return Not(self)
+
+    def implies(self, other: Formula) -> Implies:
+        return Implies(self, checked_formula(other))
+
+    def iff(self, other: Formula) -> Iff:
+        return Iff(self, checked_formula(other))
+
+    def yesterday(self) -> Yesterday:
+        return Yesterday(self)
+
+    def weak_yesterday(self) -> WeakYesterday:
+        return WeakYesterday(self)
+
+    def once(self) -> Once:
+        return Once(self)
+
+    def historically(self) -> Historically:
+        return Historically(self)
+
+    def since(self, other: Formula) -> Since:
+        return Since(self, checked_formula(other))
+
+    def triggered(self, other: Formula) -> Triggered:
+        return Triggered(self, checked_formula(other))
+
+    def tomorrow(self) -> Tomorrow:
+        return Tomorrow(self)
+
+    def weak_tomorrow(self) -> WeakTomorrow:
+        return WeakTomorrow(self)
+
+    def eventually(self) -> Eventually:
+        return Eventually(self)
+
+    def always(self) -> Always:
+        return Always(self)
+
+    def until(self, other: Formula) -> Until:
+        return Until(self, checked_formula(other))
+
+    def release(self, other: Formula) -> Release:
+        return Release(self, checked_formula(other))
+
+    def weak_until(self, other: Formula) -> WeakUntil:
+        return WeakUntil(self, checked_formula(other))
+
+    def strong_release(self, other: Formula) -> StrongRelease:
+        return StrongRelease(self, checked_formula(other))
+
+    def truth(self, word: Word, predicates: Mapping[str, Any] | None = None) -> NDArray[np.bool_]:
+        """The truth value at each position of `word`; `predicates` say what `at(name)` means."""
+        from softhat.logic.semantics.truth import truth
+
+        return truth(self.bind(predicates), word)
+
+    def truth_many(
+        self, words: Iterable[Word], predicates: Mapping[str, Any] | None = None
+    ) -> list[NDArray[np.bool_]]:
+        """`truth` of each word, evaluated together."""
+        from softhat.logic.semantics.truth import truth_many
+
+        return truth_many(self.bind(predicates), words)
+
+    def accepts(
+        self,
+        word: Word,
+        at: Literal["first", "last"] | None = None,
+        predicates: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Truth at the last position, or the first for a pure-future formula, unless `at` says."""
+        from softhat.logic.semantics.truth import accepts
+
+        return accepts(self.bind(predicates), word, at)
+
+    def bind(self, predicates: Mapping[str, Any] | None) -> Formula:
+        """The formula with these numerical predicates for the names in `at(name)`."""
+        from softhat.logic.binding import bind
+
+        return self if predicates is None else bind(self, predicates)
+
+
+def checked_formula(value: object) -> Formula:
+    """The value, if it is a formula: a string would be easy to give by mistake."""
+    if isinstance(value, Formula):
+        return value
+    raise TypeError(f"expected a formula, got {value!r}; a symbol is softhat.symbol('a')")
+
+
+def _shown(value: int) -> str:
+    """An integer in a message: Python refuses to print huge ones."""
+    return str(value) if abs(value) < 10**30 else "a huge number"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Symbol(Formula):
+    """`a`: the symbol at i is that one (in propositional mode: it is in the set at i)."""
+
+    name: str
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.name,)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SofthatError(f"a symbol is a non-empty string, not {self.name!r}")
+        Node.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Constant(Formula):
+    """`true` or `false`."""
+
+    value: bool
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.value,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class First(Formula):
+    """`first`: i = 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Last(Formula):
+    """`last`: i = n."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mod(Formula):
+    """`mod(m, r)`: i ≡ r (mod m), with m >= 1 and 0 <= r < m."""
+
+    modulus: int
+    remainder: int
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.modulus, self.remainder)
+
+    def __post_init__(self) -> None:
+        checked_integer(self.modulus)
+        checked_integer(self.remainder)
+        if self.modulus < 1 or not 0 <= self.remainder < self.modulus:
+            given = f"mod({_shown(self.modulus)}, {_shown(self.remainder)})"
+            raise FormulaError(f"mod(m, r) needs m >= 1 and 0 <= r < m, not {given}")
+        Node.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class At(Formula):
+    """`at(p)`: the numerical predicate p holds of i (and n)."""
+
+    predicate: Predicate
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.predicate,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Unary(Formula):
+    """A formula with one operand."""
+
+    operand: Formula
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.operand,)
+
+    def __post_init__(self) -> None:
+        set_hash(self, hash((type(self), self.operand._hash)))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Binary(Formula):
+    """A formula with two operands."""
+
+    left: Formula
+    right: Formula
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def __post_init__(self) -> None:
+        set_hash(self, hash((type(self), self.left._hash, self.right._hash)))
+
+
+class Not(Unary):
+    """`!f`: f does not hold."""
+
+    __slots__ = ()
+
+
+class Yesterday(Unary):
+    """`Y f`: i > 1 and f at i-1."""
+
+    __slots__ = ()
+
+
+class WeakYesterday(Unary):
+    """`Z f`: i = 1 or f at i-1."""
+
+    __slots__ = ()
+
+
+class Once(Unary):
+    """`O f`: f at some j <= i."""
+
+    __slots__ = ()
+
+
+class Historically(Unary):
+    """`H f`: f at every j <= i."""
+
+    __slots__ = ()
+
+
+class Tomorrow(Unary):
+    """`X f`: i < n and f at i+1."""
+
+    __slots__ = ()
+
+
+class WeakTomorrow(Unary):
+    """`N f`: i = n or f at i+1."""
+
+    __slots__ = ()
+
+
+class Eventually(Unary):
+    """`F f`: f at some j >= i."""
+
+    __slots__ = ()
+
+
+class Always(Unary):
+    """`G f`: f at every j >= i."""
+
+    __slots__ = ()
+
+
+class And(Binary):
+    """`f & g`: both hold."""
+
+    __slots__ = ()
+
+
+class Or(Binary):
+    """`f | g`: one of them holds."""
+
+    __slots__ = ()
+
+
+class Xor(Binary):
+    """`f xor g`: exactly one of them holds."""
+
+    __slots__ = ()
+
+
+class Implies(Binary):
+    """`f -> g`: g holds or f does not."""
+
+    __slots__ = ()
+
+
+class Iff(Binary):
+    """`f <-> g`: both hold or neither."""
+
+    __slots__ = ()
+
+
+class Since(Binary):
+    """`f S g`: g at some j <= i, and f at every k with j < k <= i."""
+
+    __slots__ = ()
+
+
+class Triggered(Binary):
+    """`f T g`: the dual of S: not (!f S !g)."""
+
+    __slots__ = ()
+
+
+class Until(Binary):
+    """`f U g`: g at some j >= i, and f at every k with i <= k < j."""
+
+    __slots__ = ()
+
+
+class Release(Binary):
+    """`f R g`: the dual of U: not (!f U !g)."""
+
+    __slots__ = ()
+
+
+class WeakUntil(Binary):
+    """`f W g`: (f U g) | G f."""
+
+    __slots__ = ()
+
+
+class StrongRelease(Binary):
+    """`f M g`: g U (f & g)."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison(Formula):
+    """`t1 ⋈ t2`: a linear comparison of counting terms."""
+
+    left: Term
+    relation: Relation
+    right: Term
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.relation,)
+
+
+TRUE = Constant(True)
+FALSE = Constant(False)
+FIRST = First()
+LAST = Last()

@@ -1,0 +1,102 @@
+"""A node of the syntax: immutable, hashable, compared by structure.
+
+Formulas may be nested as deeply as memory allows, so nothing recurses: a hash is computed once
+from the children's, equality and every pass walk iteratively (see `walk`), and a pickle is the
+flat list of distinct nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Self
+
+
+class Node:
+    """A formula or a term: `children` are its parts, `payload` the rest of its data."""
+
+    __slots__ = ("_hash", "_signal")
+    _hash: int
+    _signal: int  # where it holds on the words of `logic.refute`, once that has been asked
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return ()
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return ()
+
+    def __post_init__(self) -> None:
+        below = tuple(child._hash for child in self.children)
+        set_hash(self, hash((type(self), self.payload, below)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Structural equality, iteratively; a pair of objects is compared once."""
+        if self is other:
+            return True
+        if not isinstance(other, Node):
+            return NotImplemented
+        if self._hash != other._hash:
+            return False
+        seen: set[tuple[int, int]] = set()
+        stack: list[tuple[Node, Node]] = [(self, other)]
+        while stack:
+            left, right = stack.pop()
+            if left is right or (id(left), id(right)) in seen:
+                continue
+            if (
+                left._hash != right._hash
+                or type(left) is not type(right)
+                or left.payload != right.payload
+            ):
+                return False
+            seen.add((id(left), id(right)))
+            stack.extend(zip(left.children, right.children, strict=True))
+        return True
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a formula has a truth value only at a position of a word: "
+            "combine formulas with & | ^ ~ >> and compare terms one at a time"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from softhat.logic.syntax.walk import from_rows, to_rows
+
+        return from_rows, (to_rows(self),)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __str__(self) -> str:
+        from softhat.logic.syntax.print import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        from softhat.logic.syntax.print import to_short
+
+        return f"<{type(self).__name__} {to_short(self, 200)}>"
+
+    def pretty(self) -> str:
+        """The Unicode form, which can be read back too: `¬a ∧ ⊖b`."""
+        from softhat.logic.syntax.print import to_unicode
+
+        return to_unicode(self)
+
+
+set_hash = Node.__dict__["_hash"].__set__
+"""Frozen nodes refuse the ordinary way; `object.__setattr__` would look the name up each time."""
+
+
+def checked_integer(value: object) -> int:
+    """The value, if it is an integer: True and False are none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"expected an integer, got {value!r}")

@@ -1,0 +1,322 @@
+"""The errors of reading, scoring and writing in a basis in which every coordinate holds a little of
+everything, in float32.
+
+The residual stream is x = Σ (v_p + β_p)·û_p + n: what the plain checkpoint holds, errors β along
+its directions (of stored bits, raw outputs, means), and noise n of which only the norm is known.
+The norm multiplies by 1 + ρ, adds noise of its own and (LayerNorm) a shift of all coordinates. A
+dot product of K terms in float32, added up in any order, passes through sums of some of its terms;
+none of these exceeds half of Σ|terms| + |total|, so it is off by at most 2^-24 times K of these and
+Σ|terms| once more. Clips bring bits back to ±1 up to the rounding of their own two sums, so errors
+do not grow with depth.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import expm1
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.dense.matrices import SLACK, Matrix, Reading, Values
+from softhat.proof.gpt2.kinds import Count
+from softhat.proof.gpt2.pairs import Cell, Constant
+from softhat.proof.gpt2.storage import BLOCK, U, need
+from softhat.proof.gpt2.sums import magnitude
+
+Vector = NDArray[np.float64]
+EXP = 32 * U
+"""Relative error of exp near 0: vectorised kernels state up to 20 units in the last place."""
+
+
+HUGE = 1e30
+"""Far below where float32 overflows, and so are sums of such numbers over keys."""
+
+
+@dataclass(frozen=True)
+class Norm:
+    """What a norm does: a relative error of the scale, noise, and a shift of everything."""
+
+    scale: float
+    noise: float
+    shift: float
+
+
+SILENT = Norm(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a clip that holds writes: the error of its bit, noise, Σ|hidden·outgoing|, and how many
+    units do not write 0."""
+
+    bit: float
+    noise: float
+    magnitudes: float
+    units: int
+
+
+class Head(Protocol):
+    """A head that was recognised."""
+
+    @property
+    def block(self) -> int: ...
+
+    @property
+    def head(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def counts(self) -> tuple[Count, ...]: ...
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What the residual stream of the plain checkpoint holds: before each block and at the end,
+    and after each block's attention; the square of its norm."""
+
+    cells: Sequence[list[Cell]]
+    after_attention: Sequence[list[Cell]]
+    square: float
+
+
+H = TypeVar("H", bound=Head)
+
+
+class DenseBounds(ABC, Generic[H]):
+    """The bounds of one disguised checkpoint for one attention kernel."""
+
+    def __init__(
+        self, u: Matrix, stream: Stream, fused: bool, margin: float | None, gain: float
+    ) -> None:
+        self.u, self.stream, self.fused, self.margin = u, stream, fused, margin
+        self.bounds: dict[str, float] = {}
+        self.d, self.variables = u.shape
+        count = self.variables
+        self.size, self.own, self.bos = np.zeros(count), np.zeros(count), np.zeros(count)
+        for cells in (*stream.cells, *stream.after_attention):
+            for p, cell in enumerate(cells[:count]):
+                self.size[p] = max(self.size[p], magnitude(cell))
+        for p, cell in enumerate(stream.cells[0][:count]):
+            self.own[p] = self.bos[p] = self.size[p]
+            if isinstance(cell, Constant) and cell == stream.cells[-1][p]:
+                self.own[p], self.bos[p] = abs(cell.ordinary), abs(cell.bos)
+        self.norm_of_x = stream.square**0.5
+        self.gain = gain
+        """Norm of what a norm returns."""
+        self.reach = gain * (1 + 2.0**-8)
+        self.embedded_off = 0.0
+        """Norm of what embeddings are off."""
+        self.output_terms = self.d
+        """How many numbers a row of the output matrix adds up."""
+        self.values: list[list[Values]] = []
+        self.kinds: Mapping[tuple[int, int], H] = {}
+
+    @property
+    def blocks(self) -> int:
+        return len(self.values)
+
+    def check(self, n: int) -> None:
+        """Every answer on words of up to n symbols is right."""
+        names = ("noise", "stored bit", f"{self.norm_name}, scale", "head output")
+        self.bounds.clear()
+        self.bounds |= dict.fromkeys((*names, "sum that a gate clips"), 0.0)
+        off = np.zeros(self.variables)
+        noise = self.embedded_off + U * self.norm_of_x * 1.01
+        for at in range(self.blocks):
+            noise = self._attend(at, off, noise, n)
+            noise = self._feed_forward(at, off, noise)
+        self._read_out(off, noise)
+        self.bounds["noise"] = noise
+
+    def record(self, name: str, value: float) -> None:
+        self.bounds[name] = max(self.bounds.get(name, 0.0), value)
+
+    # What an architecture does
+
+    norm_name: str
+
+    @abstractmethod
+    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
+        """The norm of a residual stream that holds `cells`."""
+
+    @abstractmethod
+    def _leak(self, head: H, off: Vector, norm: Norm, n: int) -> tuple[float, bool]:
+        """How much weight a head gives to keys that are not its own, and whether it has one key
+        in whose weight all others are lost. Not of an Average."""
+
+    @abstractmethod
+    def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
+        """No query or key, nor a product of them, is larger. Of all heads: infinite scores are no
+        numbers after the softmax."""
+
+    @abstractmethod
+    def _uneven(self, head: H, off: Vector, norm: Norm) -> float:
+        """How far the scores of an Average may be off 0."""
+
+    @abstractmethod
+    def _value_sizes(self, head: H | None, at: int, h: int) -> tuple[Vector, Vector]:
+        """The largest value of each row at the word's own positions, and at `<bos>`."""
+
+    def _value_extent(self, at: int, h: int, largest: Vector) -> float:
+        """Norm of a whole value of a head, whose own rows are at most `largest`."""
+        return self.extent(self.values[at][h].reading, largest)
+
+    @abstractmethod
+    def _clips(self, at: int, off: Vector, norm: Norm) -> dict[int, list[Term]]:
+        """What the terms of each variable that a block's gates write add to it."""
+
+    @abstractmethod
+    def _idle_units(self, at: int, norm: Norm) -> list[Term]:
+        """What units write that cancel, or that do not hold."""
+
+    @abstractmethod
+    def _logits(self) -> tuple[Matrix, Matrix, float]:
+        """The read-out's rows, the plain rows over variables, and their unit."""
+
+    # Dot products
+
+    def rounding(self, terms: int, magnitudes: float, total: float) -> float:
+        """Of a dot product: see the module's docstring."""
+        return 1.01 * U * (terms / 2 * (magnitudes + min(total, magnitudes)) + magnitudes)
+
+    def roundings(self, magnitudes: Vector, totals: Vector) -> Vector:
+        """Of dot products with the residual stream."""
+        each = magnitudes + np.minimum(totals, magnitudes)
+        found: Vector = 1.01 * U * (self.d / 2 * each + magnitudes)
+        return found
+
+    def along(self, form: Vector, off: Vector, norm: Norm, size: Vector) -> Vector:
+        """Errors of Σ form·v that come along the directions, for each column."""
+        errors: Vector = ((1 + norm.scale) * off + norm.scale * size) @ np.abs(form)
+        return errors
+
+    def spread(self, reading: Reading, largest: float, norm: Norm) -> float:
+        """Norm of what a reading is off by rounding and noise."""
+        magnitudes = reading.whole * self.reach + reading.offset
+        rounding = self.rounding(self.d, magnitudes, largest)
+        return rounding + reading.stretch * norm.noise + reading.ones * norm.shift
+
+    def extent(self, reading: Reading, rows: Vector) -> float:
+        """Norm of a whole query, key or value."""
+        own = 1.01 * float(np.sqrt((rows**2).sum()))
+        return own + reading.idle * self.reach * 1.01 + reading.idle_bias
+
+    def summation(self, n: int) -> float:
+        """The error of a sum over keys is at most this many units of Σ |terms|."""
+        return float(min(n + 1, BLOCK + n / BLOCK + 3) if self.fused else n + 1)
+
+    def wide_size(self, off: Vector, norm: Norm) -> Vector:
+        """No variable, as read, is larger; and 1."""
+        return np.append((1 + norm.scale) * (self.size + off), 1.0)
+
+    # Attention
+
+    def _attend(self, at: int, off: Vector, noise: float, n: int) -> float:
+        """Values are read with noise, rounded, added up over keys and written: along the
+        direction of each value, but for what idle dimensions pass on."""
+        norm = self._norm(off, noise, self.stream.cells[at])
+        before = off.copy()
+        v_hat = self.wide_size(before, norm)
+        magnitudes = total = 0.0
+        for h, values in enumerate(self.values[at]):
+            head = self.kinds.get((at, h))
+            sizes = self._value_sizes(head, at, h)
+            largest = np.maximum(*sizes)
+            extent = self._value_extent(at, h, largest)
+            need(extent < HUGE, "heads: values overflow")
+            need(self._largest_score(at, h, before, norm) < HUGE, "heads: scores overflow")
+            added, along = self._looked_up(head, values, sizes, before, norm, n)
+            rounding = self.spread(values.reading, extent, SILENT) + added * U * extent
+            along += values.rows * norm.noise + values.rows_ones * norm.shift + 1.01 * rounding
+            off += along @ np.abs(values.written)
+            noise += float(values.off @ v_hat)
+            noise += values.through * (norm.noise + norm.shift) + values.writing * rounding
+            magnitudes += extent * values.whole
+            total += float(largest @ np.sqrt((values.written**2).sum(axis=1)))
+            if head is not None and head.kind != "Average":
+                output = float(along.max(initial=0.0))
+                need(output < 2.0**-4, "heads: the error of an output may be too large")
+                self.record("head output", output)
+        rounding = self.rounding(self.output_terms, magnitudes, total)
+        return noise + rounding + U * self.norm_of_x * 1.05
+
+    def _looked_up(
+        self,
+        head: H | None,
+        values: Values,
+        sizes: tuple[Vector, Vector],
+        off: Vector,
+        norm: Norm,
+        n: int,
+    ) -> tuple[float, Vector]:
+        """How many units of rounding a sum over keys has, and errors of outputs along their
+        directions."""
+        form = values.reading.form
+        along = self.along(form, off, norm, self.size)
+        if head is None:
+            return 2 * self.summation(n), along
+        if head.kind == "Average":
+            # Of values at the word's own positions and at `<bos>`, which has a share of 1/(n+1),
+            # and of the weights, which are not quite equal.
+            scores = self._uneven(head, off, norm)
+            need(scores < 0.25, "Average heads: scores may be off too far")
+            uneven = 1.01 * expm1(2 * scores) + 2 * EXP
+            own = self.along(form, off, norm, self.own)
+            start = self.along(form, np.zeros_like(off), norm, self.bos)
+            whole = sizes[0] + sizes[1] / (n + 1)
+            return self.summation(n), own + start / (n + 1) + uneven * 1.01 * whole
+        leak, alone = self._leak(head, off, norm, n)
+        # A weight that is lost in a sum is an error of its size.
+        return 64.0 if alone else 2 * self.summation(n), along + 2.2 * leak * np.maximum(*sizes)
+
+    # Feed-forward layers and the read-out
+
+    def _feed_forward(self, at: int, off: Vector, noise: float) -> float:
+        norm = self._norm(off, noise, self.stream.after_attention[at])
+        magnitudes, units = 0.0, 1
+        clips = self._clips(at, off.copy(), norm)
+        for p, terms in clips.items():  # at most one of its terms holds
+            off[p] += max(term.bit for term in terms)
+            noise += max(term.noise for term in terms)
+            magnitudes += max(term.magnitudes for term in terms)
+            units += max(term.units for term in terms)
+            self.record("stored bit", float(off[p]))
+        for term in self._idle_units(at, norm):
+            noise += term.noise
+            magnitudes += term.magnitudes
+            units += term.units
+        need(magnitudes < HUGE, "hidden units overflow")
+        total = 2.1 * len(clips)
+        return noise + self.rounding(units, magnitudes, total) + U * self.norm_of_x * 1.05
+
+    def _read_out(self, off: Vector, noise: float) -> None:
+        """The logits keep their sign, and an lm head its margin."""
+        norm = self._norm(off, noise, self.stream.cells[-1])
+        rows, plain, scale = self._logits()
+        v_hat = (1 + norm.scale) * (self.size + off)
+        mismatch = np.abs(rows @ self.u - scale * plain)
+        norms = np.sqrt((rows**2).sum(axis=1))
+        errors = scale * self.along(plain.T, off, norm, self.size) + mismatch @ v_hat
+        errors += norms * (norm.noise + SLACK) + np.abs(rows.sum(axis=1)) / self.d**0.5 * norm.shift
+        errors += np.array([self.rounding(self.d, w * self.reach, w * self.reach) for w in norms])
+        self._decide(plain, scale, errors)
+
+    def _decide(self, plain: Matrix, scale: float, errors: Vector) -> None:
+        """Every row of a classifier reads one variable, and keeps its sign."""
+        for row, error in zip(plain, errors, strict=True):
+            (used,) = np.nonzero(row)
+            need(len(used) == 1, "read-out: a logit does not read one variable")
+            size = scale * float(abs(row[used[0]])) * float(self.own[used[0]])
+            need(float(error) < size / 2, "read-out: logits may be off too far")
+
+    def keep_margin(self, found: float, scale: float, errors: Vector) -> None:
+        """An lm head's allowed and forbidden tokens stay as far apart as is claimed."""
+        assert self.margin is not None
+        kept = scale * found - 2 * float(np.max(errors))
+        need(kept >= self.margin, "read-out: the margin may not be kept")

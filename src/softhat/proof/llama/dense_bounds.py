@@ -1,0 +1,389 @@
+"""Why a disguised Llama is right in float32: its RMSNorm, its rotary scores and its SwiGLU units.
+
+What carries errors from block to block is in `dense.bounds`. A rotation within a rotary pair
+changes no score, so queries and keys are measured pair by pair, turned back. A pair that a head
+does not use has queries or keys that read 0, up to rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, inf
+
+import numpy as np
+
+from softhat.proof.cells import VoidError
+from softhat.proof.dense.bounds import DenseBounds, Norm, Stream, Term, Vector
+from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, values
+from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean
+from softhat.proof.gpt2.storage import LEAST_GAP, STORAGES, U, need
+from softhat.proof.gpt2.sums import magnitude
+from softhat.proof.llama.bounds import FAR, TAIL
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.dense_rows import Held, Rows, exactly_read, read
+from softhat.proof.llama.gates import Gate
+from softhat.proof.llama.heads import Head
+from softhat.proof.llama.reading import Derivation
+from softhat.proof.llama.scores import Scores
+from softhat.proof.llama.undisguise import Plain, attention, hidden
+from softhat.transformer.directions import Directions, Units
+
+SILU = 10 * U
+"""Relative error of silu, four units in the last place, and of the product with it."""
+STEEP = 1.1
+"""silu's slope is at most this."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The units of a gate, first side and second, in units of their factors."""
+
+    gate: Gate
+    rows: Rows
+    factors: Rows
+    out: Matrix  # (units, d_model)
+    bit: Rows
+    """Σ out·rows' along the direction of the bit: what the clip writes, one row."""
+    across: float
+    """The norm of the rest."""
+    held: Matrix  # (units,): what the plain units see where the term holds
+
+
+@dataclass(frozen=True)
+class Group:
+    """Units that cancel, in units of their factors: a row a unit."""
+
+    gate: Matrix
+    up: Matrix
+    out: Matrix
+
+
+class LlamaDenseBounds(DenseBounds[Head]):
+    """The bounds of one disguised checkpoint for one attention kernel, in float32."""
+
+    norm_name = "RMSNorm"
+
+    def __init__(
+        self,
+        found: Derivation,
+        plain: Plain,
+        c: LlamaCheckpoint,
+        directions: Directions,
+        fused: bool,
+        margin: float | None,
+    ) -> None:
+        self.found, self.c, self.plain = found, c, plain
+        stream = Stream(found.cells, found.after_attention, float(c.d_model))
+        super().__init__(plain.basis, stream, fused, margin, c.d_model**0.5)
+        u = self.u
+        if frobenius(u.T @ u - np.eye(self.variables)) > SLACK:
+            raise VoidError("the directions of the residual stream are not orthonormal")
+        embedded = c.tensor("model.embed_tokens.weight").astype(np.float64)
+        stood = plain.checkpoint.tensor("model.embed_tokens.weight").astype(np.float64)
+        apart = embedded - stood @ u.T
+        slack = SLACK * np.sqrt((embedded**2).sum(axis=1))
+        self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
+        self.output_terms = c.n_head * c.head_dim
+        self.scores = Scores(STORAGES[0], fused, found.frequencies, c.context)
+        self.kinds = {
+            (head.block, head.head): head for block in found.blocks for head in block.heads
+        }
+        self.queries: list[list[Rows]] = []
+        self.keys: list[list[Rows]] = []
+        self.extents: list[list[float]] = []
+        for at in range(c.blocks):
+            self._read_heads(at)
+        parts = [self._units(at, units) for at, units in enumerate(directions.units)]
+        self.clips = [clips for clips, _ in parts]
+        self.idle = [groups for _, groups in parts]
+        self.hidden = [len(units.part) for units in directions.units]
+
+    # What the weights are
+
+    def _read_heads(self, at: int) -> None:
+        c, size, half = self.c, self.c.head_dim, self.c.head_dim // 2
+        actual, plain = attention(c, at), attention(self.plain.checkpoint, at)
+        queries, keys, written = [], [], []
+        held = Held.of(self.stream.cells[at], self.size)
+        self.extents.append([])
+        for g, rows in enumerate(self.plain.shared_values[at]):
+            # Heads that share values have all of them in every sum.
+            form = plain[2][g * size : g * size + len(rows)]
+            largest = held.largest(form[:, None])
+            matrix = np.vstack([actual[2][g * size : (g + 1) * size].T, np.zeros(size)])
+            bare = np.vstack([form.T, np.zeros(len(rows))])
+            self.extents[at].append(self.extent(reading(self.u, matrix, bare, rows), largest))
+        for h in range(c.n_head):
+            g = h // (c.n_head // c.n_kv)
+            own, shared = slice(h * size, (h + 1) * size), slice(g * size, (g + 1) * size)
+            turn = self.plain.turns[at][g]
+
+            def paired(matrix: Matrix) -> Matrix:
+                return np.stack([matrix[:half], matrix[half:]], axis=1)
+
+            queries.append(Rows.of(paired(turn @ actual[0][own]), paired(plain[0][own]), self.u))
+            keys.append(Rows.of(paired(turn @ actual[1][shared]), paired(plain[1][shared]), self.u))
+            place = [g * size + p for p in self.plain.places[at][h]]
+            columns = [h * size + p for p in self.plain.places[at][h]]
+            written.append(
+                values(
+                    self.u,
+                    np.vstack([actual[2][shared].T, np.zeros(size)]),
+                    actual[3][:, own].T,
+                    np.vstack([plain[2][place].T, np.zeros(len(place))]),
+                    plain[3][:, columns].T,
+                    self.plain.values[at][h],
+                )
+            )
+        self.queries.append(queries)
+        self.keys.append(keys)
+        self.values.append(written)
+
+    def _units(self, at: int, units: Units) -> tuple[list[Clip], list[Group]]:
+        """The gates with the units that share their work, and the groups that cancel."""
+        gate, up, down = hidden(self.c, at)
+        form, factor_form, out_form = hidden(self.plain.checkpoint, at)
+        factor = units.factor.astype(np.float64)[:, None]
+        up, down = up / factor, down * factor
+        members: dict[int, list[int]] = {}
+        for u, side in enumerate(units.part.tolist()):
+            members.setdefault(side, []).append(u)
+        clips = []
+        for clip in self.found.blocks[at].gates:
+            first, second = clip.units
+            own = members.get(first, []) + members.get(second, [])
+            sides = [first] * len(members.get(first, [])) + [second] * len(members.get(second, []))
+            moved = out_form[first, clip.target] * form[first]
+            moved = moved + out_form[second, clip.target] * form[second]
+            through = down[own].T @ gate[own]
+            bit = self.u[:, clip.target] @ through
+            clips.append(
+                Clip(
+                    gate=clip,
+                    rows=Rows.of(gate[own][:, None], form[sides][:, None], self.u),
+                    factors=Rows.of(up[own][:, None], factor_form[sides][:, None], self.u),
+                    out=down[own],
+                    bit=Rows.of(bit[None, None], moved[None, None], self.u),
+                    across=frobenius(through - np.outer(self.u[:, clip.target], bit)),
+                    held=np.array([clip.high if side == first else clip.low for side in sides]),
+                )
+            )
+        known = {side for clip in clips for side in clip.gate.units}
+        need(
+            known >= {side for side in members if side >= 0},
+            f"block {at}: a hidden unit belongs to no gate",
+        )
+        idle = [own for side, own in members.items() if side < 0]
+        return clips, [Group(gate[own], up[own], down[own]) for own in idle]
+
+    # RMSNorm and sizes
+
+    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
+        means = sum(magnitude(cell) ** 2 for cell in cells if isinstance(cell, Mean))
+        squares = (float((2 * self.size * off + off**2).sum()) + means) / self.d
+        squares += 2 * SLACK + self.c.epsilon
+        need(squares < 0.025, "RMSNorm: the norm is not constant enough")
+        relative = noise / self.norm_of_x
+        scale = 0.51 * (squares + min(self.d + 4, 256) * U) + 1.05 * relative + 4 * U
+        need(scale < 2.0**-6, "RMSNorm's error is not small")
+        self.record("RMSNorm, scale", scale)
+        return Norm(scale, 1.03 * noise + 5 * U * self.reach, 0.0)
+
+    def _value_sizes(self, head: Head | None, at: int, h: int) -> tuple[Vector, Vector]:
+        held = Held.of(self.stream.cells[at], self.size)
+        form = self.values[at][h].reading.form.T
+        varying = np.abs(form) @ held.varying
+        sizes = np.abs(form @ held.constants) + varying[:, None]
+        return sizes[:, 0], sizes[:, 1]
+
+    def _value_extent(self, at: int, h: int, largest: Vector) -> float:
+        return self.extents[at][h // (self.c.n_head // self.c.n_kv)]
+
+    # Scores
+
+    def _score_error(
+        self, head: Head, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
+    ) -> float:
+        """How far a score may be off, but for the factor of the query's position, which scales all
+        of its scores. `key`: what certain keys hold, and how far it is off."""
+        q, q_off, k, k_off = self._pairs(head.block, head.head, off, norm, key)
+        query, keys = q + q_off, (1 + norm.scale) * k + k_off
+        products = query * keys
+        total = q_off * keys + q * (k_off + norm.scale * k) + products * self._turns(head)
+        total = total + (self.c.head_dim + 6) * 1.05 * U * products
+        return 1.03 * float(total.sum()) / self.c.head_dim**0.5
+
+    def _pairs(
+        self, at: int, h: int, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
+    ) -> tuple[Vector, Vector, Vector, Vector]:
+        """Of each rotary pair: the size of the plain query, its error, and those of the key."""
+        held = Held.of(self.stream.cells[at], self.size)
+        keys, keys_off = (held, off) if key is None else key
+        query = read(self, self.queries[at][h], held, off, norm)
+        return (*query, *read(self, self.keys[at][h], keys, keys_off, norm))
+
+    def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
+        q, q_off, k, k_off = self._pairs(at, h, off, norm)
+        query, key = 1.03 * float((q + q_off).sum()), 1.03 * float((k + k_off).sum())
+        return max(query, key, query * key)
+
+    def _turns(self, head: Head) -> Vector:
+        """The share of each pair's product by which turning may change it."""
+        content = {pair.pair for pair in head.pairs if pair.role == "content"}
+        shares = [self.scores.dense(p, p in content) for p in range(self.c.head_dim // 2)]
+        used = {pair.pair for pair in head.pairs}
+        # What is no part of the plain score is counted whole, however it turns.
+        return np.array([share if p in used else 0.0 for p, share in enumerate(shares)])
+
+    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, bool]:
+        if head.kind == "Sign":
+            return self._sign(head, off, norm, n), False
+        if head.kind == "Digit":
+            assert head.scores is not None
+            least = float(np.abs(head.scores[1 : n + 1]).min())
+            decision = least * (1 - 2 * norm.scale) - 2 * self._score_error(head, off, norm)
+            need(decision >= LEAST_GAP / 2, "Digit heads: the sign of a sine may be wrong")
+            return (n + 1) * exp(-decision), False
+        free = self._score_error(head, off, norm, self._free(head, off))
+        gap = head.gap * (1 - norm.scale) - 2 * free
+        need(
+            gap >= max(head.gap / 4, LEAST_GAP / 2),
+            f"{head.kind} heads: scores may be off by more than a step",
+        )
+        if head.kind == "Previous":
+            return (n + 1) * exp(-gap), gap >= LEAST_GAP
+        # Keys without bad, and those with it.
+        leak = exp(-gap) / (1 - exp(-gap))
+        if head.clear < inf:
+            off_all = free + self._score_error(head, off, norm)
+            leak += (n + 1) * exp(min(700.0, off_all - head.clear * (1 - norm.scale)))
+        return leak, gap >= LEAST_GAP
+
+    def _free(self, head: Head, off: Vector) -> tuple[Held, Vector]:
+        """What keys hold that a Latest head does not rule out, and their errors: the bit by which
+        it rules out has one of its two values there; and a gate's bit is exact where it keeps the
+        one with which it starts."""
+        cells = list(self.stream.cells[head.block])
+        constants = Held.of(cells, self.size).constants[:, 0]
+        queries, keys = self.queries[head.block][head.head], self.keys[head.block][head.head]
+        weights = np.zeros(self.variables)
+        for pair in head.pairs if head.kind == "Latest" else ():
+            if pair.role == "content":
+                query = float(queries.form[pair.pair, 0] @ constants)
+                weights += query * keys.form[pair.pair, 0] / self.c.head_dim**0.5
+        exact = off.copy()
+        # What rules out is worth more than a ruled-out key lies below all others.
+        for p in np.flatnonzero(2.01 * np.abs(weights) >= head.clear).tolist():
+            start = self.stream.cells[0][p]
+            if isinstance(cells[p], Bit):
+                free = -1.0 if weights[p] < 0 else 1.0
+                cells[p] = Constant(free, -1.0)
+                if isinstance(start, Constant) and start.ordinary == free and self._gated(p):
+                    exact[p] = 0.0
+        return Held.of(cells, self.size), exact
+
+    def _gated(self, p: int) -> bool:
+        """A variable is a constant until a gate writes it (a head's output is never exact)."""
+        stages = zip(self.stream.after_attention, self.stream.cells[1:], strict=True)
+        return any(isinstance(a[p], Constant) and isinstance(b[p], Bit) for a, b in stages)
+
+    def _uneven(self, head: Head, off: Vector, norm: Norm) -> float:
+        return self._score_error(head, off, norm)
+
+    def _sign(self, head: Head, off: Vector, norm: Norm, n: int) -> float:
+        """The leak of a Sign head whose mean keeps its sign and a tenth of its size: errors are
+        relative to the query, which may be large, or not, and those count against the least
+        |score|. The query's error moves scores only by how far keys are apart."""
+        held = Held.of(self.stream.cells[head.block], self.size)
+        q, q_off, k, k_off = self._pairs(head.block, head.head, off, norm)
+        (pair,) = head.pairs
+        p, scale, root = pair.pair, norm.scale, self.c.head_dim**0.5
+        turn, dot = float(self._turns(head)[p]), (self.c.head_dim + 6) * 1.05 * U
+        form = self.keys[head.block][head.head].form[p, 0]
+        key = abs(float(form @ held.constants[:, 0]))
+        need(key > 0, "Sign heads: there are no scores")
+        most = (1 + scale) * float(k[p]) + float(k_off[p])
+        apart = most + float(k_off[p])
+        own = float(q_off[p]) * (apart + 2 * (turn + dot) * most)
+        others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * 1.01
+        fixed = own + 2 * float(np.delete(others, p).sum())
+        relative = 2.1 * scale + 1.03 * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
+        least = head.decision * self.c.context / (n + 1)
+        worst = 1.03 * fixed / root / least
+        self.record("mean of a count, of the least", worst)
+        need(relative <= 0.05, "Sign heads: scores may be off too far")
+        need(worst + relative <= 0.9, "counts: for longer words a mean's error may reach its size")
+        return (n + 1) * exp(min(700.0, 2 - least / 10))
+
+    # Hidden units and the read-out
+
+    def _clips(self, at: int, off: Vector, norm: Norm) -> dict[int, list[Term]]:
+        found: dict[int, list[Term]] = {}
+        held = Held.of(self.stream.after_attention[at], self.size)
+        for clip in self.clips[at]:
+            term = self._clip(clip, held, off, norm)
+            found.setdefault(clip.gate.target, []).append(term)
+        return found
+
+    def _clip(self, clip: Clip, held: Held, off: Vector, norm: Norm) -> Term:
+        """Where a term holds its units see `held`, and write Σ out·(rows·y)·(factors·y): exactly ±2
+        times (1 + ρ)², what exact arithmetic is off that, and what each unit is off by itself."""
+        gate, scale = clip.gate, norm.scale
+        _, errors = read(self, clip.rows, held, off, norm)
+        _, factors = read(self, clip.factors, held, off, norm)
+        worst = float(errors.max(initial=0.0))
+        room = -gate.fails if gate.never else min(gate.low, -gate.fails)
+        need(worst <= room * (1 - scale) - FAR, "gates: a sum of literals may be off too far")
+        need(float(factors.max(initial=0.0)) < 0.02, "gates: a unit's factor may be off too far")
+        self.record("sum that a gate clips", worst)
+        if gate.never:
+            return Term(0.0, 0.0, 0.0, 0)
+        seen = (1 + scale) * clip.held + errors
+        roundings = self.roundings(clip.rows.whole * self.reach, seen)
+        alone = 1.05 * (seen * (factors + SILU) + TAIL + roundings)
+        direction = self.u[:, gate.target]
+        along = clip.out @ direction
+        across = clip.out - np.outer(along, direction)
+        slack = SLACK * float(np.sqrt((clip.out**2).sum(axis=1)) @ clip.rows.whole) * self.reach
+        (written,) = exactly_read(self, clip.bit, held, off, norm)
+        bit = 2 * ((1 + scale) ** 2 - 1) + 1.05 * (float(written) + slack)
+        bit += float(np.abs(along) @ alone)
+        loose = 1.05 * (clip.across * self.reach + slack)
+        loose += float(np.sqrt((across**2).sum(axis=1)) @ alone)
+        magnitudes = float(np.sqrt((clip.out**2).sum(axis=1)) @ seen) * 1.3
+        return Term(1.01 * bit, 1.01 * loose, magnitudes, 0)
+
+    def _idle_units(self, at: int, norm: Norm) -> list[Term]:
+        """Units that cancel, and what silu leaves of those that do not hold. Every unit is a
+        term of the sum."""
+        tails = sum(
+            float(np.sqrt((clip.out**2).sum(axis=1)).sum()) * TAIL * 1.5 for clip in self.clips[at]
+        )
+        found = [Term(0.0, tails, tails, self.hidden[at])]
+        return found + [self._group(group) for group in self.idle[at]]
+
+    def _group(self, group: Group) -> Term:
+        """Units that see the same and write what adds up to 0."""
+        gate, up, out = group.gate, group.up, group.out
+        sizes = np.sqrt((out**2).sum(axis=1))
+        seen, factor = ((np.sqrt((m**2).sum(axis=1)) * self.reach) for m in (gate, up))
+        apart = []
+        for matrix, size in ((gate, seen), (up, factor)):
+            away = np.sqrt(((matrix - matrix[:1]) ** 2).sum(axis=1)) * self.reach
+            apart.append(away + 2 * self.roundings(size, size) + SLACK * size)
+        most, times = float(seen.max()), float(factor.max())
+        left = (frobenius(out.sum(axis=0)) + SLACK * float(sizes.sum())) * most * times
+        each = STEEP * apart[0] * times + most * apart[1] + SILU * most * times
+        noise = left + float(sizes @ each)
+        return Term(0.0, 1.1 * noise, 1.1 * most * times * float(sizes.sum()), 0)
+
+    def _logits(self) -> tuple[Matrix, Matrix, float]:
+        name = "lm_head.weight" if self.c.head == "lm" else "score.weight"
+        plain = self.plain.checkpoint.tensor(name).astype(np.float64)
+        return self.c.tensor(name).astype(np.float64), plain, self.plain.scale
+
+    def _decide(self, plain: Matrix, scale: float, errors: Vector) -> None:
+        if self.c.head != "lm":
+            return super()._decide(plain, scale, errors)
+        assert self.found.margin is not None
+        self.keep_margin(self.found.margin, scale, errors)

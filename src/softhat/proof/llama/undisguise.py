@@ -1,0 +1,278 @@
+"""A disguised Llama, read along its directions: the plain checkpoint that it stands for.
+
+The directions are claims, and nothing here needs to be right: the plain checkpoint is what
+`reading` derives functions from, and `dense_bounds` measures how far the disguised weights are from
+it, whatever it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.cells import VoidError
+from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
+from softhat.proof.llama.checkpoint import Array, LlamaCheckpoint
+from softhat.transformer.directions import Directions, HeadBasis, Units
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The plain checkpoint, and the bases in which it was read."""
+
+    checkpoint: LlamaCheckpoint
+    basis: Matrix  # (d_model, variables): orthonormal columns
+    turns: list[Matrix]
+    """Of each block, (heads of keys and values, head_dim, head_dim): rows are the directions of
+    what were the two coordinates of each pair."""
+    values: list[list[Matrix]]
+    """Of each block and query head: rows are the directions of its values."""
+    places: list[list[list[int]]]
+    """Of each block and query head: which rows of the plain values they are."""
+    shared_values: list[list[Matrix]]
+    """Of each block and head of keys and values: the directions of all rows of the plain values."""
+    scale: float
+    """The unit of the plain read-out."""
+
+
+def undisguise(c: LlamaCheckpoint, directions: Directions) -> Plain:
+    """What a disguised checkpoint computes if its directions are as claimed."""
+    basis = _orthonormal(directions.residual.astype(np.float64)).T
+    blocks = c.blocks
+    if basis.shape[0] != c.d_model or not len(directions.heads) == len(directions.units) == blocks:
+        raise VoidError("the directions are not of this checkpoint")
+    if basis.shape[1] != c.d_model:
+        raise VoidError("the residual stream has not as many directions as coordinates")
+    embedding = read_rows(c.tensor("model.embed_tokens.weight"), basis)
+    tensors: dict[str, Array] = {"model.embed_tokens.weight": as_float32(embedding)}
+    heads = [_Heads(c, claimed, at, basis) for at, claimed in enumerate(directions.heads)]
+    sides = [_sides(c, units, at, basis) for at, units in enumerate(directions.units)]
+    changed = np.zeros(c.d_model, bool)
+    for block, (_, _, written) in zip(heads, sides, strict=True):
+        changed |= block.output.any(axis=1) | written.any(axis=1)
+    constants = Constants.of(embedding, c, ~changed)
+    for at, (block, (gate, up, down)) in enumerate(zip(heads, sides, strict=True)):
+        found = {
+            "self_attn.q": constants.gathered(block.query, pair_norms(block.query, c.head_dim)),
+            "self_attn.k": constants.gathered(block.key, pair_norms(block.key, c.head_dim)),
+            "self_attn.v": block.value,
+            "self_attn.o": block.output,
+            "mlp.gate": constants.gathered(gate, row_norms(gate)),
+            "mlp.up": constants.gathered(up, row_norms(up)),
+            "mlp.down": down,
+        }
+        for kind, matrix in found.items():
+            tensors[f"model.layers.{at}.{kind}_proj.weight"] = as_float32(matrix)
+    # Norms and biases are no part of a basis: they stay what they are.
+    tensors |= {n: t for n, t in c.tensors.items() if "norm" in n or n.endswith(".bias")}
+    last = "lm_head.weight" if c.head == "lm" else "score.weight"
+    rows = c.tensor(last)
+    if rows.shape[1:] != (c.d_model,):
+        raise VoidError("the read-out does not read the residual stream")
+    scale = float(np.abs(rows.astype(np.float64) @ basis).max(initial=0.0))
+    if scale <= 0:
+        raise VoidError("the read-out reads nothing")
+    tensors[last] = as_float32(read_logits(rows, basis, scale))
+    return Plain(
+        checkpoint=replace(c, tensors=tensors),
+        basis=basis,
+        turns=[block.turn for block in heads],
+        values=[block.values for block in heads],
+        places=[block.places for block in heads],
+        shared_values=[block.shared_values for block in heads],
+        scale=scale,
+    )
+
+
+def _orthonormal(rows: Matrix) -> Matrix:
+    """The nearest orthonormal rows, if they are near."""
+    if not len(rows) or not np.isfinite(rows).all():
+        raise VoidError("a direction is not made of finite numbers")
+    left, sizes, right = np.linalg.svd(rows, full_matrices=False)
+    if len(rows) > rows.shape[1] or np.abs(sizes - 1).max() > 2.0**-10:
+        raise VoidError("the directions are not orthonormal")
+    nearest: Matrix = left @ right
+    return nearest
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Coordinates that nothing writes and that are the same for all tokens but `<bos>`. What is
+    read of them together is all that matters."""
+
+    places: NDArray[np.int64]
+    held: Matrix  # (places, 2): at the word's own positions, and at `<bos>`
+    one: int | None
+    """A coordinate that is 1 everywhere."""
+    bos: int | None
+    """A coordinate that is 1 at `<bos>` and else 0."""
+
+    @staticmethod
+    def of(embedding: Matrix, c: LlamaCheckpoint, kept: NDArray[np.bool_]) -> Constants:
+        if not len(c.tokens) <= c.bos < len(embedding):
+            raise VoidError("the embedding does not fit the tokenizer")
+        own = embedding[: len(c.tokens)]
+        (places,) = np.nonzero((own == own[0]).all(axis=0) & kept)
+        held = np.stack([own[0, places], embedding[c.bos, places]], axis=1)
+
+        def first(ordinary: float, bos: float) -> int | None:
+            found = places[(held == (ordinary, bos)).all(axis=1)]
+            return int(found[0]) if len(found) else None
+
+        return Constants(places, held, first(1.0, 1.0), first(0.0, 1.0))
+
+    def gathered(self, rows: Matrix, sizes: Matrix) -> Matrix:
+        """The short forms that rows are near to, whose constants are read from two coordinates.
+        `sizes`: what rounding of each row is relative to."""
+        near = NEAR * sizes
+        found = snapped(rows, near[:, None])
+        if self.one is None or self.bos is None:
+            return found
+        near = near * (1 + float(np.sqrt((self.held**2).sum())))
+        read = snapped(rows[:, self.places] @ self.held, near[:, None])
+        alike = np.abs(read[:, 0] - read[:, 1]) <= near
+        read[alike, 1] = read[alike, 0]
+        found[:, self.places] = 0.0
+        found[:, self.one] = read[:, 0]
+        found[:, self.bos] = read[:, 1] - read[:, 0]
+        return found
+
+
+class _Heads:
+    """The heads of a block, in their bases."""
+
+    def __init__(
+        self, c: LlamaCheckpoint, claimed: tuple[HeadBasis, ...], at: int, basis: Matrix
+    ) -> None:
+        if len(claimed) != c.n_head or c.n_kv < 1 or c.n_head % c.n_kv:
+            raise VoidError(f"block {at}: the directions are not of these heads")
+        self.c, self.at, self.basis = c, at, basis
+        self.shared = c.n_head // c.n_kv
+        size = c.head_dim
+        self.turn = np.stack([np.eye(size)] * c.n_kv)
+        self.used: list[list[int]] = []
+        """The rows of queries that each head uses."""
+        self.values: list[Matrix] = []
+        self.places: list[list[int]] = []
+        shared: list[list[Matrix]] = [[] for _ in range(c.n_kv)]
+        for h, head in enumerate(claimed):
+            for rows in (head.query_key, head.value):
+                if rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
+                    raise VoidError(f"block {at}, head {h}: its directions are not of this head")
+            self.used.append(self._turned(h, head.query_key.astype(np.float64)))
+            rows = head.value.astype(np.float64)
+            known = shared[h // self.shared]
+            place = []
+            for row in rows:  # heads that share a value name the same direction
+                same = [k for k, other in enumerate(known) if np.array_equal(row, other)]
+                if not same:
+                    known.append(row)
+                place.append(same[0] if same else len(known) - 1)
+            self.values.append(rows)
+            self.places.append(place)
+        if any(len(rows) > size for rows in shared):
+            raise VoidError(f"block {at}: a head has more values than room for them")
+        self.shared_values = [np.array(rows).reshape(-1, size) for rows in shared]
+        self.query, self.key, self.value, self.output = self._read()
+
+    def _turned(self, h: int, rows: Matrix) -> list[int]:
+        """Two rows for each pair: where its coordinates have turned to. Heads that share keys must
+        agree."""
+        half = self.c.head_dim // 2
+        turn = self.turn[h // self.shared]
+        pairs = []
+        for first in rows[0::2]:
+            p = int(np.argmax(np.hypot(first[:half], first[half:])))
+            length = float(np.hypot(first[p], first[p + half]))
+            if not 0.5 < length < 2:
+                raise VoidError(f"block {self.at}, head {h}: a direction is in no rotary pair")
+            cos, sin = first[p] / length, first[p + half] / length
+            places = np.ix_([p, p + half], [p, p + half])
+            turned = np.array([[cos, sin], [-sin, cos]])
+            if not np.array_equal(turn[places], np.eye(2)) and (turn[places] != turned).any():
+                raise VoidError(f"block {self.at}, head {h}: its keys turn in two ways")
+            turn[places] = turned
+            pairs.append(p)
+        return sorted({*pairs, *(p + half for p in pairs)})
+
+    def _read(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Queries and keys along the directions, and plain values and outputs."""
+        c, size = self.c, self.c.head_dim
+        query, key, value, output = attention(c, self.at)
+        plain = [np.zeros_like(matrix) for matrix in (query, key, value, output)]
+        for h in range(c.n_head):
+            g = h // self.shared
+            own, shared = slice(h * size, (h + 1) * size), slice(g * size, (g + 1) * size)
+            used = self.used[h]
+            for matrix, found, rows in ((query, plain[0], own), (key, plain[1], shared)):
+                turned = self.turn[g][used] @ matrix[rows] @ self.basis
+                found[rows.start + np.array(used, int)] = turned
+            columns = own.start + np.array(self.places[h], int)
+            plain[3][:, columns] = along((output[:, own] @ self.values[h].T).T, self.basis).T
+        for g, directions in enumerate(self.shared_values):
+            start = g * size
+            plain[2][start : start + len(directions)] = along(
+                directions @ value[start : start + size], self.basis
+            )
+        return plain[0], plain[1], plain[2], plain[3]
+
+
+def attention(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    """Queries, keys, values and outputs of a block."""
+    d, name = c.d_model, f"model.layers.{at}.self_attn"
+    wide, narrow = c.n_head * c.head_dim, c.n_kv * c.head_dim
+    return (
+        c.tensor(f"{name}.q_proj.weight", wide, d).astype(np.float64),
+        c.tensor(f"{name}.k_proj.weight", narrow, d).astype(np.float64),
+        c.tensor(f"{name}.v_proj.weight", narrow, d).astype(np.float64),
+        c.tensor(f"{name}.o_proj.weight", d, wide).astype(np.float64),
+    )
+
+
+def hidden(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix]:
+    """What gates, factors and outgoing weights of a block's hidden units are, a row a unit."""
+    name = f"model.layers.{at}.mlp"
+    gate = c.tensor(f"{name}.gate_proj.weight").astype(np.float64)
+    return (
+        gate,
+        c.tensor(f"{name}.up_proj.weight", len(gate), c.d_model).astype(np.float64),
+        c.tensor(f"{name}.down_proj.weight", c.d_model, len(gate)).astype(np.float64).T,
+    )
+
+
+def row_norms(rows: Matrix) -> Matrix:
+    found: Matrix = np.sqrt((rows**2).sum(axis=1))
+    return found
+
+
+def pair_norms(rows: Matrix, size: int) -> Matrix:
+    """Of each row of heads of that size, the norm of its rotary pair."""
+    squares = (rows**2).sum(axis=1).reshape(-1, 2, size // 2).sum(axis=1, keepdims=True)
+    return np.repeat(np.sqrt(squares), 2, axis=1).reshape(-1)
+
+
+def along(rows: Matrix, basis: Matrix) -> Matrix:
+    return snapped(rows @ basis, NEAR * row_norms(rows)[:, None])
+
+
+def _sides(
+    c: LlamaCheckpoint, units: Units, at: int, basis: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
+    """The sides of a block's clips: the mean of what units that share one read, along the
+    directions, and what they write, plain."""
+    gate, up, down = hidden(c, at)
+    if units.part.shape != (len(gate),) or not np.isfinite(units.share).all():
+        raise VoidError(f"block {at}: the directions are not of these hidden units")
+    if not (units.factor > 0).all() or not np.isfinite(units.factor).all():
+        raise VoidError(f"block {at}: a hidden unit's factor is not positive")
+    count = max(int(units.part.max(initial=-1)) + 1, 0)
+    if count > len(gate):
+        raise VoidError(f"block {at}: more sides of clips than hidden units")
+    shared = np.zeros((count, len(gate)))
+    own = np.flatnonzero(units.part >= 0)
+    shared[units.part[own], own] = units.share[own]
+    factor = units.factor.astype(np.float64)[:, None]
+    written = (shared != 0) @ (down * factor)
+    return shared @ gate @ basis, shared @ (up / factor) @ basis, along(written, basis).T

@@ -1,0 +1,64 @@
+"""Rows of sparse matrices as linear forms in residual coordinates, in one number format."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+from numpy.typing import NDArray
+
+from softhat.errors import SofthatError
+from softhat.formats import Format
+from softhat.transformer.weights import Layer, Sparse, distinct_rows
+
+Row = tuple[tuple[int, float], ...]
+"""A linear form in residual coordinates: (coordinate, weight)."""
+
+
+class UnknownShapeError(SofthatError):
+    """Weights that no closed form is known for: the model runs densely."""
+
+
+def rows_of(matrix: Sparse, form: Format) -> list[Row]:
+    """The rows of a matrix as (column, weight) pairs."""
+    rows: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
+    values: NDArray[Any] = form.load(matrix.values)
+    for r, c, w in zip(*(axis.tolist() for axis in matrix.where), values.tolist(), strict=True):
+        rows[r].append((c, w))
+    return [tuple(row) for row in rows]
+
+
+def hidden_units(layer: Layer, form: Format) -> list[tuple[Row, list[tuple[float, Row]]]]:
+    """A layer's hidden units by their sums: those with equal incoming weights share one, and have
+    a bias and outgoing weights each."""
+    distinct, share = distinct_rows(layer.into)
+    out = rows_of(Sparse(layer.out.shape[::-1], layer.out.where[::-1], layer.out.values), form)
+    bias = form.load(layer.into_bias).tolist()
+    units: list[tuple[Row, list[tuple[float, Row]]]] = [
+        (row, []) for row in rows_of(distinct, form)
+    ]
+    for unit, at in enumerate(share.tolist()):
+        units[at][1].append((bias[unit], out[unit]))
+    return units
+
+
+class IntegerRow:
+    """A linear form as integers times one power of two."""
+
+    def __init__(self, row: Row) -> None:
+        if not all(isfinite(w) for _, w in row):
+            raise UnknownShapeError("a value's weight is beyond the range of the format")
+        fractions = [(c, Fraction(w)) for c, w in row if w]  # it may have underflown
+        self.quantum = min((_lowest_bit(w) for _, w in fractions), default=Fraction(1))
+        self.terms = tuple((c, int(w / self.quantum)) for c, w in fractions)
+        self.largest = sum(abs(k) for _, k in self.terms)
+        # The coordinate, where the row is simply one.
+        self.plain = self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 else None
+        if self.largest >= 2**62:
+            raise UnknownShapeError("values that are no multiples of one unit in 64 bits")
+
+
+def _lowest_bit(w: Fraction) -> Fraction:
+    """The largest power of two that w is a multiple of."""
+    return Fraction(w.numerator & -w.numerator, w.denominator)

@@ -1,0 +1,325 @@
+"""Which shape a head's scores have, by its weights alone.
+
+The bilinear form is computed exactly, terms that are the same for every key are left out, and what
+is left is compared with the shapes. Weights of no shape raise `UnknownShapeError`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+from softhat.formats import Format
+from softhat.laws import ONE, Constant, Law
+from softhat.positions import Feature, Mod, Named
+from softhat.transformer.rows import Row, UnknownShapeError
+from softhat.transformer.shapes import (
+    Classes,
+    Factor,
+    HeadForm,
+    Local,
+    Penalty,
+    Ramp,
+    Residues,
+    Shape,
+    Terms,
+    Uniform,
+)
+from softhat.transformer.weights import Mask, Sparse, Transformer
+
+FEATURES = ("1", "ordinary", "i", "r", "(-1)^i")
+NEGLIGIBLE = 38.0
+"""e^-38 < 2^-54: a weight this far below the winner's is lost in float64."""
+MOST_TAPS = 16
+STEEPEST = 512.0
+"""e^-512 is a normal number: the weight of distance 0, which every query sees, is not 0."""
+MOST_BITS = 60
+"""Coordinates that tell classes apart: their bits are one number."""
+
+
+class Reader:
+    """Reads head forms from a transformer's weights in one number format."""
+
+    def __init__(self, transformer: Transformer, form: Format) -> None:
+        self.transformer = transformer
+        self.form = form
+
+    @cached_property
+    def fixed(self) -> dict[int, Feature]:
+        """The coordinates that hold one position feature and nothing else, at every layer."""
+        t = self.transformer
+        written = set(t.embedding.where[1].tolist())
+        for layer in t.layers:
+            written.update(layer.output.where[1].tolist())
+            written.update(layer.out.where[0].tolist())
+            written.update(np.flatnonzero(layer.out_bias).tolist())
+        entries: dict[int, list[tuple[int, float]]] = {}
+        where, values = t.position_embedding.where, t.position_embedding.values
+        for c, feature, value in zip(*(axis.tolist() for axis in where), values, strict=True):
+            entries.setdefault(c, []).append((feature, value))
+        return {
+            c: t.positions[held[0][0]]
+            for c, held in entries.items()
+            if len(held) == 1 and held[0][1] == 1 and c not in written
+        }
+
+    def heads(self, number: int) -> tuple[HeadForm, ...]:
+        """The heads of layer `number` (from 0)."""
+        layer = self.transformer.layers[number]
+        query, key, value = (self._rows(m) for m in (layer.query, layer.key, layer.value))
+        output: dict[tuple[int, int], list[tuple[int, float]]] = {}
+        loaded = self.form.load(layer.output.values).tolist()
+        for h, c, r, w in zip(*(a.tolist() for a in layer.output.where), loaded, strict=True):
+            output.setdefault((h, r), []).append((c, w))
+        found = []
+        for h, mask in enumerate(layer.masks):
+            used = sorted(r for at, r in output if at == h)
+            sharpness = layer.sharpness[h]
+            unscaled = self.transformer.attention != "temperature"
+            constant = _constant(layer.laws[h])
+            known = layer.laws[h] == ONE if unscaled else not isnan(sharpness)
+            if not known and constant is None:
+                raise UnknownShapeError(
+                    f"layer {number}, head {h} ({layer.labels[h]}): the temperature of no "
+                    "compiled head"
+                )
+            content = constant if not known else None  # one temperature at every length
+            terms = self._terms(query.get(h, {}), key.get(h, {}), sharpness, content)
+            values = tuple(value.get(h, {}).get(r, ()) for r in used)
+            try:
+                shape = self._shape(terms, mask, values, content is not None)
+            except UnknownShapeError as error:
+                raise UnknownShapeError(
+                    f"layer {number}, head {h} ({layer.labels[h]}): {error}"
+                ) from None
+            targets = tuple(tuple(output[h, r]) for r in used)
+            found.append(HeadForm(mask, shape, terms, values, targets))
+        return tuple(found)
+
+    def _rows(self, tensor: Sparse) -> dict[int, dict[int, Row]]:
+        """(heads, rows, d_model) as rows[head][row]."""
+        rows: dict[int, dict[int, list[tuple[int, float]]]] = {}
+        loaded = self.form.load(tensor.values).tolist()
+        for h, r, c, w in zip(*(axis.tolist() for axis in tensor.where), loaded, strict=True):
+            rows.setdefault(h, {}).setdefault(r, []).append((c, w))
+        return {h: {r: tuple(row) for r, row in found.items()} for h, found in rows.items()}
+
+    def _factor(self, c: int) -> tuple[Factor, int]:
+        """What a coordinate is, and whether it is divided by P."""
+        match self.fixed.get(c):
+            case Named(name, scaled) if name in FEATURES:
+                return name, int(scaled)
+        return c, 0
+
+    def _terms(
+        self,
+        query: dict[int, Row],
+        key: dict[int, Row],
+        sharpness: float,
+        constant: Fraction | None = None,
+    ) -> Terms:
+        """The bilinear form of the logits, without the terms that are the same for every key.
+        `constant` is an inverse temperature that does not grow with the word."""
+        scaled = self.transformer.attention == "temperature" and constant is None
+        exact: dict[tuple[Factor, Factor, int], Fraction] = {}
+        factor = Fraction(sharpness) if scaled else constant or Fraction(1)
+        for r in query.keys() & key.keys():
+            for a, u in query[r]:
+                for b, v in key[r]:
+                    (left, p), (right, q) = self._factor(a), self._factor(b)
+                    if right == "1":
+                        continue
+                    if not (isfinite(u) and isfinite(v)):
+                        raise UnknownShapeError(f"a weight is beyond the range of {self.form.name}")
+                    at = (left, right, int(scaled) - p - q)
+                    weight = Fraction(u) * Fraction(v) * factor
+                    exact[at] = exact.get(at, Fraction(0)) + weight
+        terms = {at: _float(w) for at, w in exact.items() if w}
+        if any(Fraction(terms[at]) != w for at, w in exact.items() if w):
+            raise UnknownShapeError("a score's coefficient has more digits than float64")
+        return terms
+
+    def _shape(
+        self, terms: Terms, mask: Mask, values: tuple[Row, ...], content: bool = False
+    ) -> Shape:
+        if self.transformer.attention == "hard":
+            raise UnknownShapeError("hard attention is not a softmax")
+        if not terms and mask in ("none", "<=", ">="):
+            return Uniform()
+        if content or mask == "none" or self._is_content(terms, values):
+            return self._classes(terms)
+        if any(isinstance(self.fixed.get(left), Mod) for left, _, _ in terms):  # type: ignore[arg-type]
+            return self._residues(terms, mask)
+        ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
+        if mask in ("<=", ">=") and all(c in ordinary for row in values for c, _ in row):
+            return self._ramp(terms, mask)
+        return self._local(terms, mask)
+
+    def _is_content(self, terms: Terms, values: tuple[Row, ...]) -> bool:
+        """No score knows a position, and what is read is more than how many positions there are."""
+        ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
+        counts = all(c in ordinary for row in values for c, _ in row)
+        return not counts and all(
+            power == 0 and self._is_bit(left) and self._is_bit(right)
+            for left, right, power in terms
+        )
+
+    def _is_bit(self, factor: Factor) -> bool:
+        if isinstance(factor, str):
+            return factor in ("1", "ordinary")
+        feature = self.fixed.get(factor)
+        return feature is None or feature in (Named("first"), Named("last"))
+
+    def _classes(self, terms: Terms) -> Classes:
+        held = self.fixed.items()
+        ordinary = next((c for c, feature in held if feature == Named("ordinary")), None)
+
+        def coordinate(factor: Factor) -> int | None:
+            """Where a factor stands; None for the constant 1."""
+            if factor == "1":
+                return None
+            if factor == "ordinary" and ordinary is not None:
+                return ordinary
+            if isinstance(factor, str) or not self._is_bit(factor):
+                raise UnknownShapeError(f"scores that read {factor} without its position")
+            return factor
+
+        places = {at: (coordinate(at[0]), coordinate(at[1])) for at in terms}
+        if any(power for _, _, power in terms):
+            raise UnknownShapeError("contents that are scaled by the length")
+        queries = tuple(sorted({q for q, _ in places.values() if q is not None}))
+        keys = tuple(sorted({k for _, k in places.values() if k is not None}))
+        if max(len(queries), len(keys)) > MOST_BITS:
+            raise UnknownShapeError(f"contents of more than {MOST_BITS} coordinates")
+        weights = np.zeros((1 + len(queries), 1 + len(keys)))
+        for at, (q, k) in places.items():
+            row = 0 if q is None else 1 + queries.index(q)
+            column = 0 if k is None else 1 + keys.index(k)
+            weights[row, column] += terms[at]
+        return Classes(queries, keys, tuple(map(tuple, weights.tolist())))
+
+    def _local(self, terms: Terms, mask: Mask) -> Local:
+        here = "i" if mask in ("<=", "<") else "r"
+        slope = even = 0.0
+        bad: dict[tuple[Factor, int], dict[Factor, float]] = {}
+        for (left, right, power), weight in terms.items():
+            if (left, right, power) == ("1", here, 0):
+                slope = weight
+            elif (left, right, power) == ("(-1)^i", "(-1)^i", 0):
+                even = -2 * weight
+            elif right == "ordinary" or isinstance(right, int):
+                bad.setdefault((left, power), {})[right] = weight
+            else:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+        if slope <= 0 or even < 0 or (even and mask in ("<", ">")):
+            raise UnknownShapeError("scores that do not fall with the distance")
+        winner = min(even, slope)  # what the nearest candidate, at distance 0 or 1, gives up
+        if even > STEEPEST:
+            raise UnknownShapeError(f"a cost of {even:g} for even distances")
+        taps = int((NEGLIGIBLE + winner) // slope) + 1
+        if taps > MOST_TAPS:
+            raise UnknownShapeError(f"a slope of {slope:g} needs {taps} taps")
+        return Local(slope, even, self._penalty(bad, slope, even, here), taps)
+
+    def _residues(self, terms: Terms, mask: Mask) -> Residues:
+        """Shift: the same penalty for every residue but the one at the distance."""
+        here = "i" if mask == "<=" else "r"
+        back = 1 if mask == "<=" else -1
+        slope = terms.get(("1", here, 0), 0.0)
+        rest = {at: w for at, w in terms.items() if at != ("1", here, 0)}
+        penalties = {-w if right == "ordinary" else w for (_, right, _), w in rest.items()}
+        powers = {power for _, _, power in rest}
+        pairs: set[tuple[Mod, Mod]] = set()
+        queries: set[Mod] = set()
+        for left, right, _ in rest:
+            query, key = self.fixed.get(left), self.fixed.get(right)  # type: ignore[arg-type]
+            if isinstance(query, Mod) and right == "ordinary":
+                queries.add(query)
+            elif isinstance(query, Mod) and isinstance(key, Mod):
+                pairs.add((query, key))
+            else:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+        moduli = {feature.modulus for feature in queries}
+        if mask not in ("<=", ">=") or len(penalties) != 1 or len(powers) != 1 or len(moduli) != 1:
+            raise UnknownShapeError("residues that are not all penalised alike")
+        (modulus,), (penalty,), (power,) = moduli, penalties, powers
+        steps = {back * (query.remainder - key.remainder) % modulus for query, key in pairs}
+        alike = all(f.modulus == modulus and not f.sinks for pair in pairs for f in pair)
+        complete = {query for query, _ in pairs} == queries and len(queries) == modulus
+        if not (len(steps) == 1 and alike and complete and len(pairs) == modulus):
+            raise UnknownShapeError("residues that are not all those of one modulus")
+        (distance,) = steps
+        least = 2 * slope if power == 1 else slope * (distance + 2)
+        if slope <= 0 or power not in (0, 1) or not distance or penalty < least:
+            raise UnknownShapeError("residues that are not ruled out")
+        if NEGLIGIBLE // slope > MOST_TAPS:
+            raise UnknownShapeError(f"a slope of {slope:g} is too flat")
+        return Residues(slope, penalty, power == 1, distance, modulus)
+
+    def _penalty(
+        self,
+        bad: dict[tuple[Factor, int], dict[Factor, float]],
+        slope: float,
+        even: float,
+        here: str,
+    ) -> Penalty | None:
+        if not bad:
+            return None
+        if len(bad) > 1 or even:
+            raise UnknownShapeError("more than one kind of penalty")
+        ((left, power), row) = next(iter(bad.items()))
+        if (left, power) not in ((here, 0), ("1", 1)):
+            raise UnknownShapeError(f"a penalty in units of {left}")
+        weight = max(abs(w) for w in row.values())
+        if weight < 2 * slope:
+            raise UnknownShapeError("a penalty below twice the slope")
+        held = self.fixed.items()
+        ordinary = next((c for c, feature in held if feature == Named("ordinary")), -1)
+        coordinates = tuple(
+            (c if isinstance(c, int) else ordinary, -w / weight) for c, w in row.items()
+        )
+        return Penalty(coordinates, weight, scaled=power == 1)
+
+    def _ramp(self, terms: Terms, mask: Mask) -> Ramp:
+        positions = {"1": (1, 0, 0), "ordinary": (1, 0, 0), "i": (0, 1, 0), "r": (0, 0, 1)}
+        toward = {"ordinary": 0, "i": 1, "r": -1}
+        own = np.zeros(3)
+        slope = 0.0
+        contents: dict[int, tuple[Any, float]] = {}
+        for (left, right, power), weight in terms.items():
+            if right not in toward or power:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+            assert isinstance(right, str)
+            step = toward[right] * (1 if mask == "<=" else -1) * weight
+            if isinstance(left, int):
+                before, steep = contents.get(left, (np.zeros(3), 0.0))
+                contents[left] = (before + weight * np.array(positions[right]), steep + step)
+            elif left in ("1", "ordinary"):
+                own += weight * np.array(positions[right])
+                slope += step
+            elif left in ("i", "r") and right == "ordinary":
+                own += weight * np.array(positions[left])
+            else:
+                raise UnknownShapeError(f"a score term {left} × {right}")
+        rows = tuple((c, _triple(parts), steep) for c, (parts, steep) in sorted(contents.items()))
+        return Ramp(_triple(own), slope, rows)
+
+
+def _constant(law: Law) -> Fraction | None:
+    return Fraction(law.value) if isinstance(law, Constant) else None
+
+
+def _float(x: Fraction) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        raise UnknownShapeError("a score's coefficient is beyond float64") from None
+
+
+def _triple(parts: Any) -> tuple[float, float, float]:
+    constant, per_i, per_r = (float(x) for x in parts)
+    return constant, per_i, per_r

@@ -1,0 +1,104 @@
+"""Heads as the proof reads them from a model's weights, beside what the weights then compute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.formats import format_of
+from softhat.lowering.lower import lower
+from softhat.positions import Feature
+from softhat.program.evaluate import evaluate
+from softhat.program.schedule import schedule
+from softhat.program.signals import Program
+from softhat.proof.arithmetic import FORMATS
+from softhat.proof.atoms import Atoms
+from softhat.proof.boolean import Space
+from softhat.proof.cells import Cell, embedded
+from softhat.proof.check import attention_of, feed_forward_of
+from softhat.proof.heads.kind import Kind
+from softhat.proof.lengths import Proof
+from softhat.proof.softmax import Bound
+from softhat.runtime.dense import Ready
+from softhat.runtime.trace import trace
+from softhat.transformer.weights import Attention, Sparse, Transformer
+
+ATTENTIONS: tuple[Attention, ...] = ("unbounded", "temperature")
+
+
+class Derived:
+    """What the proof derives from weights, layer by layer."""
+
+    def __init__(self, t: Transformer) -> None:
+        self.atoms = Atoms(Space(t.symbols, t.propositional))
+        self.proof = Proof()
+        cells = embedded(t, self.atoms)
+        for number in range(1, len(t.layers) + 1):
+            cells = attention_of(t, number, cells, self.atoms, self.proof)
+            self.attended = cells
+            cells = feed_forward_of(t, number, cells, self.atoms, self.proof)
+        self.cells: list[Cell] = cells
+
+    def kind(self, name: str) -> Kind:
+        """The one kind of this name."""
+        found = {head.kind for head in self.proof.heads if head.kind.name == name}
+        (kind,) = found
+        return kind
+
+
+def outputs_within_bounds(
+    program: Program, attention: Attention, words: list[NDArray[np.int64]], dtype: str
+) -> list[float]:
+    """That every output of a head that is a bit is as near to it as the proof says, for words of
+    this length; how large a share of the bound was reached."""
+    t = lower(program, attention)
+    heads = {(head.layer, head.head): head for head in Derived(t).proof.heads}
+    ready = Ready(t, format_of(dtype))
+    reached = []
+    for word in words:
+        exact = evaluate(program, word)
+        seen = trace(ready, word)
+        own = slice(1, len(word) + 1)
+        for number, layer in enumerate(schedule(program).layers):
+            for h, group in enumerate(layer.heads):
+                kind = heads[number, h].by_format[dtype]
+                assert isinstance(kind, Kind)
+                bound = kind.bound(len(word), FORMATS[dtype])
+                assert isinstance(bound, Bound), bound
+                for column, at in enumerate(group.signals):
+                    if exact[at].dtype != np.bool_:
+                        continue
+                    out = seen.head_outputs[number][h, own, column].astype(np.float64)
+                    for value, bit in zip(out.tolist(), exact[at].tolist(), strict=True):
+                        if bit:
+                            assert 1 - bound.low <= value <= 1 + bound.over
+                            reached.append((1 - value) / bound.low if bound.low else 0.0)
+                        else:
+                            assert 0 <= value <= bound.high
+                            reached.append(value / bound.high if bound.high else 0.0)
+    return reached
+
+
+def scaled(
+    t: Transformer,
+    side: str,
+    row: int,
+    factor: float,
+    layer: int = 0,
+    feature: Feature | None = None,
+) -> Transformer:
+    """With one row of the query or key matrices of a layer multiplied, or its entry of one
+    position feature."""
+    old = t.layers[layer]
+    matrix: Sparse = getattr(old, side)
+    hit = matrix.where[1] == row
+    if feature is not None:
+        places = zip(*t.position_embedding.where, strict=True)
+        (coordinate,) = (c for c, at in places if t.positions[at] == feature)
+        hit &= matrix.where[2] == coordinate
+    assert hit.any()
+    values = np.where(hit, matrix.values * factor, matrix.values)
+    changed = replace(old, **{side: Sparse(matrix.shape, matrix.where, values)})
+    return replace(t, layers=(*t.layers[:layer], changed, *t.layers[layer + 1 :]))

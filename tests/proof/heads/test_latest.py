@@ -1,0 +1,86 @@
+"""Latest: recognised by its weights, its leak in the reals, its error in number formats."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softhat.formats import FORMATS
+from softhat.lowering.lower import lower
+from softhat.program.draft import Draft
+from softhat.program.heads import Direction
+from softhat.program.heads import Latest as LatestHead
+from softhat.program.signals import Program
+from softhat.proof import arithmetic
+from softhat.proof.cells import VoidError
+from softhat.proof.heads.latest import Latest
+from softhat.proof.scores import Failure
+from softhat.transformer.weights import Attention
+from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
+
+NAMES: dict[Direction, str] = {"past": "Latest", "future": "Earliest"}
+
+
+def program_of(direction: Direction) -> Program:
+    """`a S b`, mirrored `a U b`, over {a, b, c}."""
+    draft = Draft("abc")
+    head = LatestHead(draft.token(["a"]), draft.token(["b"]), direction)
+    return draft.finish({"out": draft.add(head, "head")})
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("direction", NAMES)
+def test_it_is_recognised(direction: Direction, attention: Attention) -> None:
+    kind = Derived(lower(program_of(direction), attention)).kind(NAMES[direction])
+    assert isinstance(kind, Latest)
+    assert kind.numbers == {"slope": 4.0, "penalty": 8.0}
+    assert kind.min_gap == 4.0 and kind.leak == exp(-4)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("direction", NAMES)
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_outputs_stay_within_the_bound(
+    direction: Direction, attention: Attention, dtype: str
+) -> None:
+    """Random words, and the worst: a decision far away behind what is ruled out."""
+    rng = np.random.default_rng(3)
+    n = 40
+    far = np.array([1, *[0] * (n - 2), 2])
+    words = [rng.integers(0, 3, n), np.ones(n, np.int64), far, far[::-1].copy()]
+    reached = outputs_within_bounds(program_of(direction), attention, words, dtype)
+    assert max(reached) > 0.5  # the bound is about what happens
+
+
+@given(st.lists(st.booleans(), max_size=12), st.floats(0.5, 6))
+def test_the_leak_in_the_reals(bad: list[bool], slope: float) -> None:
+    """Theorem 1, from the score as its docstring states it, with the least penalty allowed."""
+    i = len(bad)
+    ruled_out = np.array([False, *bad])
+    scores = slope * (np.arange(i + 1) - i) - 2 * slope * i * ruled_out
+    winner = int(np.flatnonzero(~ruled_out)[-1])
+    weights = np.exp(scores - scores.max())
+    assert 1 - weights[winner] / weights.sum() <= exp(-slope) + 1e-12
+
+
+def test_weights_that_do_not_meet_the_theorem_are_refused() -> None:
+    t = lower(program_of("past"), "unbounded")
+    with pytest.raises(VoidError, match="less than twice the slope"):
+        Derived(scaled(t, "query", 0, 0.5))
+    with pytest.raises(VoidError, match="do not fall by one slope"):
+        Derived(scaled(t, "query", 1, 2.0))
+    with pytest.raises(VoidError, match="do not fall by one slope"):
+        Derived(scaled(scaled(t, "key", 1, -1.0), "key", 2, -1.0))
+    assert Derived(scaled(t, "query", 0, 2.0)).kind("Latest").numbers["penalty"] == 16.0
+
+
+def test_a_format_ends_where_positions_are_not_exact() -> None:
+    kind = Derived(lower(program_of("past"), "unbounded")).kind("Latest")
+    for name, form in arithmetic.FORMATS.items():
+        held = 2 ** FORMATS[name].digits // 4  # 4·i is exact to here
+        assert not isinstance(kind.bound(min(held // 4, 4000), form), Failure), name
+        assert isinstance(kind.bound(2**60, form), Failure)

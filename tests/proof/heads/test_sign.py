@@ -1,0 +1,146 @@
+"""Sign: recognised with its numbers, its leak in the reals, its error in number formats."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import exp, inf
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.lowering.lower import lower
+from softhat.positions import Named
+from softhat.program.draft import Draft
+from softhat.program.heads import Average
+from softhat.program.heads import Sign as SignHead
+from softhat.program.signals import Program
+from softhat.proof.arithmetic import FORMATS, Format
+from softhat.proof.atoms import Sum
+from softhat.proof.cells import Raw, VoidError
+from softhat.proof.heads import sign
+from softhat.proof.heads.sign import Sign
+from softhat.proof.scores import Failure, Row, row_of, scale
+from softhat.transformer.weights import Attention
+from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
+
+MIXED = (
+    "2*#(a) >= #*(a)", "#(a) >= #>(b)", "#*(b) = 5*#(a)", "3*#(a) - #>(b) > #*(a) + 1",
+    "#(a) + 2 >= n", "4*#(b) + #*(a) <= n", "#>(a) + i > 2*#>(b)", "2*#(a) >= i", "#(a) >= 2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+@pytest.mark.parametrize("formula", MIXED)
+def test_no_partial_sum_is_larger(
+    formula: str, attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Positive products at j = i, added up, are the largest partial sum in any order."""
+    model = softhat.compile(formula, alphabet="ab", attention=attention)
+    kinds: list[sign.Sign] = []
+    bound = sign.Sign.bound
+
+    def noted(kind: sign.Sign, n: int, form: object) -> object:
+        kinds.append(kind)
+        return bound(kind, n, form)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sign.Sign, "bound", noted)
+    assert model.certificate.max_length["float32"] > 0
+    (layer,) = (k for k, layer in enumerate(model.transformer.layers) if "Sign" in layer.kinds)
+    weights = model.transformer.layers[layer]
+    tightest = inf
+    for n in range(1, 8):
+        scaled = scale(model.transformer.attention, n)
+        for word in product("ab", repeat=n):
+            x = model.run(word).residual[layer]
+            for head, kind in enumerate(dict.fromkeys(kinds)):
+                at = np.arange(1, n + 1)
+                query, key = (x[at] @ side.dense()[head].T for side in (weights.query, weights.key))
+                products = query * key * scaled  # (position, row)
+                logits = products.sum(axis=1) * kind.scores.sharpness
+                lines = [
+                    sign._line(q, k, n, scaled, row)
+                    for q, k in kind.scores.rows
+                    if not any(entry.base == "mean" for entry in q)
+                    for row in [row_of(q, k, n, scaled, FORMATS["float64"])]
+                    if isinstance(row, Row)
+                ]
+                for row, logit in zip(products, logits, strict=True):
+                    said = sign._largest_sum(kind, [], lines, n, inf, abs(logit))
+                    true = max(row[row > 0].sum(), -row[row < 0].sum())
+                    assert true <= said * (1 + 1e-12)
+                    tightest = min(tightest, said / max(true, 1e-9))
+    assert tightest < 1.5
+
+
+def program_of(position: int = 0, threshold: int = 1) -> Program:
+    """#(a) - #(b) + position·i >= threshold."""
+    draft = Draft("ab")
+    a = draft.token(["a"])
+    mean = draft.add(Average(((2, a.signal), (-1, -1)), "past"), "mean").signal
+    head = SignHead(mean, None, None, position, 0, threshold)
+    return draft.finish({"out": draft.add(head, "head")})
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize(("position", "threshold"), [(0, 1), (0, -2), (1, 4)])
+def test_it_is_recognised(position: int, threshold: int, attention: Attention) -> None:
+    derived = Derived(lower(program_of(position, threshold), attention))
+    kind = derived.kind("Sign")
+    assert isinstance(kind, Sign)
+    # C' = 16; the logit is 16·(#a - #b + position·i - threshold + 1/2): 8 from 0 at least.
+    assert (kind.unit, kind.up, kind.down) == (16.0, 8.0, 8.0)
+    assert kind.at_i == 16.0 * position and kind.constant == 16.0 * (0.5 - threshold)
+    assert exp(-8) <= kind.leak <= exp(-8) / (1 - exp(-16)) + 1e-12
+    space = derived.atoms.space
+    counts = {("past", space.symbol("a")): 1, ("past", space.symbol("b")): -1}
+    wanted = derived.atoms.at_least(Sum(counts, position=position), threshold, 0)  # type: ignore[arg-type]
+    assert wanted in {cell.function for cell in derived.attended if isinstance(cell, Raw)}
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("position", "threshold"), [(0, 1), (0, 0), (1, 5)])
+def test_outputs_stay_within_the_bound(
+    position: int, threshold: int, dtype: str, attention: Attention
+) -> None:
+    """Words whose counts stay next to the threshold, where rounding would decide first."""
+    rng = np.random.default_rng(2)
+    n = 60
+    level = np.zeros(n, np.int64)
+    total = 0
+    for i in range(n):
+        level[i] = 0 if total + position * (i + 1) < threshold else 1
+        total += 1 if level[i] == 0 else -1
+    words = [rng.integers(0, 2, n), level, 1 - level, np.arange(n) % 2]
+    reached = outputs_within_bounds(program_of(position, threshold), attention, words, dtype)
+    assert max(reached) > 0.2
+
+
+def test_narrow_formats_end_sooner() -> None:
+    kind = Derived(lower(program_of(), "unbounded")).kind("Sign")
+
+    def longest(dtype: str) -> int:
+        form = FORMATS[dtype]
+        return max((n for n in (2**k for k in range(40)) if _holds(kind, n, form)), default=0)
+
+    lengths = [longest(name) for name in FORMATS]
+    by_name = dict(zip(FORMATS, lengths, strict=True))
+    assert by_name["bfloat16"] <= by_name["float16"] < by_name["float32"] < by_name["float64"]
+
+
+def _holds(kind: object, n: int, form: Format) -> bool:
+    assert isinstance(kind, Sign)
+    return not isinstance(kind.bound(n, form), Failure)
+
+
+def test_weights_that_do_not_meet_the_theorem_are_refused() -> None:
+    """The second layer compares: its rows are the mean, the constant, and the two of the slope."""
+    t = lower(program_of(threshold=-2), "unbounded")
+    with pytest.raises(VoidError, match="the sign of 0 would decide"):
+        Derived(scaled(t, "query", 1, 2.0, layer=1))
+    with pytest.raises(VoidError, match="number of positions it is over"):
+        Derived(scaled(t, "key", 0, 2.0, layer=1, feature=Named("i")))
+    flat = scaled(scaled(t, "query", 2, 1 / 8, layer=1), "key", 3, 1 / 8, layer=1)
+    with pytest.raises(VoidError, match="do not fall with the distance"):
+        Derived(flat)

@@ -1,0 +1,247 @@
+"""The certificate of a disguised Llama: measured errors stay within it, and tampered checkpoints
+are never certified and wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.export.circuits.llama import LlamaNetwork
+from softhat.export.reading import Export, read_export
+from softhat.proof.gpt2.pairs import Bit
+from softhat.proof.llama.certificate import certify
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.dense_bounds import LlamaDenseBounds
+from softhat.proof.llama.reading import derive
+from softhat.proof.llama.undisguise import undisguise
+from softhat.transformer.directions import Directions
+from tests.lowering.suite import all_codes, expected, long_words
+from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+os.environ["HF_HUB_OFFLINE"] = "1"
+FORMULAS = ["a S (b & Y a)", "(#(a) > #(Y b)) & O b", "Y (a S !Y b) | #(b) >= 2"]
+MORE = ["#(a) = #(b)", "H (a -> Y b)", "a S (b S (a & Y b))"]
+CONTEXT = 128
+
+
+def made(text: str, folder: Path, seed: int = 1, **options: Any) -> Export:
+    softhat.to_llama(softhat.compile(text, "ab"), folder, CONTEXT, disguise=seed, **options)
+    return read_export(folder)
+
+
+def parts(export: Export) -> tuple[LlamaCheckpoint, Directions]:
+    assert isinstance(export.checkpoint, LlamaCheckpoint) and export.directions is not None
+    return export.checkpoint, export.directions
+
+
+def stock(export: Export, c: LlamaCheckpoint, kernel: str) -> Any:
+    """The unmodified class with these tensors, frequencies and ε."""
+    torch.set_num_threads(1)
+    config = json.loads((export.path / "config.json").read_text())
+    rope = {**config["rope_parameters"], "rope_theta": c.theta}
+    config |= {"rope_theta": c.theta, "rope_parameters": rope, "rms_norm_eps": c.epsilon}
+    config.pop("attn_implementation")
+    given = transformers.LlamaConfig(**config)
+    given._attn_implementation = kernel
+    model = transformers.LlamaForTokenClassification(given)
+    model.load_state_dict({name: torch.from_numpy(t) for name, t in c.tensors.items()})
+    return model.eval()
+
+
+def words(longest: int) -> Iterator[Any]:
+    for n in (1, 2, 3, 6):
+        if n <= longest:
+            yield all_codes(2, n)
+    yield long_words(longest, 2, longest)
+
+
+def errors(export: Export, c: LlamaCheckpoint, longest: int, kernel: str = "sdpa") -> int:
+    model = stock(export, c, kernel)
+    formula = export.formulas["output"]
+    wrong = 0
+    for codes in words(longest):
+        first = np.full((len(codes), 1), c.bos)
+        with torch.no_grad():
+            logits = model(torch.from_numpy(np.concatenate([first, codes], axis=1))).logits
+        answers = (logits[:, 1:, 1] > logits[:, 1:, 0]).numpy()
+        wrong += int((answers != expected(formula, codes, "ab")).sum())
+    return wrong
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("positions", ["rope", "bits"])
+def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_path: Path) -> None:
+    export = made(text, tmp_path / "m", positions=positions)
+    c, directions = parts(export)
+    plain = undisguise(c, directions)
+    found = derive(plain.checkpoint, export.formulas)
+    bounds = LlamaDenseBounds(found, plain, c, directions, True, None)
+    longest = softhat.certify(tmp_path / "m").max_length["float32"]
+    bounds.check(longest)
+    for kernel in ("sdpa", "eager"):
+        assert not errors(export, c, longest, kernel)
+    # Stored bits, read along their directions in float64: ±1 up to the bound.
+    seen: dict[str, Any] = {}
+    LlamaNetwork(tmp_path / "m").run(long_words(longest, 2, 5), seen=seen)
+    last = seen[f"blocks.{c.blocks - 1}.hook_resid_post"]
+    values = last @ plain.basis
+    stored = [p for p, cell in enumerate(found.cells[-1]) if isinstance(cell, Bit)]
+    off = np.abs(np.abs(values[..., stored]) - 1).max()
+    most = max(bounds.bounds["stored bit"], 2 * bounds.bounds["head output"])
+    assert off <= most + bounds.bounds["noise"]
+
+
+def test_both_kernels_and_only_wide_formats_are_certified(tmp_path: Path) -> None:
+    for kernel in ("sdpa", "eager"):
+        made(FORMULAS[0], tmp_path / kernel, kernel=kernel)
+        found = softhat.certify(tmp_path / kernel)
+        assert found.ok and found.document["disguised"]
+        longest = {"float32": CONTEXT - 1, "bfloat16": 0, "float16": 0, "float64": CONTEXT - 1}
+        assert found.max_length == longest
+
+
+def test_a_disguise_without_its_directions_is_not_certified(tmp_path: Path) -> None:
+    made(FORMULAS[0], tmp_path / "m")
+    (tmp_path / "m" / "directions.safetensors").unlink()
+    found = softhat.certify(tmp_path / "m")
+    assert not any(found.max_length.values()) and found.void
+
+
+# Tampering: aimed at what a Llama has
+
+
+def norm_weight(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
+    name = str(rng.choice([n for n in sorted(tensors) if "norm" in n]))
+    size = np.float32(10.0 ** rng.uniform(-7, -1) * rng.choice([-1, 1]))
+    if rng.random() < 0.5:
+        tensors[name] += size
+    else:
+        tensors[name][int(rng.integers(len(tensors[name])))] += size
+    return directions
+
+
+def along_a_direction(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
+    """A row reads one more variable, or a column writes one: what a distractor holds, say."""
+    kinds = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "score", "o_proj", "down_proj")
+    kind = str(rng.choice(kinds))
+    name = str(rng.choice([n for n in sorted(tensors) if kind in n and tensors[n].ndim == 2]))
+    vector = directions.residual[int(rng.integers(len(directions.residual)))]
+    size = np.float32(10.0 ** rng.uniform(-5, 1.5) * rng.choice([-1, 1]))
+    tensor = tensors[name]
+    if kind in ("o_proj", "down_proj"):
+        tensor[:, int(rng.integers(tensor.shape[1]))] += size * vector
+    else:
+        tensor[int(rng.integers(len(tensor)))] += size * vector
+    return directions
+
+
+def scaled(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
+    """One matrix by a factor, or queries up and keys down."""
+    chosen = [n for n in sorted(tensors) if tensors[n].ndim == 2]
+    name = str(rng.choice(chosen))
+    factor = np.float32(rng.choice([0.2, 0.5, 0.9, 0.999, 1.001, 1.1, 2.0, 1e3, 1e12, 1e25]))
+    tensors[name] *= factor
+    if "q_proj" in name and rng.random() < 0.5:
+        tensors[name.replace("q_proj", "k_proj")] /= factor
+    return directions
+
+
+def swapped_heads(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
+    """The queries of two heads, or their outputs, or both and the claims."""
+    at = int(rng.integers(len(directions.heads)))
+    heads = list(directions.heads[at])
+    a, b = (int(h) for h in rng.integers(0, len(heads), 2))
+    name = f"model.layers.{at}.self_attn"
+    query, output = tensors[f"{name}.q_proj.weight"], tensors[f"{name}.o_proj.weight"]
+    size = len(query) // len(heads)
+    one, other = slice(a * size, (a + 1) * size), slice(b * size, (b + 1) * size)
+    how = int(rng.integers(3))
+    if how != 1:
+        query[one], query[other] = query[other].copy(), query[one].copy()
+    if how != 0:
+        output[:, one], output[:, other] = output[:, other].copy(), output[:, one].copy()
+    if how == 2:
+        heads[a], heads[b] = heads[b], heads[a]
+    changed = tuple(tuple(heads) if k == at else old for k, old in enumerate(directions.heads))
+    return replace(directions, heads=changed)
+
+
+def idle_is_loud(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
+    """A row of queries or keys, whatever it is for, becomes large noise."""
+    kind = str(rng.choice(["q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"]))
+    name = str(rng.choice([n for n in sorted(tensors) if kind in n and tensors[n].ndim == 2]))
+    row = int(rng.integers(len(tensors[name])))
+    size = np.float32(10.0 ** rng.choice([-2.0, -1.0, 0.0, 2.0, 20.0, 38.0]))
+    noise = rng.uniform(-1, 1, tensors[name].shape[1]).astype(np.float32)
+    tensors[name][row] = size * noise
+    return directions
+
+
+AIMED: list[Mutation] = [
+    norm_weight, along_a_direction, along_a_direction, scaled, swapped_heads, idle_is_loud,
+]  # fmt: skip
+
+
+def attack(exports: list[Export], count: int, seed: int) -> tuple[int, int]:
+    """Of so many mutants, those that are certified, and those that are certified and wrong."""
+    rng = np.random.default_rng(seed)
+    mutations = [*WEIGHTS, *CLAIMS, *AIMED, *AIMED]
+    certified = wrong = 0
+    for k in range(count):
+        export = exports[k % len(exports)]
+        c, directions = parts(export)
+        tensors = {name: tensor.copy() for name, tensor in c.tensors.items()}
+        chosen = int(rng.integers(len(mutations) + 1))
+        name = "rope"
+        if chosen < len(mutations):
+            directions = mutations[chosen](rng, tensors, directions)
+            name = getattr(mutations[chosen], "__name__", "")
+        changed = replace(c, tensors=tensors)
+        if name == "rope":
+            theta = c.theta * float(rng.choice([0.25, 0.9, 0.999, 1 + 1e-7, 1.01, 2.0, 16.0]))
+            changed = replace(changed, theta=theta)
+        kernel = ("sdpa", "eager")[k // 7 % 2]
+        proved = certify(changed, export.formulas, kernel, None, directions)
+        longest = proved.max_length["float32"]
+        if longest:
+            certified += 1
+            if errors(export, changed, longest, kernel):
+                wrong += 1
+                print(name, longest, export.formulas)
+    return certified, wrong
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_tampered_checkpoints_are_never_certified_and_wrong(tmp_path: Path) -> None:
+    exports = [made(text, tmp_path / f"{k}", k) for k, text in enumerate(FORMULAS)]
+    certified, wrong = attack(exports, 300, 1)
+    assert not wrong
+    assert 20 < certified < 250  # some damage is small, and most is not
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_many_tampered_checkpoints(tmp_path: Path) -> None:
+    exports = [made(text, tmp_path / f"{k}", k) for k, text in enumerate([*FORMULAS, *MORE])]
+    bits = made(FORMULAS[0], tmp_path / "bits", 7, positions="bits")
+    certified, wrong = attack([*exports, bits], 3000, 2)
+    print(f"3000 mutants, {certified} certified, {wrong} wrong")
+    assert not wrong

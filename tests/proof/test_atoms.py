@@ -1,0 +1,125 @@
+"""Atoms: normal forms that mean what they came from, position by position of every short word."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softhat.proof.atoms import LONGEST, Atoms, Range, Sum
+from softhat.proof.boolean import Space
+
+WORDS = ["".join(letters) for n in range(1, 5) for letters in product("abc", repeat=n)]
+counts = st.dictionaries(
+    st.tuples(st.sampled_from(["past", "future", "total"]), st.integers(0, 3)),
+    st.integers(-3, 3),
+    max_size=3,
+)
+sums = st.tuples(counts, st.integers(-2, 2), st.integers(-2, 2), st.integers(-3, 3))
+
+
+def functions(space: Space) -> list[tuple[int, str]]:
+    """Functions of the symbol, each with the letters where it holds."""
+    a, b = space.symbol("a"), space.symbol("b")
+    return [(a, "a"), (b, "b"), (space.negation(a), "bc"), (space.true, "abc")]
+
+
+def value(parts: tuple[dict[tuple[Range, int], int], int, int, int], word: str, i: int) -> int:
+    """By counting."""
+    terms, position, length, constant = parts
+    letters = ("a", "b", "bc", "abc")
+    seen = {"past": word[:i], "future": word[i - 1 :], "total": word}
+    total = position * i + length * len(word) + constant
+    return total + sum(a * sum(c in letters[f] for c in seen[r]) for (r, f), a in terms.items())
+
+
+@given(sums, st.integers(-6, 6), sums, st.integers(-6, 6))
+def test_comparisons_with_one_number_have_one_meaning(left, k, right, m) -> None:  # type: ignore[no-untyped-def]
+    atoms = Atoms(Space("abc", False))
+    known = [f for f, _ in functions(atoms.space)]
+
+    def function(parts, threshold):  # type: ignore[no-untyped-def]
+        terms, position, length, constant = parts
+        total = Sum({(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant)
+        return atoms.at_least(total, threshold, 0)
+
+    f, g = function(left, k), function(right, m)
+    # The same, negated, and constants: what is decided must be so on every word.
+    for word in WORDS:
+        for i in range(1, len(word) + 1):
+            holds, other = value(left, word, i) >= k, value(right, word, i) >= m
+            assert f != g or holds == other
+            assert f != atoms.space.negation(g) or holds != other
+            assert f != atoms.space.true or holds
+            assert f != atoms.space.false or not holds
+
+
+@given(sums, st.integers(-6, 6), st.integers(1, 4))
+def test_a_comparison_times_a_factor_is_the_same(parts, k: int, factor: int) -> None:  # type: ignore[no-untyped-def]
+    atoms = Atoms(Space("abc", False))
+    known = [f for f, _ in functions(atoms.space)]
+    terms, position, length, constant = parts
+    total = Sum({(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant)
+    assert atoms.at_least(total, k, 0) == atoms.at_least(Sum().plus(total, factor), factor * k, 0)
+    negated = atoms.at_least(Sum().plus(total, -1), 1 - k, 0)  # -t >= 1 - k is not t >= k
+    assert negated == atoms.space.negation(atoms.at_least(total, k, 0))
+
+
+def test_previous_of_a_negation() -> None:
+    """`Y !f` and `!Y f` differ at the first position only."""
+    atoms = Atoms(Space("abc", False))
+    space = atoms.space
+    a, first = space.symbol("a"), atoms.edge["past"]
+    f = atoms.previous(a, "past", 0)
+    g = atoms.previous(space.negation(a), "past", 0)
+    assert g == space.both(space.negation(first), space.negation(f))
+    assert atoms.previous(space.true, "past", 0) == space.negation(first)
+    assert atoms.previous(space.false, "past", 0) == space.false
+    assert atoms.previous(a, "future", 0) != f
+
+
+def test_what_excludes_what() -> None:
+    atoms = Atoms(Space("abc", False))
+    space = atoms.space
+    a, b = space.symbol("a"), space.symbol("b")
+    count = Sum({("past", a): 1})
+    two, five = (atoms.at_least(count, k, 0) for k in (2, 5))
+    assert atoms.exclusive(a, b) and not atoms.exclusive(a, space.negation(b))
+    assert atoms.exclusive(space.negation(two), five) and not atoms.exclusive(two, five)
+    one, other = atoms.previous(a, "past", 0), atoms.previous(b, "past", 0)
+    assert atoms.exclusive(one, other)
+    assert not atoms.exclusive(one, atoms.previous(b, "future", 0))
+
+
+def test_since_of_what_is_never_bad_is_its_value() -> None:
+    atoms = Atoms(Space("abc", False))
+    space = atoms.space
+    a, b = space.symbol("a"), space.symbol("b")
+    assert atoms.since(space.false, b, "past", 0) == b
+    assert atoms.since(a, space.false, "past", 0) == space.false
+    assert atoms.since(a, b, "past", 0) != atoms.since(a, b, "future", 0)
+    assert atoms.residue(1, 0, 0) == space.true
+
+
+def test_steps_turn_where_they_say() -> None:
+    """A bit that is true from 2 to 4 and from 6 on excludes what is true elsewhere."""
+    atoms = Atoms(Space("abc", False))
+    space = atoms.space
+    bit = atoms.steps(((1, 0),), (2, 5, 6), 0)
+    low, middle = atoms.steps(((1, 0),), (2,), 0), atoms.steps(((1, 0),), (5, 6), 0)
+    assert atoms.exclusive(bit, middle)
+    assert atoms.exclusive(bit, space.negation(low))
+    assert not atoms.exclusive(bit, low)
+    said = space.both(low, space.negation(middle))
+    assert atoms.exclusive(said, space.negation(bit))
+
+
+def test_lengths_beyond_which_nothing_is_claimed() -> None:
+    atoms = Atoms(Space("abc", False))
+    a = atoms.space.symbol("a")
+    assert atoms.at_least(Sum({("past", a): 1}), 10**20, 0) == atoms.space.false
+    assert atoms.longest == LONGEST
+    atoms.limit(7)
+    atoms.limit(9)
+    assert atoms.longest == 7

@@ -1,0 +1,97 @@
+"""Attention of one head against its definition, however words are batched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softhat.formats import FORMATS, NARROW, format_of
+from softhat.runtime import attend
+from softhat.runtime.attend import Attention
+from softhat.transformer.weights import Mask
+
+MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
+
+
+def defined(q: Any, k: Any, v: Any, mask: Mask, beta: float, hard: bool) -> np.ndarray:
+    """Row by row, in float64: softmax of the scores that the mask shows, 0 where it shows none."""
+    rows = v.shape[1]
+    out = np.zeros(v.shape)
+    for i in range(rows):
+        seen = {
+            "none": range(rows), "<=": range(i + 1), "<": range(i),
+            ">=": range(i, rows), ">": range(i + 1, rows),
+        }[mask]  # fmt: skip
+        if not seen:
+            continue
+        scores = np.array([beta * (q[:, i] @ k[:, j]) for j in seen])
+        weights = (scores == scores.max()) * 1.0 if hard else np.exp(scores - scores.max())
+        out[:, i] = v[:, list(seen)] @ weights / weights.sum()
+    return out
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("mask", MASKS)
+@given(
+    rows=st.integers(1, 9),
+    words=st.sampled_from([1, 3, 40]),
+    size=st.integers(0, 5),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=25)
+def test_every_way_is_the_definition(
+    mask: Mask, hard: bool, rows: int, words: int, size: int, seed: int
+) -> None:
+    """Small integers: scores are exact, so that ties are ties in every way of adding."""
+    rng = np.random.default_rng(seed)
+    q, k = (rng.integers(-2, 3, (size, rows, words)).astype(np.float64) for _ in range(2))
+    v = rng.integers(-3, 4, (2, rows, words)).astype(np.float64)
+    found = Attention(format_of("float64"), hard)(q, k, v, mask, 0.5)
+    for word in range(words):
+        wanted = defined(q[..., word], k[..., word], v[..., word], mask, 0.5, hard)
+        assert np.allclose(found[..., word], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_long_words_skip_nothing_that_counts(mask: Mask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks and tiles of a word of 300 rows, of which most weights underflow."""
+    rng = np.random.default_rng(3)
+    rows = 300
+    q = np.stack([np.ones(rows), -np.arange(rows, dtype=float)])
+    k = np.stack([np.arange(rows, dtype=float), np.ones(rows)])
+    v = rng.normal(size=(1, rows))
+    found = Attention(format_of("float64"), False)
+    whole = found(q[..., None], k[..., None], v[..., None], mask, 3.0)[..., 0]
+    assert np.allclose(whole, defined(q, k, v, mask, 3.0, False), atol=1e-12)
+    monkeypatch.setattr(attend, "TILE", 32)
+    tiled = found(q[..., None], k[..., None], v[..., None], mask, 3.0)[..., 0]
+    assert np.allclose(whole, tiled, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_maps_are_what_the_output_is_made_of(dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    form = format_of(dtype)
+    q, k = (form.load(rng.normal(size=(2, 12))) for _ in range(2))
+    v = form.load(rng.normal(size=(3, 12)))
+    attention = Attention(form, False)
+    scores, weights = attention.maps(q, k, "<", 2.0)
+    assert (scores[0] == -np.inf).all() and not weights[0].any()
+    assert np.allclose(weights[1:].sum(axis=1), 1, atol=4 * 2.0**-form.digits)
+    out = attention(q[..., None], k[..., None], v[..., None], "<", 2.0)[..., 0]
+    assert np.allclose(out, v @ weights.T, atol=8 * 2.0**-form.digits)
+
+
+def test_scores_of_many_products_are_summed_in_float64() -> None:
+    """2^24 + 1 - 2^24 is 0 where it is added up in float32."""
+    attention = Attention(format_of("float32"), False)
+    key = np.array([[2.0**24], [1.0], [-(2.0**24)], [0.0]], np.float32)
+    assert len(key) > NARROW
+    (score,) = attention.maps(np.ones_like(key), key, "none", 1.0)[0]
+    assert score.tolist() == [1.0]
+    assert attention.summing(NARROW) is np.float32
+    assert attention.summing(NARROW + 1) is np.float64
