@@ -155,20 +155,19 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     """Scores, argmax sets and their averages. A row without keys gives 0."""
     length = x.num.shape[1]
     mask = allowed(head.mask, length)
-    query, key = linear(x, scaled(head.query)), linear(x, scaled(head.key))
     values = reduced(linear(x, scaled(head.value)))
-    _bounded(query, key, len(head.query))
-    scores = Scaled(
-        product(query.num, np.swapaxes(key.num, 1, 2), query.size * key.size * len(head.query)),
-        query.den * key.den,
-    )
-    lowest = -scores.size - 1
-    masked = np.where(mask, scores.num, lowest)
-    highest = (masked == masked.max(axis=2, keepdims=True)) & mask
+    if head.query:
+        scores = _scores(head, x)
+        masked = np.where(mask, scores.num, -scores.size - 1)
+        highest = (masked == masked.max(axis=2, keepdims=True)) & mask
+    else:
+        shape = (len(x.num), length, length)
+        scores = Scaled(np.broadcast_to(np.int64(0), shape), 1)
+        highest = np.broadcast_to(mask, shape)
     best = chosen(highest, head.ties)
     counts = best.sum(axis=2)  # (W, T)
     factor = math.lcm(*(int(c) for c in np.unique(counts) if c))
-    sums = product(best.astype(np.int64), values.num, values.size * length)
+    sums = product(best, values.num, values.size * length)
     big = max(values.size * length, 1) * factor >= _SAFE
     kind = object if big else np.int64
     share = np.where(counts > 0, factor // np.maximum(counts, 1).astype(kind), 0).astype(kind)
@@ -176,6 +175,16 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     return HeadTrace(
         mask, scores, highest, best, values, reduced(Scaled(mean, values.den * factor))
     )
+
+
+def _scores(head: Head, x: Scaled) -> Scaled:
+    """(W, T, T); in lowest terms, since coordinates that the head does not read may have
+    denominators of their own."""
+    query, key = (reduced(linear(x, scaled(m))) for m in (head.query, head.key))
+    _bounded(query, key, len(head.query))
+    bound = query.size * key.size * len(head.query)
+    scores = product(query.num, np.swapaxes(key.num, 1, 2), bound)
+    return Scaled(scores, query.den * key.den)
 
 
 def _bounded(query: Scaled, key: Scaled, rows: int) -> None:

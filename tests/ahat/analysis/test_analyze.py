@@ -224,7 +224,7 @@ def test_an_interruption_keeps_proved_lengths(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("softhat.ahat.analysis.analyze.proved_gaps", proved)
     r = softhat.analyze(GALLERY["histogram"](), up_to=20, max_words=30)
-    assert sorted(r.proved) == [1, 2, 3, 4, 5, 6]
+    assert sorted(r.proved) == [4, 5, 6]  # words of length 3 were run, and one has a tied row
     assert any("interrupted" in note for note in r.notes)
 
 
@@ -232,4 +232,4 @@ def test_a_long_word() -> None:
     r = softhat.analyze(GALLERY["first-token"](), words=["ab" * 400])
     assert r.min_gap[0, 0] == 1
     with pytest.raises(softhat.SofthatError, match="shorter words"):
-        softhat.analyze(GALLERY["dyck-argmin"](), words=["()" * 1000])
+        softhat.analyze(GALLERY["dyck-argmin"](), words=["()" * 2500])

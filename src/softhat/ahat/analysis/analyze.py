@@ -32,6 +32,7 @@ Kind: TypeAlias = Literal[
 ]
 LEAK = 1e-3
 FEW_WORDS = 5_000  # run of a length whose types are proved already
+SETS_AFTER_TIES = 4  # lengths that the sets add where a tied row has given the verdict
 SETS_TO = 64  # lengths whose gaps the sets sharpen, where the laws suffice for the verdict
 
 
@@ -114,7 +115,7 @@ def analyze(
         if done < exhaustive:
             exhaustive = top = done
             notes.append(f"interrupted: the statement ends at length {done}")
-    proved = _by_sets(model, laws, top, leak, notes)
+    proved = _by_sets(model, laws, top, leak, notes, exhaustive if tally.first else 0)
     guarantee, tieless, reached = _verdict(tally, laws, proved, exhaustive, top)
     if reached < top:
         notes.append(
@@ -172,13 +173,19 @@ def _count_uniform(tally: Tally, longest: int) -> None:
 
 
 def _by_sets(
-    model: AHAT, laws: GapLaws, top: int, leak: float, notes: list[str]
+    model: AHAT, laws: GapLaws, top: int, leak: float, notes: list[str], settled: int
 ) -> dict[int, ProvedGaps]:
-    """Gaps proved on the reachable sets, length by length, as far as they stay small."""
+    """Gaps proved on the reachable sets, length by length, as far as they stay small.
+
+    `settled`: to this length all words were run, and there is a tied row among them. The sets
+    then only say how gaps go on, and a few lengths more do.
+    """
     proved: dict[int, ProvedGaps] = {}
     if all(law is None for law in laws.gap.values()):
         return proved
-    for n in range(1, (min(top, SETS_TO) if laws.uniform_tieless else top) + 1):
+    last = min(top, settled + SETS_AFTER_TIES) if settled else top
+    last = min(top, SETS_TO) if laws.uniform_tieless else last
+    for n in range(settled + 1, last + 1):
         try:
             result = proved_gaps(model, n, leak)
         except KeyboardInterrupt:

@@ -10,6 +10,7 @@ the first (last) position that can be at m.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,13 +69,20 @@ Rows = tuple[tuple[Row, ...], ...]  # [position][vector]
 
 
 def head_rows(
-    head: Head, x: tuple[Integers, ...], flat: Scaled, relational: bool
+    head: Head,
+    x: tuple[Integers, ...],
+    flat: Scaled,
+    relational: bool,
+    most: int,
+    check: Callable[[Row], None],
 ) -> tuple[Rows, Rows]:
     """All rows of one head, for each position and vector it can hold; and the same rows shared.
 
     A shared row lets its own key be any vector of the position with the same query: over all
     vectors this is the same set of rows, so gaps lose nothing, and bounds are computed once.
-    Without `relational` (nothing reads the results again) only shared rows are made.
+    Without `relational` (nothing reads the results again) only shared rows are made. A position
+    may hold `most` vectors afterwards; `check` may find a row too large for that; positions that
+    see the most keys come first.
     """
     places = len(x)
     sizes = np.array([len(part) for part in x])
@@ -89,7 +97,7 @@ def head_rows(
     bound = query.size * key.size * max(1, len(head.query))
     kind = np.int64 if bound < 2**62 else object
     q, k = query.num.astype(kind), key.num.astype(kind)
-    sums = _Sums(values)
+    sums = _Sums(values, most)
     known: dict[tuple[Value, bytes], Row] = {}
     empty = _empty_row(values)
 
@@ -112,15 +120,20 @@ def head_rows(
             known[asked, options.tobytes()] = row
         return known[asked, options.tobytes()]
 
-    exact, shared = [], []
-    for i in range(places):
+    exact: dict[int, tuple[Row, ...]] = {}
+    shared: dict[int, tuple[Row, ...]] = {}
+    for i in np.argsort(-mask.sum(axis=1), kind="stable").tolist():
         here = np.arange(first[i], first[i] + sizes[i])
         asks = [tuple(q[v].tolist()) for v in here]
         alike = {ask: here[[a == ask for a in asks]] for ask in set(asks)}
-        shared.append(tuple(make(i, ask, alike[ask]) for ask in asks))
+        shared[i] = tuple(make(i, ask, alike[ask]) for ask in asks)
+        for row in shared[i]:
+            check(row)
+        exact[i] = shared[i]
         if relational:
-            exact.append(tuple(make(i, ask, here[v : v + 1]) for v, ask in enumerate(asks)))
-    return (tuple(exact) if relational else tuple(shared)), tuple(shared)
+            exact[i] = tuple(make(i, ask, here[v : v + 1]) for v, ask in enumerate(asks))
+    in_order = range(places)
+    return tuple(exact[i] for i in in_order), tuple(shared[i] for i in in_order)
 
 
 def _empty_row(values: Scaled) -> Row:
@@ -216,7 +229,8 @@ def _lowest_terms(value: Value, den: int) -> tuple[Value, int]:
 class _Sums:
     """Which (count, sum) can a choice of tied positions have? Shared between rows by prefix."""
 
-    def __init__(self, values: Scaled) -> None:
+    def __init__(self, values: Scaled, most: int) -> None:
+        self.most = most  # sums of one count: each is a result of its own
         self.values: list[Value] = [tuple(v) for v in values.num.tolist()]
         self._den = values.den
         self._alone: dict[int, tuple[Value, int]] = {}
@@ -247,14 +261,15 @@ class _Sums:
             start -= 1
         width = len(self.values[0])
         states = self._known[choices[:start]] if start else {(0, (0,) * width)}
+        most = self.most if all(forced for forced, _ in choices) else MAX_STATES
         for k in range(start, len(choices)):
             forced, group = choices[k]
             new = set() if forced else set(states)
             for count, total in states:
                 for value in group:
                     new.add((count + 1, tuple(map(int.__add__, total, value))))
-            if len(new) > MAX_STATES:
-                raise TooLargeError(f"a tied row averages in more than {MAX_STATES} ways")
+            if len(new) > most:
+                raise TooLargeError(f"a tied row averages in more than {most} ways")
             states = new
             self._known[choices[: k + 1]] = states
         return states

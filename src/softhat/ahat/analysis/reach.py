@@ -11,11 +11,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.levels import Outcome, Rows, TooLargeError, Value, head_rows
+from softhat.ahat.analysis.levels import Outcome, Row, Rows, TooLargeError, Value, head_rows
 from softhat.ahat.analysis.structure import live
 from softhat.ahat.exact import (
     Integers,
@@ -126,7 +127,12 @@ def _stage(
     flat = Scaled(np.concatenate(x), den)
     if len(flat.num) ** 2 * len(heads) > MAX_PAIRS:
         raise TooLargeError(f"{len(flat.num)} vectors are too many for {len(heads)} heads")
-    made = [head_rows(head, x, flat, keep.most == MAX_ENTRIES) for head in heads]
+    made = [
+        head_rows(
+            head, x, flat, keep.most == MAX_ENTRIES, keep.most, partial(_check_results, head, keep)
+        )
+        for head in heads
+    ]
     rows, shared = tuple(m[0] for m in made), tuple(m[1] for m in made)
     moves, middle, middle_den = _combine(heads, rows, x, den, keep)
     if forward is None:
@@ -201,6 +207,17 @@ def _combine(
     if biggest < 2**62:
         arrays = [a.astype(np.int64) for a in arrays]
     return tuple(moves), tuple(arrays), common // shrink
+
+
+def _check_results(head: Head, keep: _Keep, row: Row) -> None:
+    """Refuse a row with more results than a position may hold vectors, before all rows are made."""
+    if len(row.outcomes) <= keep.most:
+        return
+    out = scaled(head.output)
+    common = math.lcm(*(outcome.den * out.den for outcome in row.outcomes))
+    found = {tuple(_written(out, outcome, common, keep.middle)) for outcome in row.outcomes}
+    if len(found) > keep.most:
+        raise TooLargeError(f"a position can hold more than {keep.most} vectors")
 
 
 def _written(out: Scaled, outcome: Outcome, common: int, kept: frozenset[int]) -> list[int]:

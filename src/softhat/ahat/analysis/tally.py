@@ -89,7 +89,7 @@ class Tally:
         several = best > 1
         if several.any():
             self.several[name] = True
-            self.varying[name] |= _varies(head, several)
+            self.varying[name] = self.varying[name] or _varies(head, several)
         if tied.any() and self.model.layers[name[0]].heads[name[1]].ties == "average":
             word, row = np.argwhere(tied)[0]
             return int(word), int(row)
@@ -102,11 +102,19 @@ class Tally:
         top = np.where(best, scores, scores.min()).max(axis=1, keepdims=True)
         below = mask & ~best
         gaps = top - scores
-        least = int(np.where(below, gaps, gaps.max() + 1).min())
-        self.gaps[n][name] = min(self.gaps[n][name], Fraction(least, head.scores.den))
-        floats = np.where(below, ratio(gaps, head.scores.den), np.inf)
+        nearest = np.where(below, gaps, gaps.max() + 1).min(axis=1)
+        least = Fraction(int(nearest.min()), head.scores.den)
+        self.gaps[n][name] = min(self.gaps[n][name], least)
         winners = best.sum(axis=1)
-        kept = _hardest(floats, winners, self.leak)
+        # With all its keys at the nearest gap, most rows would leak too little at the greatest β.
+        known = self.betas[n][name]
+        leaks = np.log(gaps.shape[1]) - known * ratio(nearest, head.scores.den)
+        hard = np.flatnonzero(leaks > np.log(winners * (self.leak / (1 - self.leak))))
+        if not len(hard):
+            return
+        gaps, below, winners = gaps[hard], below[hard], winners[hard]
+        floats = np.where(below, ratio(gaps, head.scores.den), np.inf)
+        kept = _hardest(floats, winners, self.leak, known)
         betas = critical_betas(floats[kept], self.leak, winners[kept])
         hardest = kept[int(betas.argmax())]
         if betas.max() > self.betas[n][name] or name not in self.profiles.get(n, {}):
@@ -121,11 +129,14 @@ class Tally:
 
 
 def _hardest(
-    gaps: npt.NDArray[np.float64], winners: npt.NDArray[np.int64], leak: float
+    gaps: npt.NDArray[np.float64], winners: npt.NDArray[np.int64], leak: float, beta: float
 ) -> npt.NDArray[np.int64]:
-    """Rows one of which has the greatest critical β: those that leak too much at another's."""
+    """Rows one of which has the greatest critical β: those that leak too much at another's.
+
+    Where none is greater than the given β, any row does.
+    """
     target = np.log(winners * (leak / (1 - leak)))
-    rows, beta = np.arange(len(gaps)), 0.0
+    rows = np.arange(len(gaps))
     while len(rows) > FEW_ROWS:
         with np.errstate(under="ignore", divide="ignore"):
             here = np.exp(-beta * gaps[rows]) if beta else np.isfinite(gaps)

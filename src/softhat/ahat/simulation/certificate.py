@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
 from softhat.ahat.simulation.temperature import Choice
 from softhat.errors import SofthatError
-from softhat.formats import FORMATS
+from softhat.formats import FORMATS, Format
 from softhat.laws import Law
 from softhat.laws import from_json as law_from_json
 from softhat.proof.document import document, kind_of
@@ -126,24 +126,72 @@ class Certificate:
 
 def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certificate:
     """Certify the chosen β in every number format, and put everything together."""
-    per_length: dict[int, LengthCertificate] = {}
-    max_length, going = dict.fromkeys(FORMATS, 0), dict.fromkeys(FORMATS, True)
-    asked = _asked(lengths, max(choice.bounds), epsilon)
+    found: dict[int, dict[str, Bound]] = {n: {"reals": b} for n, b in choice.bounds.items()}
+    max_length = dict.fromkeys(FORMATS, 0)
+    going = dict(FORMATS)
     try:
         floats = FiniteFloats(lengths, choice.betas)
-        for n in asked:
-            bounds: dict[str, Bound] = {"reals": choice.bounds[n]}
-            for name, form in FORMATS.items():
-                if going[name]:
-                    bounds[name] = floats.bound(n, choice.bounds[n], form, epsilon is None)
-                    going[name] = good(bounds[name], epsilon)
-            per_length[n] = _of_length(bounds)
-            max_length.update({name: n for name, on in going.items() if on})
+        for low, high in _stretches(lengths, max(choice.bounds), epsilon):
+            for name, form in list(going.items()):
+                bounds = _in_floats(floats, choice, low, high, form, epsilon)
+                for n, bound in bounds.items():
+                    found[n][name] = bound
+                    if not good(bound, epsilon):
+                        del going[name]
+                        break
+                    max_length[name] = n
     except KeyboardInterrupt:  # the rest holds in the reals only
-        for n in asked[len(per_length) :]:
-            per_length[n] = _of_length({"reals": choice.bounds[n]})
-        raise Interrupted(_certificate(lengths, choice, epsilon, max_length, per_length)) from None
-    return _certificate(lengths, choice, epsilon, max_length, per_length)
+        raise Interrupted(_certificate(lengths, choice, epsilon, max_length, found)) from None
+    return _certificate(lengths, choice, epsilon, max_length, found)
+
+
+def _stretches(lengths: Lengths, top: int, epsilon: float | None) -> Iterator[tuple[int, int]]:
+    """All lengths, long ones many at a time; decisions of a uniform model one by one, since the
+    margin at a length says nothing about shorter ones."""
+    alone = top if lengths.uniform and epsilon is None else min(top, MANY_LENGTHS)
+    yield from ((n, n) for n in range(1, alone + 1))
+    for low in range(alone + 1, top + 1, MANY_LENGTHS):
+        yield low, min(low + MANY_LENGTHS - 1, top)
+
+
+def _in_floats(
+    floats: FiniteFloats,
+    choice: Choice,
+    low: int,
+    high: int,
+    form: Format,
+    epsilon: float | None,
+) -> dict[int, Bound]:
+    """Bounds of the lengths low … high, in order, to the first that is not good.
+
+    What is bounded at the greatest length, with the worst of all of them in the reals, holds for
+    each: β is the same, and gaps never widen.
+    """
+    reals = [choice.bounds[n] for n in range(low, high + 1)]
+    worst = _worst(reals) if low < high else reals[0]
+    bound = floats.bound(high, worst, form, epsilon is None)
+    if low == high or good(bound, epsilon):
+        return dict.fromkeys(range(low, high + 1), bound)
+    result = {}
+    for n in range(low, high + 1):
+        result[n] = floats.bound(n, choice.bounds[n], form, epsilon is None)
+        if not good(result[n], epsilon):
+            break
+    return result
+
+
+def _worst(bounds: Sequence[Bound]) -> Bound:
+    """One bound for several lengths."""
+    return Bound(
+        error=max(b.error for b in bounds),
+        margin=min(b.margin for b in bounds),
+        decisions=all(b.decisions for b in bounds),
+        leaks={name: max(b.leaks[name] for b in bounds) for name in bounds[0].leaks},
+        head_errors={
+            name: max(b.head_errors[name] for b in bounds) for name in bounds[0].head_errors
+        },
+        method="laws",  # nothing is known of ties but what holds at every length
+    )
 
 
 def _of_length(bounds: Mapping[str, Bound]) -> LengthCertificate:
@@ -159,9 +207,11 @@ def _certificate(
     choice: Choice,
     epsilon: float | None,
     max_length: Mapping[str, int],
-    per_length: Mapping[int, LengthCertificate],
+    found: Mapping[int, Mapping[str, Bound]],
 ) -> Certificate:
     top = max(choice.bounds)
+    # In the reals a uniform model errs nowhere: of its many lengths some are enough to tell.
+    told = [n for n in found if not lengths.uniform or n <= MANY_LENGTHS or _told(n, top)]
     return Certificate(
         epsilon=epsilon,
         error=max(b.error for b in choice.bounds.values()),
@@ -169,16 +219,12 @@ def _certificate(
         length=top,
         max_length=max_length,
         heads=_heads(lengths, choice, top),
-        lengths=per_length,
+        lengths={n: _of_length(found[n]) for n in told},
     )
 
 
-def _asked(lengths: Lengths, top: int, epsilon: float | None) -> list[int]:
-    """All lengths; of a structurally uniform model a few do, since the bound of its error at a
-    length holds for all shorter ones."""
-    if not lengths.uniform or epsilon is None or top <= MANY_LENGTHS:
-        return list(range(1, top + 1))
-    return [*range(1, MANY_LENGTHS + 1), *range(2 * MANY_LENGTHS, top, MANY_LENGTHS), top]
+def _told(n: int, top: int) -> bool:
+    return n % MANY_LENGTHS == 0 or n == top
 
 
 def good(bound: Bound, epsilon: float | None) -> bool:
