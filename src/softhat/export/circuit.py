@@ -3,18 +3,17 @@ folder, and how good one is that somebody found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.gpt2 import GPT2Network, circuit_of_folder
 from softhat.export.circuits.graph import Circuit
-from softhat.export.circuits.llama import LlamaNetwork, circuit_of_llama
 from softhat.export.circuits.native import circuit_of
 from softhat.export.circuits.network import NativeNetwork, Network
 from softhat.export.circuits.score import Score
 from softhat.export.circuits.score import score as compared
+from softhat.export.circuits.stock import circuit_of_folder, stock_network
 from softhat.files import read_json
 from softhat.folders import load
 from softhat.proof.llama.reading import FAMILIES
@@ -32,7 +31,7 @@ def circuit(model: Answers | str | Path, seed: int = 0, words: int = 256) -> Cir
     held = _held(model)
     if isinstance(held, Answers):
         return circuit_of(held, seed, words)
-    return _family(held)[1](held, seed, words)
+    return circuit_of_folder(held, seed, words)
 
 
 def score(
@@ -54,14 +53,7 @@ def score(
 def network_of(model: Answers | str | Path) -> Network:
     """A model, a model folder or a GPT-2 or Llama export as something to patch."""
     held = _held(model)
-    return NativeNetwork(held.transformer) if isinstance(held, Answers) else _family(held)[0](held)
-
-
-def _family(folder: Path) -> tuple[Callable[[Path], Network], Callable[..., Circuit]]:
-    """How a stock checkpoint is run, and how its circuit is read."""
-    if read_json(folder / "config.json").get("model_type") == "gpt2":
-        return GPT2Network, circuit_of_folder
-    return LlamaNetwork, circuit_of_llama
+    return NativeNetwork(held.transformer) if isinstance(held, Answers) else stock_network(held)
 
 
 def _held(model: Answers | str | Path) -> Answers | Path:

@@ -1,4 +1,4 @@
-"""The circuit of a GPT-2 export, read off its folder: weights, tokenizer and labels.
+"""A GPT-2 export as a network to patch, read off its folder.
 
 The forward pass here is GPT-2's own (LayerNorm, learned positions, causal softmax) in float64, so
 that edges are patched in the model that people load.
@@ -7,19 +7,16 @@ that edges are patched in the model that people load.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.disguised import needed_structure
-from softhat.export.circuits.graph import Circuit, Edge, Node, hook_of
+from softhat.export.circuits.disguised import plain_gpt2
 from softhat.export.circuits.network import Array, Change, visible
-from softhat.export.circuits.witness import Search
+from softhat.export.circuits.structure import Block, Head, Structure, needed
 from softhat.export.gpt2_disguise import DIRECTIONS
-from softhat.export.labels import Meaning
 from softhat.files import read_json, read_tensors, read_text
 
 
@@ -41,6 +38,7 @@ class GPT2Network:
     propositional = False
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.config = read_json(folder / "config.json")
         tensors = read_tensors(folder / "model.safetensors")
         self.w: dict[str, Array] = {
@@ -57,12 +55,40 @@ class GPT2Network:
         self.outputs = self._outputs(folder)
         self.heads = int(self.config["n_head"])
         self.layers = int(self.config["n_layer"])
-        self.width = int(self.config["n_embd"]) // self.heads
-        self.structure = self.w
-        """Weights that are 0 where nothing is read or written; of a disguised model others."""
+        self.d_model = int(self.config["n_embd"])
+        self.width = self.d_model // self.heads
         if self.config["activation_function"] not in _ACTIVATIONS:
             raise SofthatError(f"unknown activation {self.config['activation_function']!r}")
         self.activation = _ACTIVATIONS[self.config["activation_function"]]
+
+    @property
+    def last(self) -> str:
+        """The read-out."""
+        return "classifier.weight" if self.classifies else "lm_head.weight"
+
+    def structure(self) -> Structure:
+        """Where the weights are; of a disguised model, along its directions."""
+        if (self.folder / DIRECTIONS).exists():
+            return needed(self._structure(plain_gpt2(self.folder)))
+        return self._structure(self.w)
+
+    def _structure(self, w: Mapping[str, Array]) -> Structure:
+        blocks = []
+        for number in range(self.layers):
+            block = f"h.{number}."
+            reads, writes = w[block + "attn.c_attn.weight"], w[block + "attn.c_proj.weight"]
+            d = len(reads)
+            heads = []
+            for h in range(self.heads):
+                own = slice(h * self.width, (h + 1) * self.width)
+                query, key, value = (
+                    reads[:, part * d : (part + 1) * d][:, own].T != 0 for part in range(3)
+                )
+                heads.append(Head(query, key, value, writes[own] != 0))
+            into, out = w[block + "mlp.c_fc.weight"].T, w[block + "mlp.c_proj.weight"]
+            blocks.append(Block(tuple(heads), into != 0, out != 0))
+        tables = np.concatenate([w["wte.weight"], w["wpe.weight"]])
+        return Structure(tables != 0, tuple(blocks), w[self.last] != 0)
 
     def _outputs(self, folder: Path) -> tuple[str, ...]:
         if not self.classifies:
@@ -149,99 +175,3 @@ class GPT2Network:
         matrix = self.w[block + "attn.c_proj.weight"]
         width = len(matrix) // self.heads
         return matrix[h * width : (h + 1) * width]
-
-
-def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
-    """Nodes as the folder's labels name them, edges from its weights."""
-    network = GPT2Network(folder)
-    if (folder / DIRECTIONS).exists():
-        network.structure = needed_structure(folder)
-    search = Search(network, seed, words)
-    edges = tuple(
-        Edge(source, target, slot, *search.judged(source, target, slot))
-        for source, target, slot in structural_edges(network)
-    )
-    config = {
-        "n_layers": network.layers,
-        "n_heads": network.heads,
-        "d_model": int(network.config["n_embd"]),
-    }
-    labels = read_json(folder / "labels.json")
-    definitions = tuple(labels.get("definitions", ()))
-    nodes = tuple(search.witnessed(nodes_of(network.layers, network.heads, labels)))
-    return Circuit("gpt2", nodes, edges, config, search.answers(), definitions)
-
-
-def structural_edges(network: GPT2Network) -> Iterator[tuple[str, str, str]]:
-    """(source, target, slot) for every reader of a coordinate that the source writes.
-
-    LayerNorm reads all coordinates, but on the residual stream of an export, whose mean and norm
-    are constant, it reads nothing.
-    """
-    w = network.structure
-    written: list[tuple[str, set[int]]] = [
-        ("input", _columns(w["wte.weight"]) | _columns(w["wpe.weight"]))
-    ]
-
-    def readers(target: str, slot: str, read: set[int]) -> Iterator[tuple[str, str, str]]:
-        yield from ((source, target, slot) for source, wrote in written if wrote & read)
-
-    for number in range(network.layers):
-        block = f"h.{number}."
-        matrix, output = w[block + "attn.c_attn.weight"], w[block + "attn.c_proj.weight"]
-        d = matrix.shape[0]
-        width = network.width
-        fresh = []
-        for h in range(network.heads):
-            own = slice(h * width, (h + 1) * width)
-            read = {
-                slot: _columns(matrix[:, part * d + own.start : part * d + own.stop].T)
-                for part, slot in enumerate("qkv")
-            }
-            wrote = _columns(output[own])
-            if not wrote or not read["v"]:
-                continue  # an empty head
-            for slot, coordinates in read.items():
-                yield from readers(f"a{number}.h{h}", slot, coordinates)
-            fresh.append((f"a{number}.h{h}", wrote))
-        written += fresh
-        yield from readers(f"m{number}", "", _columns(w[block + "mlp.c_fc.weight"].T))
-        written.append((f"m{number}", _columns(w[block + "mlp.c_proj.weight"])))
-    last = w["classifier.weight"] if network.classifies else w["lm_head.weight"]
-    yield from readers("logits", "", _columns(last))
-
-
-def nodes_of(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node]:
-    """The nodes of a stock checkpoint, as its labels name them."""
-    heads = {(head["layer"], head["head"]): head for head in labels["heads"]}
-    stored: list[list[Meaning]] = [[] for _ in range(layers + 1)]
-    # Of a pair of GPT-2's coordinates the second holds the negative of the first.
-    step = 2 if labels["model"] == "gpt2" else 1
-    firsts = [entry for entry in labels["coordinates"] if entry["index"] % step == 0]
-    for place in (*firsts, *labels.get("directions", ())):
-        for held in place["holds"]:
-            meaning = _meaning({k: v for k, v in held.items() if k not in ("from", "what")})
-            if meaning.role in ("input", "gate"):
-                stored[held["from"]].append(meaning)
-    yield Node("input", hook_of("input"), "", tuple(stored[0]))
-    for number in range(layers):
-        for h in range(n_head):
-            found = heads.get((number, h))
-            if found is not None and not found.get("distractor"):
-                name = f"a{number}.h{h}"
-                said = tuple(map(_meaning, found["computes"]))
-                yield Node(name, hook_of(name), found["kind"], said)
-        yield Node(f"m{number}", hook_of(f"m{number}"), "gates", tuple(stored[number + 1]))
-    said = tuple(map(_meaning, labels.get("outputs", ())))
-    yield Node("logits", hook_of("logits"), "", said)
-
-
-def _meaning(data: Mapping[str, Any]) -> Meaning:
-    try:
-        return Meaning.from_json(dict(data))
-    except TypeError:
-        raise SofthatError("labels.json was written by another version: export again") from None
-
-
-def _columns(matrix: Array) -> set[int]:
-    return set(np.flatnonzero(matrix.any(axis=0)).tolist())

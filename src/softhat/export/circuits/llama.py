@@ -1,4 +1,4 @@
-"""The circuit of a Llama export, read off its folder: weights, tokenizer and labels.
+"""A Llama export as a network to patch, read off its folder.
 
 The forward pass here is Llama's own (RMSNorm, rotary attention, SwiGLU, shared keys and values) in
 float64, so that edges are patched in the model that people load. Every query head has its own
@@ -8,16 +8,14 @@ edges into its keys and values, though several share them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from softhat.export.circuits.gpt2 import nodes_of
-from softhat.export.circuits.graph import Circuit, Edge
+from softhat.export.circuits.disguised import llama_structure
 from softhat.export.circuits.network import Array, Change, visible
-from softhat.export.circuits.witness import Search
+from softhat.export.circuits.structure import Block, Head, Structure
+from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
 
 
@@ -27,6 +25,7 @@ class LlamaNetwork:
     propositional = False
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.config = read_json(folder / "config.json")
         tensors = read_tensors(folder / "model.safetensors")
         self.w: dict[str, Array] = {
@@ -41,6 +40,7 @@ class LlamaNetwork:
         self.classifies = "score" in self.w
         name = read_text(folder / "formula.txt").partition(": ")[0]
         self.outputs = (name,) if self.classifies else self.symbols
+        self.d_model = int(self.config["hidden_size"])
         self.heads = int(self.config["num_attention_heads"])
         self.layers = int(self.config["num_hidden_layers"])
         self.shared = self.heads // int(self.config["num_key_value_heads"])
@@ -61,13 +61,19 @@ class LlamaNetwork:
         added = {"input": x}
 
         def read(name: str, slot: str) -> Array:
-            return x if patch is None else x + patch.moved((name, slot), added)
+            moved = 0.0 if patch is None else patch.moved((name, slot), added)
+            return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
 
         for number in range(self.layers):
             block = f"layers.{number}."
+            whole = self._norm(x, f"{block}input_layernorm")
             for h in range(self.heads):
                 name = f"a{number}.h{h}"
-                reads = [self._norm(read(name, slot), f"{block}input_layernorm") for slot in "qkv"]
+                given = [read(name, slot) for slot in "qkv"]
+                reads = [
+                    whole if one is x else self._norm(one, f"{block}input_layernorm")
+                    for one in given
+                ]
                 z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(block, h, *reads)
                 added[name] = z @ w[block + "self_attn.o_proj"][:, self._own(h)].T
             x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads))
@@ -84,24 +90,41 @@ class LlamaNetwork:
     def _own(self, h: int) -> slice:
         return slice(h * self.width, (h + 1) * self.width)
 
-    def keys_of(self, number: int, h: int) -> np.ndarray:
-        """The rows of the keys that a head's queries are multiplied with."""
-        query = np.asarray(self.w[f"layers.{number}.self_attn.q_proj"][self._own(h)].any(axis=1))
-        half = self.width // 2
-        pairs = query[:half] | query[half:]
-        group = h // self.shared
-        return np.flatnonzero(np.concatenate([pairs, pairs])) + group * self.width
+    @property
+    def last(self) -> str:
+        """The read-out."""
+        return "score" if self.classifies else "lm_head"
 
-    def values_of(self, number: int, h: int) -> np.ndarray:
-        """The rows of the values that a head writes."""
-        output = self.w[f"layers.{number}.self_attn.o_proj"][:, self._own(h)]
-        return np.flatnonzero(output.any(axis=0)) + h // self.shared * self.width
+    def structure(self) -> Structure:
+        """Where the weights are; of a disguised model, along its directions."""
+        w = self.w
+        if (self.folder / DIRECTIONS).exists():
+            sizes = self.layers, self.heads, self.shared
+            return llama_structure(self.folder, w, *sizes, self.last)
+        blocks = []
+        for number in range(self.layers):
+            attention, mlp = f"layers.{number}.self_attn.", f"layers.{number}.mlp."
+            heads = []
+            for h in range(self.heads):
+                own, group = self._own(h), self._own(h // self.shared)
+                query = w[attention + "q_proj"][own] != 0
+                output = w[attention + "o_proj"][:, own].T != 0
+                # Of keys and values that several heads share, those that this one uses.
+                turning = query.any(axis=1)
+                turning = turning | np.roll(turning, self.width // 2)
+                key = w[attention + "k_proj"][group] != 0
+                value = w[attention + "v_proj"][group] != 0
+                key, value = key & turning[:, None], value & output.any(axis=1)[:, None]
+                heads.append(Head(query, key, value, output))
+            into = (w[mlp + "gate_proj"] != 0) | (w[mlp + "up_proj"] != 0)
+            blocks.append(Block(tuple(heads), into, w[mlp + "down_proj"].T != 0))
+        return Structure(w["embed_tokens"] != 0, tuple(blocks), w[self.last] != 0)
 
     def _margins(self, x: Array) -> Array:
         if self.classifies:
-            logits = x @ self.w["score"].T
+            logits = x @ self.w[self.last].T
             return (logits[..., 1:] - logits[..., :1])[:, 1:]
-        logits = x @ self.w["lm_head"].T
+        logits = x @ self.w[self.last].T
         own = logits[..., self.ids]
         return (own - logits.max(axis=-1, keepdims=True) / 2)[:, 1:]
 
@@ -134,61 +157,3 @@ class LlamaNetwork:
 def _silu(x: Array) -> Array:
     halved: Array = np.tanh(x / 2)
     return x * (0.5 + 0.5 * halved)
-
-
-def circuit_of_llama(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
-    """Nodes as the folder's labels name them, edges from its weights."""
-    network = LlamaNetwork(folder)
-    search = Search(network, seed, words)
-    edges = tuple(
-        Edge(source, target, slot, *search.judged(source, target, slot))
-        for source, target, slot in structural_edges(network)
-    )
-    config = {
-        "n_layers": network.layers,
-        "n_heads": network.heads,
-        "d_model": int(network.config["hidden_size"]),
-    }
-    labels = read_json(folder / "labels.json")
-    definitions = tuple(labels.get("definitions", ()))
-    nodes = tuple(search.witnessed(nodes_of(network.layers, network.heads, labels)))
-    model = str(network.config["model_type"])
-    return Circuit(model, nodes, edges, config, search.answers(), definitions)
-
-
-def structural_edges(network: LlamaNetwork) -> Iterator[tuple[str, str, str]]:
-    """(source, target, slot) for every reader of a coordinate that the source writes.
-
-    RMSNorm reads all coordinates, but on the residual stream of an export, whose norm is constant,
-    it reads nothing.
-    """
-    w = network.w
-    written: list[tuple[str, set[int]]] = [("input", _some(w["embed_tokens"].any(axis=0)))]
-
-    def readers(target: str, slot: str, read: set[int]) -> Iterator[tuple[str, str, str]]:
-        yield from ((source, target, slot) for source, wrote in written if wrote & read)
-
-    for number in range(network.layers):
-        attention, mlp = f"layers.{number}.self_attn.", f"layers.{number}.mlp."
-        fresh = []
-        for h in range(network.heads):
-            own = slice(h * network.width, (h + 1) * network.width)
-            wrote = _some(w[attention + "o_proj"][:, own].any(axis=1))
-            values = w[attention + "v_proj"][network.values_of(number, h)]
-            if not wrote or not values.any():
-                continue  # an empty head
-            keys = w[attention + "k_proj"][network.keys_of(number, h)]
-            query = w[attention + "q_proj"][own]
-            for slot, matrix in zip("qkv", (query, keys, values), strict=True):
-                yield from readers(f"a{number}.h{h}", slot, _some(matrix.any(axis=0)))
-            fresh.append((f"a{number}.h{h}", wrote))
-        written += fresh
-        gated = w[mlp + "gate_proj"].any(axis=0) | w[mlp + "up_proj"].any(axis=0)
-        yield from readers(f"m{number}", "", _some(gated))
-        written.append((f"m{number}", _some(w[mlp + "down_proj"].any(axis=1))))
-    last = w["score"] if network.classifies else w["lm_head"]
-    yield from readers("logits", "", _some(last.any(axis=0)))
-
-
-def _some(row: Any) -> set[int]:
-    return set(np.flatnonzero(row).tolist())

@@ -8,16 +8,14 @@ the head says what it says on the second.
 from __future__ import annotations
 
 import hashlib
-import json
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
-from softhat.export.circuits.gpt2 import GPT2Network
 from softhat.export.circuits.network import NativeNetwork, Network
+from softhat.export.circuits.stock import stock_network
 from softhat.export.circuits.witness import Search
-from softhat.export.gpt2 import gpt2_files
+from softhat.export.corpus.targets import Target, exported
+from softhat.files import read_json
 from softhat.logic.semantics.batch import WordBatch, evaluate, unpack
 from softhat.logic.settle import settled
 from softhat.logic.simplify import simplify
@@ -111,24 +109,20 @@ def digest(formula: Formula, words: list[WordBatch]) -> str | None:
     return found.hexdigest() if true and false else None
 
 
-def has_inert_head(model: Model, to: str) -> bool:
+def has_inert_head(model: Model, to: Target) -> bool:
     """Is there a head of the exported model that changes no answer on the words that are tried,
     or no head at all?"""
-    if to != "gpt2":
-        network: Network = NativeNetwork(model.transformer)
+    if to == "torch":
         heads = [
             f"a{at}.h{h}"
             for at, layer in enumerate(model.transformer.layers)
             for h in range(len(layer.masks))
         ]
-        return not heads or _inert(network, heads)
-    files = gpt2_files(model, context=SHORT)
-    labels = json.loads(files["labels.json"])
-    heads = [f"a{head['layer']}.h{head['head']}" for head in labels["heads"]]
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, data in files.items():
-            (Path(scratch) / name).write_bytes(data)
-        return not heads or _inert(GPT2Network(Path(scratch)), heads)
+        return not heads or _inert(NativeNetwork(model.transformer), heads)
+    with exported(model, to, SHORT) as folder:
+        labels = read_json(folder / "labels.json")
+        heads = [f"a{head['layer']}.h{head['head']}" for head in labels["heads"]]
+        return not heads or _inert(stock_network(folder), heads)
 
 
 def _inert(network: Network, heads: list[str]) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.gpt2 import circuit_of_folder
 from softhat.export.circuits.graph import Circuit, Witness
 from softhat.export.circuits.native import circuit_of
+from softhat.export.circuits.stock import circuit_of_folder
 from softhat.export.gpt2 import gpt2_files
 from softhat.export.gpt2_disguise import DIRECTIONS
+from softhat.export.llama import to_llama
 from softhat.export.native_labels import labels_of
+from softhat.files import read_json, read_tensors
 from softhat.model import Model
 
 Target = Literal["torch", "gpt2", "llama"]
@@ -59,10 +62,25 @@ def build(model: Model, to: Target, context: int, disguise: int | None) -> Built
     match to:
         case "torch":
             return _torch(model)
-        case "gpt2":
-            return _gpt2(gpt2_files(model, context, disguise=disguise))
-        case "llama":
-            return _llama(model, context, disguise)
+        case "gpt2" | "llama":
+            with exported(model, to, context, disguise) as folder:
+                return _stock(folder)
+
+
+@contextmanager
+def exported(
+    model: Model, to: Literal["gpt2", "llama"], context: int, disguise: int | None = None
+) -> Iterator[Path]:
+    """The folder of a stock checkpoint, for a while."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "m"
+        if to == "llama":
+            to_llama(model, folder, context, disguise=disguise)
+        else:
+            folder.mkdir()
+            for name, data in gpt2_files(model, context, disguise=disguise).items():
+                (folder / name).write_bytes(data)
+        yield folder
 
 
 def _torch(model: Model) -> Built:
@@ -81,61 +99,32 @@ def _torch(model: Model) -> Built:
     return Built(weights, {}, entries)
 
 
-def _gpt2(files: Mapping[str, bytes]) -> Built:
-    from safetensors.numpy import load
-
-    tensors = load(files["model.safetensors"])
-    config, labels = json.loads(files["config.json"]), json.loads(files["labels.json"])
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, data in files.items():
-            (Path(scratch) / name).write_bytes(data)
-        circuit = circuit_of_folder(Path(scratch), words=PAIRS)
+def _stock(folder: Path) -> Built:
+    tensors = read_tensors(folder / "model.safetensors")
+    config, labels = read_json(folder / "config.json"), read_json(folder / "labels.json")
+    layers, d_model, d_ff = _SIZES[config["model_type"]]
     entries = {
         "config": config,
         "labels": labels,
         "size": {
-            "layers": config["n_layer"],
+            "layers": config[layers],
             "heads": sum(not head.get("distractor", False) for head in labels["heads"]),
-            "d_model": config["n_embd"],
-            "d_ff": config["n_inner"],
+            "d_model": config[d_model],
+            "d_ff": config[d_ff],
             "parameters": sum(tensor.size for tensor in tensors.values()),
         },
-        "max_length": json.loads(files["certificate.json"])["max_length"],
-        **_circuit(circuit),
+        "max_length": read_json(folder / "certificate.json")["max_length"],
+        **_circuit(circuit_of_folder(folder, words=PAIRS)),
     }
-    hidden = load(files[DIRECTIONS]) if DIRECTIONS in files else {}
+    hidden = read_tensors(folder / DIRECTIONS) if (folder / DIRECTIONS).exists() else {}
     return Built(tensors, hidden, entries)
 
 
-def _llama(model: Model, context: int, disguise: int | None) -> Built:
-    """A stock Llama: its folder, read back. `softhat.circuit` does not patch Llamas, so nothing is
-    said of what edges carry, nor of pairs of words for heads; the labels have its edges."""
-    from safetensors.numpy import load
-
-    from softhat.export.llama import to_llama
-
-    with tempfile.TemporaryDirectory() as scratch:
-        to_llama(model, Path(scratch) / "m", context=context, disguise=disguise)
-        files = {path.name: path.read_bytes() for path in (Path(scratch) / "m").iterdir()}
-    tensors = load(files["model.safetensors"])
-    config, labels = json.loads(files["config.json"]), json.loads(files["labels.json"])
-    entries = {
-        "config": config,
-        "labels": labels,
-        "size": {
-            "layers": config["num_hidden_layers"],
-            "heads": sum(not head.get("distractor", False) for head in labels["heads"]),
-            "d_model": config["hidden_size"],
-            "d_ff": config["intermediate_size"],
-            "parameters": sum(tensor.size for tensor in tensors.values()),
-        },
-        "max_length": json.loads(files["certificate.json"])["max_length"],
-        "edges": [],
-        "witnesses": [],
-        "answers": _circuit(circuit_of(model, words=PAIRS))["answers"],
-    }
-    hidden = load(files[DIRECTIONS]) if DIRECTIONS in files else {}
-    return Built(tensors, hidden, entries)
+_SIZES = {
+    "gpt2": ("n_layer", "n_embd", "n_inner"),
+    "llama": ("num_hidden_layers", "hidden_size", "intermediate_size"),
+}
+"""What configurations call layers, d_model and d_ff."""
 
 
 def _circuit(circuit: Circuit) -> dict[str, Any]:

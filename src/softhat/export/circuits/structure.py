@@ -1,0 +1,94 @@
+"""Who reads whom in a stock checkpoint: where its weights are not 0, and what outputs need of them.
+
+The norms read all coordinates, but on the residual stream of an export, whose mean and norm are
+constant, they read nothing (of means of counts see `leak` in `stock`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.transformer.edges import ReadBy
+
+Wires = NDArray[np.bool_]
+"""(rows, coordinates): is there a weight?"""
+
+
+@dataclass(frozen=True)
+class Head:
+    """Rows of queries, keys and values by what they read; of each value, what it writes."""
+
+    query: Wires
+    key: Wires
+    value: Wires
+    output: Wires
+
+
+@dataclass(frozen=True)
+class Block:
+    """The heads, and the hidden units by what they read and write."""
+
+    heads: tuple[Head, ...]
+    into: Wires
+    out: Wires
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A checkpoint's weights, of which only is said where they are."""
+
+    embedding: Wires
+    blocks: tuple[Block, ...]
+    readout: Wires
+
+
+def edges(structure: Structure) -> Iterator[ReadBy]:
+    """(source, target, slot) for every reader of a coordinate that the source writes, in the
+    order of execution."""
+    written = [("input", structure.embedding.any(axis=0))]
+
+    def readers(target: str, slot: str, wires: Wires) -> Iterator[ReadBy]:
+        read = wires.any(axis=0)
+        yield from ((source, target, slot) for source, wrote in written if (wrote & read).any())
+
+    for number, block in enumerate(structure.blocks):
+        fresh = []
+        for h, head in enumerate(block.heads):
+            if not head.output.any() or not head.value.any():
+                continue  # an empty head
+            name = f"a{number}.h{h}"
+            for slot, wires in zip("qkv", (head.query, head.key, head.value), strict=True):
+                yield from readers(name, slot, wires)
+            fresh.append((name, head.output.any(axis=0)))
+        written += fresh
+        yield from readers(f"m{number}", "", block.into)
+        written.append((f"m{number}", block.out.any(axis=0)))
+    yield from readers("logits", "", structure.readout)
+
+
+def needed(structure: Structure) -> Structure:
+    """Without what no output needs (distractors), going back from the read-out: it has edges of
+    its own, but none of them is part of the circuit."""
+    wanted: Wires = np.array(structure.readout.any(axis=0))
+    blocks = []
+    for block in reversed(structure.blocks):
+        used = (block.out & wanted).any(axis=1)
+        kept = replace(block, into=block.into[used], out=block.out[used])
+        wanted |= kept.into.any(axis=0)
+        heads = tuple(_needed_head(head, wanted) for head in block.heads)
+        for head in heads:
+            for wires in (head.query, head.key, head.value):
+                wanted |= wires.any(axis=0)
+        blocks.append(replace(kept, heads=heads))
+    return replace(structure, blocks=tuple(reversed(blocks)))
+
+
+def _needed_head(head: Head, wanted: Wires) -> Head:
+    used = (head.output & wanted).any(axis=1)
+    if not used.any():
+        return Head(*(wires[:0] for wires in (head.query, head.key, head.value, head.output)))
+    return replace(head, value=head.value[used], output=head.output[used])
