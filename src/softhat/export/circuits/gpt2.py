@@ -14,7 +14,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.export.circuits.disguised import plain_gpt2
-from softhat.export.circuits.network import Array, Change, visible
+from softhat.export.circuits.network import LEAK, Array, Change, visible
 from softhat.export.circuits.structure import Block, Head, Structure, needed
 from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
@@ -36,6 +36,7 @@ class GPT2Network:
     """A GPT-2 for token classification or language modelling, from its folder."""
 
     propositional = False
+    leak = LEAK
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -132,7 +132,8 @@ class Circuit:
     def hook_edges(self) -> list[tuple[str, str]]:
         """Edges between TransformerLens hook names."""
         hooks = {node.name: node.hook for node in self.nodes}
-        return [(hooks[edge.source], _reading_hook(edge)) for edge in self.edges]
+        layers = int(self.config["n_layers"])
+        return [(hooks[edge.source], _reading_hook(edge, layers)) for edge in self.edges]
 
     def save(self, file: str | Path) -> None:
         """Write the circuit as JSON."""
@@ -173,10 +174,10 @@ def hook_of(name: str) -> str:
     return f"blocks.{layer}.attn.hook_result.{head}"
 
 
-def _reading_hook(edge: Edge) -> str:
-    """The TransformerLens hook by which an edge's target reads."""
+def _reading_hook(edge: Edge, layers: int) -> str:
+    """The TransformerLens hook by which an edge's target reads the residual stream."""
     if edge.target == "logits":
-        return "ln_final.hook_normalized"
+        return f"blocks.{layers - 1}.hook_resid_post"
     if edge.target.startswith("m"):
         return f"blocks.{edge.target[1:]}.hook_mlp_in"
     layer, head = edge.target[1:].split(".h")

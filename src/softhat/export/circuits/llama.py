@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from softhat.export.circuits.disguised import llama_structure
-from softhat.export.circuits.network import Array, Change, visible
+from softhat.export.circuits.network import LEAK, Array, Change, visible
 from softhat.export.circuits.structure import Block, Head, Structure
 from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
@@ -23,6 +23,7 @@ class LlamaNetwork:
     """A Llama, Mistral or Qwen2 for token classification or language modelling."""
 
     propositional = False
+    leak = LEAK
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

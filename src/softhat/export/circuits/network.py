@@ -20,6 +20,11 @@ from softhat.export.labels import Meaning
 from softhat.transformer.weights import Layer, Mask, Transformer, inverse_temperature, scale
 
 Array = NDArray[Any]
+LEAK = 2.0**-7
+"""Of a stock model. Its norms divide by all that the residual stream holds. That is constant, but
+for means of counts: in a disguise their squares are up to 2^-7 of the whole, so a reader that has
+nothing to do with them sees all it reads 2^-8 larger or smaller. An edge that carries something
+moves a margin by half of it and more."""
 Slot = tuple[str, str]
 """A reader: the node's name and its input (q, k, v or nothing)."""
 
@@ -92,6 +97,8 @@ class Network(Protocol):
     symbols: tuple[str, ...]
     outputs: tuple[str, ...]
     propositional: bool
+    leak: float
+    """A margin that moves by a smaller share than this says nothing."""
 
     def run(
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
@@ -105,6 +112,8 @@ class Network(Protocol):
 
 class NativeNetwork:
     """A model of softhat's own architecture."""
+
+    leak = 0.0
 
     def __init__(self, transformer: Transformer) -> None:
         self.transformer = transformer

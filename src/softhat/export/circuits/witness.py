@@ -19,7 +19,7 @@ from softhat.export.circuits.network import Array, Change, Network, NodePatch, P
 
 LENGTHS = (2, 3, 4, 6, 9)
 EFFECT = 1e-3
-"""A margin that moves by less than this is leak, not an answer."""
+"""A margin that moves by less than this is leak of softmax, not an answer."""
 MOST = 1e6
 """Far above every margin."""
 
@@ -40,6 +40,8 @@ class Search:
         rng = np.random.default_rng(seed)
         each = max(4, words // len(LENGTHS))
         self.batches = [self._batch(rng, n, each) for n in LENGTHS]
+        largest = max(float(np.abs(margins).max()) for _, _, margins, _ in self.batches)
+        self.effect = max(EFFECT, network.leak * largest)
 
     def _batch(
         self, rng: np.random.Generator, n: int, count: int
@@ -78,7 +80,7 @@ class Search:
         for clean, corrupt, margins, _ in self.batches:
             one = (clean != corrupt).reshape(*clean.shape[:2], -1).any(-1).sum(1) == 1
             _, other = self.network.run(corrupt)
-            parted = ((margins > 0) != (other > 0)) & (np.abs(margins - other) > EFFECT)
+            parted = ((margins > 0) != (other > 0)) & (np.abs(margins - other) > self.effect)
             parted &= one[:, None, None]
             for word, position, output in np.argwhere(parted).tolist():
                 place = (word, position, output)
@@ -102,10 +104,10 @@ class Search:
             # Rounded, equal effects are equal however sums are done.
             effect = np.round(np.abs(patched - margins), 6)
             flipped = (patched > 0) != (margins > 0)  # counts more; of a number 0, leak is no flip
-            effect += MOST * (flipped & (effect > EFFECT))
+            effect += MOST * (flipped & (effect > self.effect))
             place = tuple(map(int, np.unravel_index(int(effect.argmax()), effect.shape)))
             size = float(effect[place])
-            if size > EFFECT and (best is None or size > best[0] + 1e-9):
+            if size > self.effect and (best is None or size > best[0] + 1e-9):
                 best = size, self._witness(clean, corrupt, place, margins, patched)
         return None if best is None else best[1]
 
