@@ -15,6 +15,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import softhat
 from softhat.ahat.gallery import GALLERY
 from softhat.errors import SofthatError
+from softhat.export.circuits.network import before
 from softhat.export.labels import Meaning
 from tests.export.suite import all_codes, expected
 from tests.export.test_meanings import expected as stated
@@ -95,18 +96,77 @@ def reading(meaning: Meaning, cache: Any) -> Any:
     return sum(w * x[:, k] for k, w in meaning.direction) + meaning.offset
 
 
-def test_hooks_of_the_circuit_are_hooks_of_transformer_lens(tmp_path: Path) -> None:
-    folder = tmp_path / "gpt2"
-    softhat.to_gpt2(softhat.compile(FORMULA, alphabet="ab"), folder, context=32)
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_edges_are_found_by_patching_their_hooks(architecture: str, tmp_path: Path) -> None:
+    """What a hook name says is read is taken from another word: answers move where an edge of the
+    circuit is, and nowhere else. Heads that share keys and values share the hooks of these."""
+    folder = tmp_path / architecture
+    export = softhat.to_gpt2 if architecture == "gpt2" else softhat.to_llama
+    export(softhat.compile(FORMULA, alphabet="ab"), folder, context=32)
     bridge = lens().load(folder)
     for use in ("set_use_attn_result", "set_use_split_qkv_input", "set_use_hook_mlp_in"):
         getattr(bridge, use)(True)
-    _, cache = bridge.run_with_cache(torch.tensor([[2, 0, 1, 0]]))
     circuit = softhat.circuit(folder)
-    hooks = {hook for edge in circuit.hook_edges() for hook in edge}
-    for hook in hooks:
-        name, _, last = hook.rpartition(".")
-        assert hook in cache or (last.isdigit() and name in cache), hook
+    found: dict[tuple[str, str], list[Any]] = {}
+    for name, (source, target) in zip(circuit.edges, circuit.hook_edges(), strict=True):
+        found.setdefault((source, target), []).append(name)
+    rng = np.random.default_rng(3)
+    words = torch.as_tensor(rng.integers(0, 2, (2, 24, 7)))
+    first = torch.full((24, 1), 2)
+    clean, corrupt = (torch.cat([first, half], dim=1) for half in words)
+    for (source, target), edges in found.items():
+        moved = moved_by(bridge, source, target, clean, corrupt)
+        if any(edge.carries == "input" for edge in edges):
+            pair = next(edge.witness for edge in edges if edge.witness)
+            codes = [torch.tensor([[2, *map("ab".index, w)]]) for w in (pair.clean, pair.corrupt)]
+            moved = max(moved, moved_by(bridge, source, target, *codes))
+            assert moved > 1, (source, target)
+        else:
+            assert moved < 0.1, (source, target)
+    # No other edge into a head's queries, into a feed-forward layer or the read-out.
+    nodes = [node for node in circuit.nodes if node.name != "logits"]
+    others = {
+        (node.hook, target)
+        for node in nodes
+        for _, target in found
+        if before(node.name, reader_of(target, circuit.config["n_layers"]))
+    }
+    for source, target in others - set(found):
+        assert moved_by(bridge, source, target, clean, corrupt) < 0.1, (source, target)
+
+
+def reader_of(hook: str, layers: int) -> str:
+    """The node, or one of the nodes, that read there."""
+    if hook == f"blocks.{layers - 1}.hook_resid_post":
+        return "logits"
+    layer = hook.split(".")[1]
+    return f"m{layer}" if hook.endswith("hook_mlp_in") else f"a{layer}.h0"
+
+
+def moved_by(bridge: Any, source: str, target: str, clean: Any, corrupt: Any) -> float:
+    """How far answers move if at `target` what `source` shows is what it shows on other words."""
+
+    def shown(cache: Any) -> Any:
+        name, _, last = source.rpartition(".")
+        return cache[name][:, :, int(last)] if last.isdigit() else cache[source]
+
+    with torch.no_grad():
+        logits, here = bridge.run_with_cache(clean)
+        delta = shown(bridge.run_with_cache(corrupt)[1]) - shown(here)
+        name, _, last = target.rpartition(".")
+
+        def add(x: Any, hook: Any) -> Any:
+            x = x.clone()
+            if last.isdigit():
+                x[:, :, int(last)] += delta
+            else:
+                x += delta
+            return x
+
+        hook = name if last.isdigit() else target
+        changed = bridge.run_with_hooks(clean, fwd_hooks=[(hook, add)])
+    margin = [(y[..., 1] - y[..., 0])[:, 1:] for y in (logits, changed)]
+    return float((margin[0] - margin[1]).abs().max())
 
 
 def test_nnsight_has_the_logits_and_the_labels(tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ class Circuit:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     config: Mapping[str, Any] = field(default_factory=dict)
-    """n_layers, n_heads, d_model: what a graph of all possible edges is made from."""
+    """n_layers, n_heads, d_model: what a graph of all possible edges is made from; and
+    n_key_value_heads, if heads share keys and values."""
     answers: tuple[Witness, ...] = ()
     """Words that differ in one place and in an answer, as many true as false: the margins are
     those of the clean word and of the corrupt one."""
@@ -132,8 +133,7 @@ class Circuit:
     def hook_edges(self) -> list[tuple[str, str]]:
         """Edges between TransformerLens hook names."""
         hooks = {node.name: node.hook for node in self.nodes}
-        layers = int(self.config["n_layers"])
-        return [(hooks[edge.source], _reading_hook(edge, layers)) for edge in self.edges]
+        return [(hooks[edge.source], _reading_hook(edge, self.config)) for edge in self.edges]
 
     def save(self, file: str | Path) -> None:
         """Write the circuit as JSON."""
@@ -174,11 +174,16 @@ def hook_of(name: str) -> str:
     return f"blocks.{layer}.attn.hook_result.{head}"
 
 
-def _reading_hook(edge: Edge, layers: int) -> str:
-    """The TransformerLens hook by which an edge's target reads the residual stream."""
+def _reading_hook(edge: Edge, config: Mapping[str, Any]) -> str:
+    """The TransformerLens hook by which an edge's target reads the residual stream. Heads that
+    share keys and values share the hooks of these."""
     if edge.target == "logits":
-        return f"blocks.{layers - 1}.hook_resid_post"
+        return f"blocks.{config['n_layers'] - 1}.hook_resid_post"
     if edge.target.startswith("m"):
         return f"blocks.{edge.target[1:]}.hook_mlp_in"
     layer, head = edge.target[1:].split(".h")
+    if edge.slot != "q":
+        head = str(
+            int(head) * config.get("n_key_value_heads", config["n_heads"]) // config["n_heads"]
+        )
     return f"blocks.{layer}.hook_{edge.slot}_input.{head}"

@@ -31,6 +31,8 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
         for source, target, slot in edges(network.structure())
     )
     config = {"n_layers": network.layers, "n_heads": network.heads, "d_model": network.d_model}
+    if isinstance(network, LlamaNetwork):
+        config["n_key_value_heads"] = network.heads // network.shared
     labels = read_json(folder / "labels.json")
     definitions = tuple(labels.get("definitions", ()))
     nodes = tuple(search.witnessed(_nodes(network.layers, network.heads, labels)))
