@@ -44,6 +44,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_model_computes_its_formula(corpus: Path) -> None:
     for number in range(SMALL.count):
         model = load_model(corpus, number)
+        assert isinstance(model, softhat.Model)
         formula = model.formulas["output"]
         for length in (1, 2, 5, 7):
             codes = all_codes(2, length)
@@ -107,6 +108,7 @@ def test_index(corpus: Path) -> None:
     assert [row["id"] for row in table] == list(range(SMALL.count))
     for row in table[::7]:
         model = load_model(corpus, row["id"])
+        assert isinstance(model, softhat.Model)
         assert str(model.formulas["output"]) == row["formula"]
         assert model.size.parameters == row["parameters"]
         assert model.certificate.max_length["float32"] == row["certified_float32"]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from softhat.errors import SofthatError
 from softhat.export.corpus.acceptable import has_inert_head, simplified
 from softhat.export.corpus.corpus import load_model, make_corpus, read_lines
 from softhat.export.corpus.families import MIXED, draw_formula, induction
-from softhat.export.corpus.work import Settings
+from softhat.export.corpus.work import Settings, draw
 from softhat.logic.fragments import describe
 from softhat.logic.simplify import simplify
+from softhat.value_model import ValueModel
 from tests.cli.run import softhat as command
 from tests.export.suite import all_codes, expected
 from tests.export.test_corpus import contents, kill_often
@@ -71,8 +73,8 @@ def test_a_position_has_one_symbol(text: str, alphabet: str, wanted: str) -> Non
     assert softhat.equivalent(formula, found, alphabet=alphabet) is None
 
 
-def test_every_head_has_a_pair_of_words(corpus: Path) -> None:
-    for line in lines(corpus):
+def test_every_head_has_a_pair_of_words(corpus: Path, settings: Settings = SMALL) -> None:
+    for line in lines(corpus, settings):
         heads = {
             f"a{head['layer']}.h{head['head']}"
             for head in line["labels"]["heads"]
@@ -151,27 +153,92 @@ def test_directions_are_beside_the_tensors(corpus: Path) -> None:
         assert basis.shape[1] == tensors[f"{number}/transformer.wpe.weight"].shape[1]
 
 
-def test_killed_and_resumed_it_is_the_same_byte_for_byte(tmp_path: Path) -> None:
-    more = ["--to", "gpt2", "--disguise", "7", "--context", "16", "--max-size", "6"]
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--to", "gpt2", "--disguise", "7", "--context", "16", "--max-size", "6"],
+        ["--family", "rasp", "--context", "16"],
+    ],
+)
+def test_killed_and_resumed_it_is_the_same_byte_for_byte(more: list[str], tmp_path: Path) -> None:
     kill_often(tmp_path, 20, [1], *more)
 
 
 @pytest.mark.full
-def test_many_models_killed_again_and_again(tmp_path: Path) -> None:
-    kill_often(tmp_path, 200, [0, 3, 11], "--to", "gpt2", "--disguise", "7")
+@pytest.mark.parametrize(
+    "more", [["--to", "gpt2", "--disguise", "7"], ["--to", "llama"], ["--family", "rasp"]]
+)
+def test_many_models_killed_again_and_again(more: list[str], tmp_path: Path) -> None:
+    kill_often(tmp_path, 200, [0, 3, 11], *more)
 
 
-def test_a_corpus_of_llamas(tmp_path: Path) -> None:
-    for disguise in (None, 3):
-        settings = replace(SMALL, count=3, to="llama", disguise=disguise, context=32)
-        folder = tmp_path / str(disguise)
-        make_corpus(folder, settings, jobs=1)
-        for line in lines(folder, settings):
-            assert line["config"]["model_type"] == "llama"
-            assert line["max_length"]["float32"] > 0
-            assert line["labels"]["heads"]
-        hidden = folder / "shards" / "00000.directions.safetensors"
-        assert hidden.exists() == (disguise is not None)
+@pytest.mark.parametrize("disguise", [None, 3])
+def test_a_corpus_of_llamas(disguise: int | None, tmp_path: Path) -> None:
+    """The same is said of a Llama as of a GPT-2."""
+    settings = replace(SMALL, count=4, to="llama", disguise=disguise, context=32, shard=4)
+    make_corpus(tmp_path / "c", settings, jobs=1)
+    for line in lines(tmp_path / "c", settings):
+        assert line["config"]["model_type"] == "llama"
+        assert line["max_length"]["float32"] > 0
+    test_every_head_has_a_pair_of_words(tmp_path / "c", settings)
+    hidden = tmp_path / "c" / "shards" / "00000.directions.safetensors"
+    assert hidden.exists() == (disguise is not None)
+
+
+def test_what_an_architecture_refuses_is_not_drawn(tmp_path: Path) -> None:
+    """Rotary attention alone has no digits of positions, as `mod` needs."""
+    settings = replace(SMALL, count=12, to="llama", disguise=None, family="past-counting")
+    drawn = draw(settings, 0)
+    assert drawn and not any("mod(" in entry["formula"] for entry in drawn)
+
+
+RASP = replace(SMALL, count=11, to="torch", disguise=None, family="rasp", context=24)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus") / "rasp"
+    make_corpus(folder, RASP, jobs=1)
+    return folder
+
+
+def test_rasp_programs_are_what_their_text_says(programs: Path) -> None:
+    words = ["".join(word) for n in (1, 2, 5) for word in product("ab", repeat=n)]
+    seen = set()
+    for line in lines(programs, RASP):
+        named: dict[str, Any] = {}
+        exec("from softhat import rasp\n" + line["program"], named)
+        wanted = [named["program"](word) for word in words]
+        model = load_model(programs, line["id"])
+        assert isinstance(model, ValueModel)
+        assert model.values_many([list(word) for word in words]) == wanted, line["program"]
+        seen.add(str(wanted))
+        (pair,) = [pair for pair in line["witnesses"] if pair["node"] == "input"]
+        assert named["program"](pair["clean"]) != named["program"](pair["corrupt"])  # not constant
+        for sample in line["values"]:
+            assert named["program"](sample["word"]) == sample["values"]
+    assert len(seen) == RASP.count
+
+
+def test_heads_of_rasp_programs_have_pairs_of_words(programs: Path) -> None:
+    test_every_head_has_a_pair_of_words(programs, RASP)
+    for line in lines(programs, RASP):
+        assert line["max_length"]["float32"] == RASP.context - 1
+    text = (programs / "README.md").read_text()
+    assert "random RASP programs" in text and "| rasp | 11 |" in text
+
+
+def test_rasp_programs_load_with_datasets(programs: Path, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    table = datasets.load_dataset(str(programs), cache_dir=str(tmp_path))
+    assert {split: len(rows) for split, rows in table.items()} == {
+        "train": 9,
+        "validation": 1,
+        "test": 1,
+    }
+    row = table["train"][0]
+    assert row["program"].splitlines()[-1].startswith("program = ")
+    assert json.loads(row["rasp"])["name"] and json.loads(row["values"])
 
 
 @pytest.mark.parametrize(("family", "depth"), sorted(set(MIXED), key=str))
@@ -214,6 +281,10 @@ def test_induction_is_what_followed_last_time() -> None:
         (["--to", "gpt2", "--family", "future"], "look ahead"),
         (["--to", "gpt2", "--disguise", "-3"], "seed is a whole number"),
         (["--depth", "-1"], "temporal depth"),
+        (["--to", "gpt2", "--family", "rasp"], "choose --to torch"),
+        (["--to", "llama", "--family", "rasp"], "choose --to torch"),
+        (["--family", "rasp", "--depth", "2"], "have no temporal depth"),
+        (["--family", "rasp", "--context", "4"], "the context is 4"),
     ],
 )
 def test_refusals(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import typer
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
 from softhat.export.corpus.corpus import make_corpus
+from softhat.export.corpus.families import RASP
 from softhat.export.corpus.targets import Target
 from softhat.export.corpus.work import Settings
 from softhat.transformer.weights import Attention
@@ -28,14 +29,22 @@ def command(
     ] = "torch",
     disguise: Annotated[
         int | None,
-        typer.Option(metavar="SEED", help="gpt2: in a random basis, of this seed and the model."),
+        typer.Option(
+            metavar="SEED", help="gpt2, llama: in a random basis, of this seed and the model."
+        ),
     ] = None,
-    context: Annotated[int, typer.Option(help="gpt2, llama: positions, <bos> included.")] = 1024,
+    context: Annotated[
+        int | None,
+        typer.Option(
+            help="gpt2, llama, family rasp: positions, <bos> included.",
+            show_default="1024; rasp: 64",
+        ),
+    ] = None,
     family: Annotated[
         str | None,
         typer.Option(
-            help="all, past, star-free, counting, n-gram, induction, program, …; mixed: several in "
-            "turn. Without it all, and for gpt2 and llama mixed."
+            help="all, past, star-free, counting, n-gram, induction, program, rasp (torch alone), "
+            "…; mixed: several in turn. Without it all, and for gpt2 and llama mixed."
         ),
     ] = None,
     depth: Annotated[
@@ -52,7 +61,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a corpus of random formulas, all different, compiled and labelled.
+    """Write a corpus of random formulas or RASP programs, all different, compiled and labelled.
 
     Every formula is simplified and not constant, and every head of every model changes some answer.
     README.md in the folder says how it loads, with datasets and without softhat.
@@ -62,6 +71,8 @@ def command(
 
     Example: softhat corpus --count 1000 --to gpt2 --disguise 7 -o corpus
     """
+    if context is None:
+        context = 64 if family == RASP else 1024
     settings = Settings(
         count=count,
         seed=seed,

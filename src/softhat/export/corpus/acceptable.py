@@ -22,7 +22,7 @@ from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import fold, rebuild
-from softhat.model import Model
+from softhat.runtime.answers import Answers
 
 WORDS = 64
 """Pairs of words that are tried for each head, and, if none shows it, four times as many."""
@@ -109,7 +109,7 @@ def digest(formula: Formula, words: list[WordBatch]) -> str | None:
     return found.hexdigest() if true and false else None
 
 
-def has_inert_head(model: Model, to: Target) -> bool:
+def has_inert_head(model: Answers, to: Target) -> bool:
     """Is there a head of the exported model that changes no answer on the words that are tried,
     or no head at all?"""
     if to == "torch":

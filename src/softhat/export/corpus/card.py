@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from softhat.errors import MissingExtraError
+from softhat.export.corpus.families import RASP
 from softhat.export.corpus.work import SPLITS, Settings
 
 
@@ -27,15 +28,17 @@ def import_pyarrow() -> tuple[Any, Any]:
 
 def index_row(line: dict[str, Any], settings: Settings, shard: int) -> dict[str, Any]:
     """A model in `index.parquet`: what one selects by."""
-    size, samples = line["size"], line["samples"]
+    size = line["size"]
     names = ("id", "split", "formula", "family", "program", "fragment", "temporal_depth", "nodes")
-    row = {name: line[name] for name in names}
+    row = {name: line[name] for name in names if name in line}  # RASP programs are no formulas
     row |= {"decoder": line["decoder"], "attention": settings.attention, "to": settings.to}
     row["shard"] = shard
     row |= {name: int(size[name]) for name in ("layers", "heads", "d_model", "d_ff")}
     row["parameters"] = int(size["parameters"])
     row |= {f"certified_{dtype}": n for dtype, n in line["max_length"].items()}
-    return {**row, "accepted": samples["accepted"], "rejected": samples["rejected"]}
+    if "samples" in line:
+        row |= {name: line["samples"][name] for name in ("accepted", "rejected")}
+    return row
 
 
 def data_row(line: dict[str, Any], settings: Settings, shard: int) -> dict[str, Any]:
@@ -44,8 +47,10 @@ def data_row(line: dict[str, Any], settings: Settings, shard: int) -> dict[str, 
     row["weights"] = f"shards/{shard:05d}.safetensors"
     if settings.disguise is not None:
         row["directions"] = f"shards/{shard:05d}.directions.safetensors"
-    row["at"] = line["samples"]["at"]
+    if "samples" in line:
+        row["at"] = line["samples"]["at"]
     row |= {name: line[name] for name in ("edges", "witnesses", "answers")}
+    row |= {name: json.dumps(line[name]) for name in ("values", "rasp") if name in line}
     return {**row, "config": json.dumps(line["config"]), "labels": json.dumps(line["labels"])}
 
 
@@ -73,14 +78,24 @@ def _card(settings: Settings, rows: list[dict[str, Any]], splits: list[str]) -> 
     for split in splits:
         yield f"  - split: {split}\n    path: data/{split}.parquet\n"
     yield "---\n\n# Transformers with a known circuit\n\n"
-    yield f"{len(rows):,} {what} models, compiled by softhat from random formulas of temporal "
-    yield "logic with counting. Every formula is simplified and not constant, no two are "
-    yield "equivalent, and every head of every model changes some answer: `witnesses` has a pair "
-    yield "of words for each. The models are proved right to the lengths in `certified_*`.\n\n"
+    programs = settings.family == RASP
+    if programs:
+        yield f"{len(rows):,} {what} models, compiled by softhat from random RASP programs. The "
+        yield "values of every program depend on the word, those of no two are the same on all "
+        yield "short words"
+    else:
+        yield f"{len(rows):,} {what} models, compiled by softhat from random formulas of temporal "
+        yield "logic with counting. Every formula is simplified and not constant, no two are "
+        yield "equivalent"
+    yield ", and every head of every model changes some answer: `witnesses` has a pair of words "
+    yield "for each. The models are proved right to the lengths in `certified_*`"
+    yield ", but disguised Llamas, which are only tested.\n\n" if _unproved(settings) else ".\n\n"
     yield from _loading(settings)
     yield from _counted("family", "family", rows)
     yield from _counted("layers", "layers", rows)
     yield from _counted("heads", "heads", rows)
+    yield "## Columns\n\n| column | is |\n| --- | --- |\n"
+    yield _OF_PROGRAMS if programs else _OF_FORMULAS
     yield _COLUMNS
     yield "## Settings\n\n```json\n"
     yield json.dumps({"seed": settings.seed, "alphabet": list(settings.alphabet)}, indent=1)
@@ -120,17 +135,28 @@ def _counted(title: str, name: str, rows: list[dict[str, Any]]) -> Iterator[str]
     yield "\n"
 
 
-_COLUMNS = """## Columns
+def _unproved(settings: Settings) -> bool:
+    return settings.to == "llama" and settings.disguise is not None
 
-| column | is |
-| --- | --- |
+
+_OF_FORMULAS = """\
 | `id`, `split` | the number of the model; 8 of 10 `train`, one `validation`, one `test` |
 | `formula`, `family`, `program` | what it computes, how it was drawn, the program that it was |
 | `fragment`, `temporal_depth`, `nodes`, `decoder` | of the formula |
+| `accepted`, `rejected`, `at` | sample words, and the position at which they are accepted |
+"""
+
+_OF_PROGRAMS = """\
+| `id`, `split` | the number of the model; 8 of 10 `train`, one `validation`, one `test` |
+| `program`, `nodes` | Python that begins with `from softhat import rasp`; its s-ops and selectors |
+| `values` | JSON: sample words, and the program's value at each position |
+| `rasp` | JSON: the attention program, and how outputs are read as values |
+"""
+
+_COLUMNS = """\
 | `layers`, `heads`, `d_model`, `d_ff`, `parameters` | of the model; `heads`: of the circuit |
 | `certified_float32` … | words of up to so many symbols are proved to be answered right |
 | `weights`, `directions` | the files with the tensors, named `ID/…` |
-| `accepted`, `rejected`, `at` | sample words, and the position at which they are accepted |
 | `edges` | of the circuit, named as in edge attribution patching; they carry `input`, which |
 | | differs from word to word, or a `constant` |
 | `witnesses` | for each node two words of one length: taken from the corrupt word, what the node |

@@ -2,11 +2,13 @@
 
 Random formulas, seeded, simplified, not constant, no two of them equivalent, none with an inert
 head, are compiled, exported and written in shards. Formulas that agree on all words to length 8
-are kept both only if a longer word is found on which they differ:
+are kept both only if a longer word is found on which they differ. The same of RASP programs, of
+which no two agree on all short words:
 
     README.md                the card: what it is, how it loads, how many of what
     corpus.json              the settings, and what the files are
-    formulas.jsonl           every formula with its family and the digest of its truth, in order
+    formulas.jsonl           every formula (or RASP program) with its family and the digest of its
+                             truth, in order
     shards/00000.safetensors the tensors of its models, named `ID/layers.0.query` …
     shards/00000.directions.safetensors   of disguised models
     shards/00000.jsonl       a line a model: formula, samples, configuration, labels, circuit
@@ -29,7 +31,7 @@ from typing import Any, get_args
 
 from softhat.errors import SofthatError
 from softhat.export.corpus.card import card, data_row, import_pyarrow, index_row, parquet_bytes
-from softhat.export.corpus.families import check_family
+from softhat.export.corpus.families import RASP, check_family
 from softhat.export.corpus.targets import check_target
 from softhat.export.corpus.work import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.files import (
@@ -42,11 +44,12 @@ from softhat.files import (
     read_text,
     write_file,
 )
-from softhat.folders import load_compiled
+from softhat.folders import load
 from softhat.logic.decide.questions import differ_somewhere
 from softhat.logic.syntax.parse import parse
 from softhat.model import Model
 from softhat.transformer.weights import Attention
+from softhat.value_model import ValueModel
 from softhat.work.run import Renew, run, workers
 
 FORMAT = "softhat-corpus/1"
@@ -118,7 +121,7 @@ def read_lines(folder: str | Path, shard: int) -> list[dict[str, Any]]:
     return [parse_json(line, str(path)) for line in read_text(path).split("\n")[:-1]]
 
 
-def load_model(folder: str | Path, number: int) -> Model:
+def load_model(folder: str | Path, number: int) -> Model | ValueModel:
     """Model `number` of a corpus, as `softhat.load` would give it."""
     from safetensors.numpy import save as to_bytes
 
@@ -135,14 +138,21 @@ def load_model(folder: str | Path, number: int) -> Model:
     path = _shard(Path(folder), shard, "safetensors")
     found = read_tensors(path, wanted=lambda name: name.startswith(f"{number}/"))
     tensors = {name: tensor.astype("float64") for name, tensor in found.items()}
-    (output,) = line["config"]["outputs"]
+    if line["family"] == RASP:
+        meant = {"rasp.json": json_bytes(line["rasp"])}
+    else:
+        (output,) = line["config"]["outputs"]
+        meant = {"formula.txt": f"{output}: {line['formula']}\n".encode()}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         (place / "config.json").write_bytes(json_bytes(line["config"]))
-        (place / "formula.txt").write_bytes(f"{output}: {line['formula']}\n".encode())
+        for name, data in meant.items():
+            (place / name).write_bytes(data)
         named = {name.partition("/")[2]: tensor for name, tensor in tensors.items()}
         (place / "model.safetensors").write_bytes(to_bytes(named))
-        return load_compiled(place)
+        model = load(place)
+    assert isinstance(model, Model | ValueModel)
+    return model
 
 
 def _check(settings: Settings) -> None:
@@ -155,8 +165,10 @@ def _check(settings: Settings) -> None:
             f"formulas have sizes from 1 up, the smallest first, not {settings.smallest} to "
             f"{settings.largest}"
         )
-    check_target(settings.to, settings.disguise, settings.context)
+    check_target(settings.to, settings.disguise, settings.context, settings.family == RASP)
     check_family(settings.family, settings.decoder)
+    if settings.depth is not None and settings.family == RASP:
+        raise SofthatError("RASP programs have no temporal depth: leave --depth out")
     if settings.depth is not None and settings.depth < 0:
         raise SofthatError(f"a temporal depth is a whole number from 0 up, not {settings.depth}")
     if settings.attention not in get_args(Attention):
@@ -235,10 +247,8 @@ def _formulas(
             before = len(found)
             for entry in arrived.pop(chunk):
                 alike = seen.setdefault(entry["truth"], [])
-                if len(found) < settings.count and _is_new(
-                    entry["formula"], alike, settings.alphabet
-                ):
-                    alike.append(entry["formula"])
+                if len(found) < settings.count and _is_new(entry, alike, settings.alphabet):
+                    alike.append(_text(entry))
                     found.append(entry)
             chunk += 1
             fruitless = 0 if len(found) > before else fruitless + 1
@@ -254,11 +264,19 @@ def _formulas(
     return found
 
 
-def _is_new(text: str, alike: list[str], alphabet: tuple[str, ...]) -> bool:
-    """Does it differ from formulas that agree with it on all short words?"""
+def _is_new(entry: dict[str, Any], alike: list[str], alphabet: tuple[str, ...]) -> bool:
+    """Does it differ from those that agree with it on all short words? Of RASP programs that is
+    not looked for."""
+    if entry["family"] == RASP:
+        return not alike
+    text = _text(entry)
     return text not in alike and all(
         differ_somewhere(parse(text), parse(other), alphabet) for other in alike
     )
+
+
+def _text(entry: dict[str, Any]) -> str:
+    return str(entry["program"] if entry["family"] == RASP else entry["formula"])
 
 
 def _shard(folder: Path, k: int, suffix: str) -> Path:

@@ -6,6 +6,7 @@ A family is a key of `softhat.logic.random.FAMILIES`, or one of those here:
     induction    what followed the last time that the symbols here occurred
     program      random B-RASP and C-RASP programs, as formulas
     mixed        in turn: n-gram, star-free of depth 1, 2 and 3, counting, induction, program
+    rasp         random RASP programs, which are no formulas: `softhat.export.corpus.rasp`
 
 Models that see only the past get the operators of a family that look there.
 """
@@ -38,7 +39,8 @@ MIXED: tuple[tuple[str, int | None], ...] = (
     ("induction", None),
     ("program", None),
 )
-NAMES = (*FAMILIES, "n-gram", "induction", "program", "mixed")
+RASP = "rasp"
+NAMES = (*FAMILIES, "n-gram", "induction", "program", "mixed", RASP)
 TRIES = 40
 """Draws for a formula of a certain temporal depth."""
 
@@ -56,6 +58,11 @@ def check_family(family: str, decoder: bool) -> None:
     """Is there such a family, and do decoders have it?"""
     if family not in NAMES:
         raise SofthatError(f"unknown family {family!r}: expected {', '.join(NAMES)}")
+    if decoder and family == RASP:
+        raise SofthatError(
+            "RASP programs have values, not truth, and look both ways, which stock models do not: "
+            "choose --to torch, or the family 'program' for B-RASP and C-RASP"
+        )
     if decoder and family == "future":
         raise SofthatError(
             "formulas of the family 'future' look ahead, and this model sees only the past: choose "

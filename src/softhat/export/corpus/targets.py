@@ -27,6 +27,7 @@ from softhat.export.llama import to_llama
 from softhat.export.native_labels import labels_of
 from softhat.files import read_json, read_tensors
 from softhat.model import Model
+from softhat.runtime.answers import Answers
 
 Target = Literal["torch", "gpt2", "llama"]
 PAIRS = 64
@@ -41,24 +42,26 @@ class Built:
     directions: dict[str, NDArray[Any]]
     """Of a disguised model; else empty."""
     entries: dict[str, Any]
-    """`config`, `labels`, `size`, `max_length`, `edges`, `witnesses`, `answers`."""
+    """`config`, `labels`, `size`, `max_length`, `edges`, `witnesses`, `answers`; of a RASP program
+    also `rasp`, how outputs are read as values."""
 
 
-def check_target(to: str, disguise: int | None, context: int) -> None:
-    """Is there such a target, and can it be disguised?"""
+def check_target(to: str, disguise: int | None, context: int, bounded: bool) -> None:
+    """Is there such a target, can it be disguised, and do sample words fit where words are
+    `bounded`, as those of stock models always are?"""
     if to not in ("torch", "gpt2", "llama"):
         raise SofthatError(f"unknown target {to!r}: choose torch, gpt2 or llama")
     if disguise is not None and to == "torch":
         raise SofthatError("--to torch has no disguise: choose --to gpt2 or --to llama")
     if disguise is not None and disguise < 0:
         raise SofthatError(f"a disguise's seed is a whole number from 0 up, not {disguise}")
-    if to != "torch" and not 10 <= context <= 1 << 17:
+    if (bounded or to != "torch") and not 10 <= context <= 1 << 17:
         raise SofthatError(
             f"the context is {context:,}: choose from 10, so that sample words fit, to {1 << 17:,}"
         )
 
 
-def build(model: Model, to: Target, context: int, disguise: int | None) -> Built:
+def build(model: Answers, to: Target, context: int, disguise: int | None) -> Built:
     match to:
         case "torch":
             return _torch(model)
@@ -69,9 +72,10 @@ def build(model: Model, to: Target, context: int, disguise: int | None) -> Built
 
 @contextmanager
 def exported(
-    model: Model, to: Literal["gpt2", "llama"], context: int, disguise: int | None = None
+    model: Answers, to: Literal["gpt2", "llama"], context: int, disguise: int | None = None
 ) -> Iterator[Path]:
     """The folder of a stock checkpoint, for a while."""
+    assert isinstance(model, Model)  # others are for torch alone
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "m"
         if to == "llama":
@@ -83,7 +87,7 @@ def exported(
         yield folder
 
 
-def _torch(model: Model) -> Built:
+def _torch(model: Answers) -> Built:
     from safetensors.numpy import load
 
     files = model.contents()
@@ -95,6 +99,7 @@ def _torch(model: Model) -> Built:
         "size": config["size"],
         "max_length": dict(model.certificate.max_length),
         **_circuit(circuit_of(model, words=PAIRS)),
+        **({"rasp": json.loads(files["rasp.json"])} if "rasp.json" in files else {}),
     }
     return Built(weights, {}, entries)
 

@@ -6,7 +6,9 @@ often as needed, gives the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.compiler import compile as compile_formula
+from softhat.errors import SofthatError
 from softhat.export.corpus.acceptable import digest, has_inert_head, simplified
-from softhat.export.corpus.families import draw_formula
+from softhat.export.corpus.families import RASP, draw_formula
+from softhat.export.corpus.rasp import Program, meaning, random_program
 from softhat.export.corpus.targets import Target, build
+from softhat.frontends.rasp import evaluate as evaluate_rasp
+from softhat.frontends.rasp.evaluate import children_first
 from softhat.logic.fragments import describe
 from softhat.logic.semantics.batch import all_words, evaluate, from_codes, unpack
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
+from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Attention
 
 CHUNK = 40
@@ -48,6 +55,7 @@ class Settings:
     shard: int
     to: Target = "torch"
     context: int = 1024
+    """Positions, `<bos>` included, of stock models and of RASP programs."""
     disguise: int | None = None
     """The seed of the disguises; model k has the seed disguise + k."""
     depth: int | None = None
@@ -59,13 +67,20 @@ class Settings:
 
 
 def draw(settings: Settings, chunk: int) -> list[dict[str, Any]]:
-    """Of formulas number 40·chunk … of the seed those that a corpus takes: text, family, program
-    and the digest of the truth values."""
+    """Of formulas (or RASP programs) number 40·chunk … of the seed those that a corpus takes:
+    text, family, program and the digest of the truth values."""
+    numbers = range(chunk * CHUNK, (chunk + 1) * CHUNK)
+    taken = (
+        _programs(settings, numbers) if settings.family == RASP else _formulas(settings, numbers)
+    )
+    return list(taken)
+
+
+def _formulas(settings: Settings, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
     words = [all_words(settings.alphabet, length) for length in range(1, LONGEST + 1)]
-    drawn: dict[str, dict[str, Any]] = {}
-    for number in range(chunk * CHUNK, (chunk + 1) * CHUNK):
-        rng = np.random.default_rng([settings.seed, number])
-        size = int(rng.integers(settings.smallest, settings.largest + 1))
+    drawn: set[str] = set()
+    for number in numbers:
+        rng, size = _dice(settings, number)
         found = draw_formula(
             rng, settings.family, size, settings.alphabet, number, settings.decoder, settings.depth
         )
@@ -80,11 +95,50 @@ def draw(settings: Settings, chunk: int) -> list[dict[str, Any]]:
             continue
         if settings.family != "boolean":
             model = compile_formula(formula, settings.alphabet, settings.attention)
-            if has_inert_head(model, settings.to):
+            if _unfit(model, settings):
                 continue
+        drawn.add(text)
         entry = {"formula": text, "family": found.family, "program": found.program}
-        drawn[text] = {**entry, "truth": truth}
-    return list(drawn.values())
+        yield {**entry, "truth": truth}
+
+
+def _unfit(model: Answers, settings: Settings) -> bool:
+    """Has it an inert head, or does its architecture not take it (which says why)?"""
+    try:
+        return has_inert_head(model, settings.to)
+    except SofthatError:
+        return True
+
+
+def _programs(settings: Settings, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    for number in numbers:
+        program = _program(settings, number)
+        values = meaning(program.sop, settings.alphabet)
+        if values is None:
+            continue
+        try:
+            model = _compiled(settings, program)
+        except SofthatError:
+            continue  # softhat says why; there are others
+        if has_inert_head(model, settings.to):
+            continue
+        truth = hashlib.sha256(values.encode()).hexdigest()
+        yield {"number": number, "family": RASP, "program": program.text, "truth": truth}
+
+
+def _dice(settings: Settings, number: int) -> tuple[np.random.Generator, int]:
+    rng = np.random.default_rng([settings.seed, number])
+    return rng, int(rng.integers(settings.smallest, settings.largest + 1))
+
+
+def _program(settings: Settings, number: int) -> Program:
+    return random_program(*_dice(settings, number), settings.alphabet)
+
+
+def _compiled(settings: Settings, program: Program) -> Any:
+    return compile_formula(
+        program.sop, settings.alphabet, settings.attention, max_length=settings.context - 1
+    )
 
 
 def make_shard(
@@ -98,30 +152,51 @@ def make_shard(
     directions: dict[str, NDArray[Any]] = {}
     lines = []
     for number, entry in enumerate(drawn, start=first):
-        formula = parse(entry["formula"], alphabet=settings.alphabet)
-        model = compile_formula(formula, settings.alphabet, settings.attention)
+        described = _of_program if entry["family"] == RASP else _of_formula
+        model, facts = described(settings, number, entry)
         disguise = None if settings.disguise is None else settings.disguise + number
         built = build(model, settings.to, settings.context, disguise)
         tensors |= {f"{number}/{name}": array for name, array in built.tensors.items()}
         directions |= {f"{number}/{name}": array for name, array in built.directions.items()}
-        facts = describe(formula)
-        lines.append(
-            {
-                "id": number,
-                "split": SPLITS[number % len(SPLITS)],
-                "formula": entry["formula"],
-                "family": entry["family"],
-                "program": entry["program"],
-                "fragment": facts.fragment,
-                "temporal_depth": facts.temporal_depth,
-                "nodes": len(distinct(formula)[0]),
-                "decoder": facts.is_decoder,
-                "samples": _samples(formula, facts.acceptance, settings, number),
-                **built.entries,
-            }
-        )
+        split = SPLITS[number % len(SPLITS)]
+        known = {"family": entry["family"], "program": entry["program"]}
+        lines.append({"id": number, "split": split, **known, **facts, **built.entries})
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     return to_bytes(tensors), to_bytes(directions) if directions else b"", text.encode()
+
+
+def _of_formula(
+    settings: Settings, number: int, entry: dict[str, Any]
+) -> tuple[Answers, dict[str, Any]]:
+    """The model, and what is known of the formula."""
+    formula = parse(entry["formula"], alphabet=settings.alphabet)
+    facts = describe(formula)
+    return compile_formula(formula, settings.alphabet, settings.attention), {
+        "formula": entry["formula"],
+        "fragment": facts.fragment,
+        "temporal_depth": facts.temporal_depth,
+        "nodes": len(distinct(formula)[0]),
+        "decoder": facts.is_decoder,
+        "samples": _samples(formula, facts.acceptance, settings, number),
+    }
+
+
+def _of_program(
+    settings: Settings, number: int, entry: dict[str, Any]
+) -> tuple[Answers, dict[str, Any]]:
+    """The model, and what is known of the RASP program."""
+    program = _program(settings, entry["number"])
+    rng = np.random.default_rng([settings.seed, number, 1])
+    size, values = len(settings.alphabet), []
+    for length in (1, 2, 3, 4, 6, 9):
+        for codes in rng.integers(0, size, (2, length)).tolist():
+            word = [settings.alphabet[code] for code in codes]
+            values.append({"word": word, "values": evaluate_rasp(program.sop, word)})
+    return _compiled(settings, program), {
+        "nodes": len(children_first(program.sop)),
+        "decoder": False,
+        "values": values,
+    }
 
 
 def _samples(
