@@ -131,7 +131,9 @@ def check(circuit: Circuit, held: Any, words: int, disguised: bool) -> float:
             assert flips(network, node), node.name
     true = [name for name, what in carries.items() if what == "input"]
     exact = softhat.score(circuit, true, model=held)
-    assert (exact.f1, exact.auroc, exact.completeness, exact.minimality) == (1, 1, 1, 1)
+    assert (exact.f1, exact.completeness, exact.minimality) == (1, 1, 1)
+    others = len(possible_edges(circuit.config)) - len(carries)
+    assert exact.auroc == (1 if others else 0.5)  # where all edges are true no order says anything
     return leak
 
 
