@@ -2,14 +2,16 @@
 
 Corrupt words differ from clean ones in one place or in many, and have the same length. An edge
 carries `input` if some pair shows an effect on an answer; it carries a `constant` if what its
-source adds where the reader looks is the same on all words of a length, or if no pair of the
-search shows an effect, which is then what the search says and no proof.
+source adds where the reader looks is the same on all words of a length. Where the reader notices,
+but no answer does, more words are tried; if none of these shows an effect, the edge is said to
+carry a constant too, which is then what the search says and no proof.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,8 @@ EFFECT = 1e-3
 """A margin that moves by less than this is leak of softmax, not an answer."""
 MOST = 1e6
 """Far above every margin."""
+WIDER = 2
+"""How often four times as many words are tried for what readers notice and answers do not."""
 
 
 def draw(network: Network, rng: np.random.Generator, *shape: int) -> NDArray[np.int64]:
@@ -35,9 +39,10 @@ def draw(network: Network, rng: np.random.Generator, *shape: int) -> NDArray[np.
 class Search:
     """Words and their corruptions, run once; each edge is then patched on all of them."""
 
-    def __init__(self, network: Network, seed: int, words: int) -> None:
+    def __init__(self, network: Network, seed: int, words: int, wider: int = WIDER) -> None:
         self.network = network
-        rng = np.random.default_rng(seed)
+        self.given = seed, words, wider
+        rng = np.random.default_rng(seed if wider == WIDER else [seed, wider])
         each = max(4, words // len(LENGTHS))
         self.batches = [self._batch(rng, n, each) for n in LENGTHS]
         largest = max(float(np.abs(margins).max()) for _, _, margins, _ in self.batches)
@@ -58,7 +63,29 @@ class Search:
     def judged(self, source: str, target: str, slot: str) -> tuple[Carries, Witness | None]:
         """What the edge carries, and where it shows the most."""
         found = self._strongest(lambda added: Patch(source, (target, slot), added[source]))
-        return ("constant", None) if found is None else ("input", found)
+        if found is not None:
+            return "input", found
+        if self._wider is not None and self._notices(source, target, slot):
+            return self._wider.judged(source, target, slot)
+        return "constant", None
+
+    @cached_property
+    def _wider(self) -> Search | None:
+        """The same with more words."""
+        seed, words, wider = self.given
+        return Search(self.network, seed, 4 * words, wider - 1) if wider else None
+
+    def _notices(self, source: str, target: str, slot: str) -> bool:
+        """Does what the target adds change with what the source adds?"""
+        for clean, _, _, added in self.batches:
+            here, _ = self.network.run(clean)
+            if target not in here:
+                return False  # the read-out adds nothing: what it notices are answers
+            patched, _ = self.network.run(clean, Patch(source, (target, slot), added[source]))
+            least = max(EFFECT, self.network.leak) * float(np.abs(here[target]).max())
+            if float(np.abs(patched[target] - here[target]).max()) > least:
+                return True
+        return False
 
     def node(self, source: str) -> Witness | None:
         """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
