@@ -203,11 +203,63 @@ def test_heads_that_see_everything_are_bidirectional(name: str) -> None:
         assert np.abs(row - exact).max() < 0.02
 
 
+TWO_WAY = [
+    "#*(a) > #*(b)",
+    "2*#*(a) >= n",
+    "#*(a) = 2 & a | 3*#*(b) < n",
+    "#*(a & #*(b) >= 2) > #*(b & 2*#*(a) > n)",
+    "#*(c) = 0 & #*(a) - 2*#*(b) >= 1",
+]
+
+
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+def test_formulas_that_see_everything_are_bidirectional(attention: Any, tmp_path: Path) -> None:
+    """All words to length 7, and longer ones to the context, by the semantics; and the labels."""
+    rng = np.random.default_rng(8)
+    for k, text in enumerate(TWO_WAY):
+        formula = softhat.parse(text)
+        softhat.compile(text, alphabet="abc", attention=attention).save(tmp_path / f"{k}")
+        bridge = lens().load(tmp_path / f"{k}", context=258)
+        assert bridge.cfg.attention_dir == "bidirectional"
+        words = [all_codes(3, n) for n in (1, 2, 5)] + [all_codes(2, 7)]
+        words += [rng.integers(0, 3, (20, n)) for n in (30, 256)]
+        words.append(np.arange(256)[None] % 2)  # as many a as b
+        for codes in words:
+            ends = [np.full((len(codes), 1), code) for code in (3, 4)]
+            tokens = torch.as_tensor(np.concatenate([ends[0], codes, ends[1]], axis=1))
+            with torch.no_grad():
+                found = bridge(tokens)[:, 1:-1, 0].numpy() > 0
+            assert (found == expected(formula, codes, "abc")).all(), text
+        _, cache = bridge.run_with_cache(torch.tensor([[3, *map("abc".index, "abcabba"), 4]]))
+        for meaning in said(json.loads(json.dumps(bridge.labels))):
+            assert meaning.role != "position"  # there is none
+            want = stated(meaning, bridge.labels["definitions"], "abcabba")
+            found = reading(meaning, cache)[1:-1]
+            assert np.abs(found - want).max() < 2e-3, (text, meaning)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("F a", "heads that see j >= i"),
+        ("O a & F b", "heads that see j <= i, j >= i"),
+        ("#*(a) > #(b)", "heads that see j <= i, all j"),
+        ("#*(a) > 1 & Y b", "heads that see"),
+        ("#*(a) > i", "heads that see"),
+        ("n >= 3", "do not know the end"),
+        ("last", "do not know the end"),
+    ],
+)
+def test_formulas_with_other_masks_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(SofthatError, match=reason):
+        lens().to_transformer_lens(softhat.compile(text, alphabet="ab"), context=16)
+
+
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="no such folder"):
         lens().load(tmp_path / "none")
     softhat.compile("F a", alphabet="ab").save(tmp_path / "future")
-    with pytest.raises(SofthatError, match="do not know the end"):
+    with pytest.raises(SofthatError, match="heads that see j >= i"):
         lens().load(tmp_path / "future")
     softhat.to_huggingface(softhat.compile("O a", alphabet="ab"), tmp_path / "own")
     with pytest.raises(SofthatError, match="own architecture"):

@@ -6,8 +6,9 @@
 `to_transformer_lens` is a model in TransformerLens' own architecture (`boot_native`), which has
 one mask for all heads, learned positions up to a context, and no sink at the end. `attention_dir`
 says which mask: `causal` for decoders, whose heads all see j <= i; `bidirectional` where every head
-sees everything (hard attention and RASP programs without masks). The position features become
-the learned positions, the temperature is that of the longest word, folded into the queries
+sees everything: hard attention and RASP programs without masks, and formulas that compare counts
+over all positions (`lens_two_way`), whose words end with the token `<eos>`. The position features
+become the learned positions, the temperature is that of the longest word, folded into the queries
 together with the √d_head by which TransformerLens divides. Layers, heads, neurons and coordinates
 keep the numbers of `with_one_mask(model)`, so its labels name them. Models that mix masks, or
 whose positions count from the end, do not fit; `softhat.to_torch` gives them as a module with
@@ -28,11 +29,13 @@ from numpy.typing import NDArray
 
 from softhat.compiler import with_one_mask
 from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.lens_two_way import sees_everything, without_masks
 from softhat.export.native_labels import labels_of
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
 from softhat.files import read_json
 from softhat.folders import load as load_model
 from softhat.laws import Constant
+from softhat.lowering.lower import lower, lowered
 from softhat.model import Model
 from softhat.positions import floats, needs_end
 from softhat.runtime.answers import Answers
@@ -60,7 +63,7 @@ def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any
     if _stock(folder) is None:
         model = load_model(folder)
         bridge = to_transformer_lens(model, context, dtype)
-        bridge.labels = labels_of(_fitting(model)).to_json()
+        bridge.labels = _labels(model)
         return bridge
     try:
         from transformer_lens.model_bridge import TransformerBridge
@@ -153,11 +156,30 @@ def _language_model(folder: Path, dtype: Any) -> Any:
     return model
 
 
+def _labels(model: Answers) -> dict[str, Any]:
+    """What is where in TransformerLens; without masks there are no coordinates for positions."""
+    labels = labels_of(_fitting(model)).to_json()
+    if _needs_no_mask(model):
+        labels["coordinates"] = [
+            place
+            for place in labels["coordinates"]
+            if not any(held["role"] == "position" for held in place["holds"])
+        ]
+    return labels
+
+
+def _needs_no_mask(model: Answers) -> bool:
+    softmax = model.transformer.attention != "hard"
+    return isinstance(model, Model) and softmax and sees_everything(model.program)
+
+
 def _fitting(model: Answers) -> Answers:
-    """The model whose heads have one mask, if it is a decoder."""
-    if isinstance(model, Model) and not model.transformer.has_eos:
-        return with_one_mask(model)
-    return model
+    """The model whose heads have one mask, if it is a decoder, or need none."""
+    if not isinstance(model, Model):
+        return model
+    if _needs_no_mask(model):
+        return Model(lower(model.program, "unbounded"), model.formulas, model.program)
+    return model if model.transformer.has_eos else with_one_mask(model)
 
 
 def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float32") -> Any:
@@ -165,7 +187,8 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
 
     Its tokens are the symbols' indices after one `<bos>`, which has the index after the last
     symbol: `bridge(torch.tensor([[len(alphabet), *symbols]]))`. `context` counts `<bos>`. A model
-    without `<bos>` (of hard attention) has logits for its symbols alone.
+    without `<bos>` (of hard attention) has logits for its symbols alone. Words of a formula whose
+    heads see everything end with `<eos>`, which has the index after that of `<bos>`.
     """
     torch = import_torch()
     try:
@@ -173,7 +196,7 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
         from transformer_lens.model_bridge import TransformerBridge
     except ImportError:
         raise MissingExtraError("transformer-lens", "lens") from None
-    t = transformer_of(_fitting(model) if isinstance(model, Answers) else model)
+    t = _transformer(model, context)
     _check(t, context)
     heads = max((len(layer.masks) for layer in t.layers), default=0) or 1
     d_mlp = max((len(layer.into_bias) for layer in t.layers), default=0) or 1
@@ -202,6 +225,13 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
     return bridge.eval()
 
 
+def _transformer(model: Answers, context: int) -> Transformer:
+    """The weights that TransformerLens gets."""
+    if isinstance(model, Model) and _needs_no_mask(model):
+        return without_masks(model.program, lowered(model.program, "unbounded"), context)
+    return transformer_of(_fitting(model) if isinstance(model, Answers) else model)
+
+
 def _check(t: Transformer, context: int) -> None:
     if context < 2:
         raise SofthatError(f"a context holds <bos> and at least one symbol, not {context}")
@@ -210,16 +240,17 @@ def _check(t: Transformer, context: int) -> None:
     if t.attention == "hard":
         raise SofthatError("TransformerLens computes softmax: compile for 'unbounded' attention")
     masks = _masks(t)
-    if t.has_eos or any(map(needs_end, t.positions)):
-        raise SofthatError(
-            "TransformerLens' positions do not know the end of a word, so the formula must run as "
-            "a decoder (no future operators, n, last or #*): softhat.to_torch gives a module with "
-            "hooks"
-        )
     if not (masks <= {"<="} or masks <= {"none"}):
+        seen = ", ".join("all j" if mask == "none" else f"j {mask} i" for mask in sorted(masks))
         raise SofthatError(
             "TransformerLens has one mask for all heads, j <= i or none, and this model has heads "
-            f"that see {', '.join(sorted(masks))}: softhat.to_torch gives a module with hooks"
+            f"that see {seen}: softhat.to_torch gives a module with hooks"
+        )
+    if any(map(needs_end, t.positions)) or (t.has_eos and t.positions):
+        raise SofthatError(
+            "TransformerLens' positions do not know the end of a word, so the formula must run as "
+            "a decoder (no future operators, n or last), or compare only counts over all positions "
+            "(#*): softhat.to_torch gives a module with hooks"
         )
     laws = {law for layer in t.layers for law in layer.laws}
     if any(isnan(sharpness_of(law)) and not isinstance(law, Constant) for law in laws):
