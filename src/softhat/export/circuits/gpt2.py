@@ -106,6 +106,7 @@ class GPT2Network:
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs)."""
+        asked = seen is not None
         seen = {} if seen is None else seen
         w, rows = self.w, tokens.shape[1] + 1
         ids = np.concatenate(
@@ -124,6 +125,10 @@ class GPT2Network:
             whole = self._norm(x, f"{block}ln_1") @ matrix + bias
             for h in range(self.heads):
                 name = f"a{number}.h{h}"
+                projection = self._projection(block, h)
+                if not asked and not projection.any():
+                    added[name] = np.zeros_like(x)  # an empty head
+                    continue
                 parts = []
                 for part, slot in enumerate("qkv"):
                     start = part * len(matrix) + h * self.width
@@ -133,7 +138,7 @@ class GPT2Network:
                         patched = self._norm(given, f"{block}ln_1") @ matrix[:, own] + bias[own]
                     parts.append(whole[..., own] if given is x else patched)
                 z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(*parts)
-                added[name] = z @ self._projection(block, h)
+                added[name] = z @ projection
             bias = w[block + "attn.c_proj.bias"]
             x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads)) + bias
             seen[f"blocks.{number}.hook_resid_mid"] = x

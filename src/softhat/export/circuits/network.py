@@ -20,10 +20,10 @@ from softhat.export.labels import Meaning
 from softhat.transformer.weights import Layer, Mask, Transformer, inverse_temperature, scale
 
 Array = NDArray[Any]
-LEAK = 2.0**-7
+LEAK = 2.0**-6
 """Of a stock model. Its norms divide by all that the residual stream holds. That is constant, but
-for means of counts: in a disguise their squares are up to 2^-7 of the whole, so a reader that has
-nothing to do with them sees all it reads 2^-8 larger or smaller. An edge that carries something
+for means of counts: in a disguise their squares are up to 2^-6 of the whole, so a reader that has
+nothing to do with them sees all it reads 2^-7 larger or smaller. An edge that carries something
 moves a margin by half of it and more."""
 Slot = tuple[str, str]
 """A reader: the node's name and its input (q, k, v or nothing)."""
