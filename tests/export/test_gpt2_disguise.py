@@ -136,8 +136,8 @@ def gains(folder: Path, rng: np.random.Generator) -> list[tuple[float, float, fl
 
 
 NORM = 2.0**-7
-"""Means of counts are as large as LayerNorm allows, with squares up to 2^-6 of the whole: they scale
-all that is read later by less."""
+"""Means of counts are as large as LayerNorm allows, with squares up to 2^-6 of the whole: all that
+is read later is scaled by less than this."""
 MARGIN = 0.05
 """By how much the best of d coordinates may be better than the best of d random directions, on
 average over variables."""
