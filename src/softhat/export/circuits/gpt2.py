@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.disguised import plain_gpt2
+from softhat.export.circuits.disguised import plain_tensors
 from softhat.export.circuits.network import LEAK, Array, Change, visible
 from softhat.export.circuits.structure import Block, Head, Structure, needed
 from softhat.export.gpt2_disguise import DIRECTIONS
@@ -32,6 +32,14 @@ def _gelu_new(x: Array) -> Array:
 _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": _relu, "gelu_new": _gelu_new}
 
 
+def _named(tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """Without the trunk's name."""
+    return {
+        name.removeprefix("transformer."): np.asarray(value, np.float64)
+        for name, value in tensors.items()
+    }
+
+
 class GPT2Network:
     """A GPT-2 for token classification or language modelling, from its folder."""
 
@@ -41,11 +49,7 @@ class GPT2Network:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.config = read_json(folder / "config.json")
-        tensors = read_tensors(folder / "model.safetensors")
-        self.w: dict[str, Array] = {
-            name.removeprefix("transformer."): np.asarray(value, np.float64)
-            for name, value in tensors.items()
-        }
+        self.w = _named(read_tensors(folder / "model.safetensors"))
         vocabulary = read_json(folder / "tokenizer.json")["model"]["vocab"]
         special = {self.config["bos_token_id"], self.config["eos_token_id"]}
         names = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -70,7 +74,7 @@ class GPT2Network:
     def structure(self) -> Structure:
         """Where the weights are; of a disguised model, along its directions."""
         if (self.folder / DIRECTIONS).exists():
-            return needed(self._structure(plain_gpt2(self.folder)))
+            return needed(self._structure(_named(plain_tensors(self.folder))))
         return self._structure(self.w)
 
     def _structure(self, w: Mapping[str, Array]) -> Structure:

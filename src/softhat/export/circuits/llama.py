@@ -8,15 +8,24 @@ edges into its keys and values, though several share them.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from softhat.export.circuits.disguised import llama_structure
+from softhat.export.circuits.disguised import plain_tensors
 from softhat.export.circuits.network import LEAK, Array, Change, visible
-from softhat.export.circuits.structure import Block, Head, Structure
+from softhat.export.circuits.structure import Block, Head, Structure, needed
 from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
+
+
+def _named(tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """Without the trunk's name."""
+    return {
+        name.removeprefix("model.").removesuffix(".weight"): np.asarray(value, np.float64)
+        for name, value in tensors.items()
+    }
 
 
 class LlamaNetwork:
@@ -28,11 +37,7 @@ class LlamaNetwork:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.config = read_json(folder / "config.json")
-        tensors = read_tensors(folder / "model.safetensors")
-        self.w: dict[str, Array] = {
-            name.removeprefix("model.").removesuffix(".weight"): np.asarray(value, np.float64)
-            for name, value in tensors.items()
-        }
+        self.w = _named(read_tensors(folder / "model.safetensors"))
         vocabulary = read_json(folder / "tokenizer.json")["model"]["vocab"]
         special = {self.config["bos_token_id"], self.config["eos_token_id"]}
         names = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -98,10 +103,11 @@ class LlamaNetwork:
 
     def structure(self) -> Structure:
         """Where the weights are; of a disguised model, along its directions."""
-        w = self.w
         if (self.folder / DIRECTIONS).exists():
-            sizes = self.layers, self.heads, self.shared
-            return llama_structure(self.folder, w, *sizes, self.last)
+            return needed(self._structure(_named(plain_tensors(self.folder))))
+        return self._structure(self.w)
+
+    def _structure(self, w: Mapping[str, Array]) -> Structure:
         blocks = []
         for number in range(self.layers):
             attention, mlp = f"layers.{number}.self_attn.", f"layers.{number}.mlp."
