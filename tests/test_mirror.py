@@ -82,39 +82,39 @@ LAWS = "a step towards a law, which is compared with the gaps of every word"
 DATA = "plain data: its meaning is what the other file runs"
 STOCK = "a part of one proof, which is attacked as a whole: weights, words, kernels"
 ELSEWHERE: dict[str, tuple[str, str]] = {
+    "ahat/analysis/concave.py": ("ahat/analysis/test_peaks.py", "what it finds is tried there"),
     "ahat/analysis/embedding.py": ("ahat/analysis/test_gap_laws.py", LAWS),
-    "ahat/analysis/fits.py": ("ahat/analysis/test_analyze.py", "what it finds is in the analysis"),
-    "ahat/analysis/grids.py": ("ahat/analysis/test_gap_laws.py", LAWS),
-    "ahat/analysis/growth.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/levels.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/margins.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/pairs.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/portrait.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/reach.py": ("ahat/analysis/test_gaps.py", "its sets give the proved gaps"),
     "ahat/analysis/residual.py": ("ahat/analysis/test_gap_laws.py", LAWS),
-    "ahat/analysis/structure.py": (
-        "ahat/analysis/test_analyze.py",
-        "what it finds is in the analysis",
-    ),
     "ahat/analysis/tally.py": ("ahat/analysis/test_analyze.py", "what it finds is in the analysis"),
     "ahat/bounds/along_laws.py": ("ahat/bounds/test_sets.py", SOUND),
+    "ahat/bounds/blocks.py": (
+        "ahat/simulation/test_finite_floats.py",
+        "floats run there, at the certified length",
+    ),
     "ahat/bounds/envelope.py": ("ahat/bounds/test_sets.py", SOUND),
+    "ahat/bounds/float_rows.py": (
+        "ahat/simulation/test_finite_floats.py",
+        "floats run there, at the certified length",
+    ),
     "ahat/bounds/floats.py": (
         "ahat/simulation/test_finite_floats.py",
         "floats run there, at the certified length",
     ),
     "ahat/bounds/functionals.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/head_work.py": ("ahat/bounds/test_sets.py", SOUND),
-    "ahat/bounds/relu.py": ("ahat/bounds/test_sets.py", SOUND),
+    "ahat/bounds/rounding.py": (
+        "ahat/simulation/test_finite_floats.py",
+        "floats run there, at the certified length",
+    ),
     "ahat/bounds/set_rows.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/tied_rows.py": ("ahat/bounds/test_sets.py", SOUND),
-    "ahat/bounds/weights.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/words.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/simulation/certificate.py": (
-        "ahat/simulation/test_simulate.py",
-        "what users do with a simulation",
-    ),
-    "ahat/simulation/flat.py": (
         "ahat/simulation/test_simulate.py",
         "what users do with a simulation",
     ),
@@ -138,14 +138,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "ahat/simulation/test_simulate.py",
         "what users do with a simulation",
     ),
-    "ahat/simulation/lower.py": (
-        "ahat/simulation/test_simulate.py",
-        "what users do with a simulation",
-    ),
-    "ahat/simulation/magnitudes.py": (
-        "ahat/simulation/test_finite_floats.py",
-        "floats run there, at the certified length",
-    ),
     "ahat/simulation/simulation.py": (
         "ahat/simulation/test_simulate.py",
         "what users do with a simulation",
@@ -158,7 +150,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "ahat/simulation/test_simulate.py",
         "what users do with a simulation",
     ),
-    "ahat/simulation/version_1.py": ("test_old_folders.py", "folders of version 1 are read there"),
     "logic/syntax/complaints.py": (
         "logic/syntax/test_parse.py",
         "messages are compared with what was written",

@@ -1,0 +1,80 @@
+"""What weights say of all words: uniform heads are uniform, exact coordinates have no error."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from softhat.ahat.analysis.structure import erroneous, error_free, live, structure
+from softhat.ahat.exact import run
+from softhat.ahat.gallery import GALLERY
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.lower import lower
+from softhat.formats import format_of
+from softhat.laws import Constant
+from softhat.runtime.dense import Ready
+from softhat.runtime.trace import trace
+from tests.ahat.models import random_model
+
+MODELS = [random_model(random.Random(seed)) for seed in range(25)]
+MODELS += [GALLERY[name]() for name in sorted(GALLERY)[::2]]
+
+
+def words(model: AHAT) -> list[np.ndarray]:
+    letters = range(len(model.alphabet))
+    longest = min(model.longest or 4, 4)
+    return [np.array(w) for n in range(1, longest + 1) for w in product(letters, repeat=n)][:60]
+
+
+def test_uniform_heads_are_uniform_on_every_word() -> None:
+    some = 0
+    for model in MODELS:
+        uniform = {name for name, fact in structure(model).items() if fact.uniform}
+        some += len(uniform)
+        for word in words(model):
+            layers = run(model, word[None]).layers
+            for l, h in uniform:
+                head = layers[l].heads[h]
+                assert (head.highest.sum(axis=2) == head.mask.sum(axis=1)).all()
+    assert some > 10
+
+
+def test_coordinates_without_error_have_none_at_any_temperature() -> None:
+    """The softmax model at a mild β, beside exact hard attention."""
+    for model in MODELS:
+        laws = {name: Constant(Fraction(3, 4)) for name in model.heads}
+        soft = Ready(lower(model, laws), format_of("float64"))
+        hard = Ready(lower(model, None), format_of("float64"))
+        if any(head.ties != "average" for layer in model.layers for head in layer.heads):
+            continue
+        for word in words(model)[::5]:
+            one, other = trace(soft, word).residual, trace(hard, word).residual
+            for at, wrong in enumerate(erroneous(model)):
+                right = [c for c in range(model.d_model) if c not in wrong]
+                scale = 1 + np.abs(other[at][:, right]).max(initial=0.0)
+                assert np.allclose(one[at][:, right], other[at][:, right], atol=1e-9 * scale)
+
+
+def test_what_is_not_live_is_never_read_again() -> None:
+    """Set to anything after a layer, it does not change the values."""
+    rng = np.random.default_rng(2)
+    for model in MODELS:
+        hard = Ready(lower(model, None), format_of("float64"))
+        _, after = live(model)
+        for word in words(model)[::9]:
+            x = hard.embed(word[None])
+            for number, layer in enumerate(hard.layers):
+                x, _ = hard.step(layer, x, keep=False)
+                dead = [c for c in range(model.d_model) if c not in after[number]]
+                one, two = x, x.copy()
+                two[..., dead] = rng.normal(size=two[..., dead].shape)
+                for later in hard.layers[number + 1 :]:
+                    one, two = (hard.step(later, y, keep=False)[0] for y in (one, two))
+                assert np.allclose(hard.margins(one), hard.margins(two), atol=1e-9)
+
+
+def test_a_model_of_uniform_heads_is_error_free() -> None:
+    assert error_free(GALLERY["majority"]()) and not error_free(GALLERY["first-token"]())
