@@ -16,12 +16,12 @@ import pytest
 import softhat
 from softhat.export.circuits.llama import LlamaNetwork
 from softhat.export.reading import Export, read_export
-from softhat.proof.gpt2.pairs import Bit
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import derive
 from softhat.proof.llama.undisguise import undisguise
+from softhat.proof.stock.variables import Bit
 from softhat.transformer.directions import Directions
 from tests.lowering.suite import all_codes, expected, long_words
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation

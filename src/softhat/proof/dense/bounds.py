@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.proof.dense.matrices import SLACK, Matrix, Reading, Values
-from softhat.proof.gpt2.kinds import Count
-from softhat.proof.gpt2.pairs import Cell, Constant
-from softhat.proof.gpt2.storage import BLOCK, U, need
-from softhat.proof.gpt2.sums import magnitude
+from softhat.proof.stock.counts import Count
+from softhat.proof.stock.storage import BLOCK, U, need
+from softhat.proof.stock.variables import Cell, Constant, magnitude
 
 Vector = NDArray[np.float64]
 EXP = 32 * U

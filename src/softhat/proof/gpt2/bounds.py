@@ -16,12 +16,12 @@ from math import floor, log2
 import numpy as np
 
 from softhat.proof.gpt2.counts import check_counts
-from softhat.proof.gpt2.distribution import StatedLogits, probability_error
 from softhat.proof.gpt2.lookups import check_scores, lookup
-from softhat.proof.gpt2.pairs import Bit
 from softhat.proof.gpt2.reading import Derivation
-from softhat.proof.gpt2.storage import SMOOTH, Storage, U, need
 from softhat.proof.gpt2.sums import Sums, Vector
+from softhat.proof.stock.distribution import StatedLogits, probability_error
+from softhat.proof.stock.storage import SMOOTH, Storage, U, need
+from softhat.proof.stock.variables import Bit
 
 
 class Bounds(Sums):

@@ -19,8 +19,8 @@ from softhat.proof.gpt2.bounds import Bounds
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import Derivation, derive
-from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.gpt2.undisguise import undisguise
+from softhat.proof.stock.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.transformer.directions import Directions
 
 

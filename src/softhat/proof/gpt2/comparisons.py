@@ -1,20 +1,14 @@
-"""The heads of a stock GPT-2 that compare counts: means over the past, and their signs.
-
-A mean is over j <= i, `<bos>` included, whose value is the comparison's constant. Positions may be
-counted too: #(i <= m) says the same of all words up to the context as a constant.
-"""
+"""The heads of a stock GPT-2 that compare counts: means over the past, and their signs."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import ceil, gcd, inf, sqrt
-from typing import Literal
+from math import sqrt
 
-from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.bounded import BoundedAtoms
-from softhat.proof.gpt2.kinds import Count, Head, HeadForms, amplitude
-from softhat.proof.gpt2.pairs import Cell, Form, Mean, Raw, function_of, literal, split
+from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.counts import averaged, compared
+from softhat.proof.stock.variables import Cell, Form, Raw
 
 
 def average(
@@ -26,26 +20,9 @@ def average(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem 19. Without scores a head gives the mean of its values over j <= i, rounded once."""
-    made: list[Cell] = []
-    counts: list[Count] = []
-    for form, weight in zip(values, targets, strict=True):
-        found = split(form, cells)
-        if found.others:
-            raise VoidError(f"{where} averages something that is not a stored bit")
-        base = found.ordinary - sum(found.bits.values(), Fraction(0))
-        terms = tuple((2 * w, function_of(cells[p])) for p, w in found.bits.items())
-        if weight <= 0:
-            raise VoidError(f"{where} writes a mean with a weight that is not positive")
-        low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
-        size = max(abs(low), abs(high))
-        made.append(Mean(terms, base, found.bos, float(size), weight, number))
-        unit = common([base, *(a for a, _ in terms)])
-        least, _ = nearest(found.bos, unit)
-        grid = common([unit, found.bos])
-        sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
-        counts.append(Count(*sizes))
-    return Head(h.block, h.head, "Average", len(values), counts=tuple(counts)), made
+    """Theorem 19: a head without scores."""
+    made, counts = averaged(values, targets, cells, number, atoms, where)
+    return Head(h.block, h.head, "Average", len(values), counts=counts), made
 
 
 def sign(
@@ -59,60 +36,10 @@ def sign(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem 20. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
-    e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
-    (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1)."""
+    """Theorem 20: a head whose only row compares a mean."""
     if len(rows) != 1:
         raise VoidError(f"{where} compares by more than one row")
-    ((q, k),) = rows
-    means = [(cells[p], w) for p, w in q.weights.items()]
-    if len(means) != 1 or q.constant or not isinstance(means[0][0], Mean):
-        raise VoidError(f"{where} has scores that no kind of head has")
-    mean, weight = means[0]
-    assert isinstance(mean, Mean)
-    against = split(k, cells)
-    if against.bits or against.others or against.bos != 0 or against.ordinary == 0:
-        raise VoidError(f"{where} does not compare the word's own positions with <bos>")
-    slope = (
-        Fraction(weight) * Fraction(mean.amplitude) * against.ordinary / Fraction(sqrt(h.d_head))
-    )
-    if slope < 0:
-        raise VoidError(f"{where} attends to the word where the mean is negative")
-    unit = common([mean.base, *(a for a, _ in mean.terms)])
-    least, threshold = nearest(mean.bos, unit)
-    if not unit or not least:
-        raise VoidError(f"{where} compares nothing, or the sign of 0 would decide")
-    counts: dict[tuple[Literal["past", "future", "total"], int], int] = {}
-    for a, f in mean.terms:
-        counts["past", f] = counts.get(("past", f), 0) + int(a / unit)
-    function = atoms.at_least(Sum(dict(counts), int(mean.base / unit)), threshold, level)
-    if any(literal(f, cells, atoms, f"{where}: a value") != atoms.space.true for f in values):
-        raise VoidError(f"{where} compares, but its value is not 1 on the word's own positions")
+    function, least = compared(*rows[0], sqrt(h.d_head), values, cells, atoms, level, where)
     made: list[Cell] = [Raw(function, amplitude(w, where), number) for w in targets]
-    decision = float(slope * least / h.context)
+    decision = float(least / h.context)
     return Head(h.block, h.head, "Sign", len(values), decision=decision), made
-
-
-def power_in(x: Fraction) -> float:
-    """The largest power of two that x is a multiple of."""
-    return (x.numerator & -x.numerator) / x.denominator if x else inf
-
-
-def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
-    """The least |unit·m + constant| over integers m, and the least m for which it is positive."""
-    if not unit:
-        return abs(constant), 0
-    threshold = ceil(-constant / unit)
-    up = unit * threshold + constant
-    return min(up, unit - up), threshold
-
-
-def common(values: list[Fraction]) -> Fraction:
-    """The greatest common divisor of rationals."""
-    result = Fraction(0)
-    for value in values:
-        if value:
-            a, b = result, abs(value)
-            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-            result = Fraction(numerator, a.denominator * b.denominator)
-    return result

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.gpt2.kinds import Count, Head
-from softhat.proof.gpt2.pairs import Constant, Mean
-from softhat.proof.gpt2.storage import U, need
+from softhat.proof.gpt2.kinds import Head
 from softhat.proof.gpt2.sums import Sums
+from softhat.proof.stock.counts import Count
+from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.variables import Constant, Mean
 
 
 def check_counts(sums: Sums, n: int) -> float:

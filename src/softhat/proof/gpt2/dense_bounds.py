@@ -15,11 +15,10 @@ from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.dense import Basis, Group, HeadMatrices, Unit
 from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.kinds import Head
-from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean
 from softhat.proof.gpt2.reading import Derivation, norm_weight
-from softhat.proof.gpt2.storage import LEAST_GAP, U, need
-from softhat.proof.gpt2.sums import magnitude
 from softhat.proof.gpt2.undisguise import Plain
+from softhat.proof.stock.storage import LEAST_GAP, U, need
+from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
 from softhat.transformer.directions import Directions
 
 

@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.checkpoint import Array, read_pairs, written_pairs
-from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Form, Raw, forms, function_of, split
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.variables import Bit, Cell, Constant, Form, Raw, forms, function_of, split
 
 
 @dataclass(frozen=True, slots=True)

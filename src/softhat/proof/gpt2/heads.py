@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.comparisons import average, sign
 from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude
-from softhat.proof.gpt2.pairs import (
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.variables import (
     Bit,
     Cell,
     Constant,

@@ -6,22 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.pairs import Form
+from softhat.proof.stock.counts import Count
+from softhat.proof.stock.variables import Form
 
 Name = Literal["Latest", "Previous", "Average", "Sign"]
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """What an Average's value averages: multiples of the power of two `unit` of at most `size` at
-    ordinary positions, `bos` at `<bos>`, all multiples of `grid`; i+1 times the mean is never
-    nearer to 0 than `least`."""
-
-    size: float
-    bos: float
-    unit: float
-    grid: float
-    least: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import numpy as np
 
 from softhat.formats import FORMATS
 from softhat.proof.gpt2.kinds import Head
-from softhat.proof.gpt2.storage import LEAST_GAP, U, need
 from softhat.proof.gpt2.sums import Sums
+from softhat.proof.stock.storage import LEAST_GAP, U, need
 
 
 def lookup(sums: Sums, head: Head) -> float:

@@ -1,87 +1,16 @@
-"""What each pair of coordinates of a stock GPT-2's residual stream holds, read off the weights.
+"""What each pair of coordinates of a stock GPT-2 holds before the first block.
 
-Coordinates come in pairs (+v, -v), so that LayerNorm's mean is 0. A pair is a constant (one value
-at the word's own positions, one at `<bos>`), a ±1 table of the position, a ±1 bit that is -1 at
-`<bos>`, what a head returned, or a mean.
+Coordinates come in pairs (+v, -v), so that LayerNorm's mean is 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Protocol
-
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.checkpoint import Checkpoint, Pairs
-
-
-class Vocabulary(Protocol):
-    """The ordinary tokens of a checkpoint: which symbols (or propositions) hold at each."""
-
-    @property
-    def symbols(self) -> tuple[str, ...]: ...
-
-    @property
-    def propositional(self) -> bool: ...
-
-    @property
-    def tokens(self) -> tuple[frozenset[str], ...]: ...
-
-
-LEVEL = 1 << 19
-"""Of position predicates in decision diagrams."""
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """`ordinary` at the word's own positions, `bos` at `<bos>`."""
-
-    ordinary: float
-    bos: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """±1 for each position, 0 (that of `<bos>`) included; `function` at the word's own."""
-
-    function: int
-    values: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Bit:
-    """1 where `function` holds, -1 elsewhere and at `<bos>`."""
-
-    function: int
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """±`amplitude`, up to the error of head `head` (numbered over all blocks)."""
-
-    function: int
-    amplitude: float
-    head: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """`amplitude` times the mean over j <= i of base + Σ a·bit at ordinary j and of `bos`."""
-
-    terms: tuple[tuple[Fraction, int], ...]
-    base: Fraction
-    bos: Fraction
-    size: float
-    """Of a value at an ordinary position."""
-    amplitude: float
-    head: int
-
-
-Cell = Constant | Table | Bit | Raw | Mean
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.variables import LEVEL, Bit, Cell, Constant, Table, of_tokens
 
 
 def embedded(c: Checkpoint, atoms: BoundedAtoms) -> list[Cell]:
@@ -124,94 +53,3 @@ def _cell(
     if start != -1.0:
         raise VoidError(f"{where} holds symbols and is not -1 at <bos>")
     return Bit(of_tokens(c, atoms, values > 0))
-
-
-def of_tokens(c: Vocabulary, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
-    """The function that is true at these tokens."""
-    space = atoms.space
-    if not c.propositional:
-        rank = {frozenset([symbol]): at for at, symbol in enumerate(c.symbols)}
-        return space.symbols(sum(1 << rank[t] for t, on in zip(c.tokens, holds, strict=True) if on))
-    for name in c.symbols:
-        if all((name in t) == on for t, on in zip(c.tokens, holds, strict=True)):
-            return space.symbol(name)
-    either = space.false
-    for token, on in zip(c.tokens, holds, strict=True):
-        if on:
-            literals = [
-                space.symbol(name) if name in token else space.negation(space.symbol(name))
-                for name in c.symbols
-            ]
-            either = space.either(either, space.every(literals))
-    return either
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Σ weight·v over pairs, and a constant."""
-
-    weights: dict[int, float]
-    constant: float
-
-
-def forms(weights: Pairs, bias: NDArray[np.float32]) -> list[Form]:
-    """The columns of a matrix over pairs."""
-    found: list[dict[int, float]] = [{} for _ in range(weights.shape[1])]
-    for p, column in np.argwhere(weights).tolist():
-        found[column][p] = float(weights[p, column])
-    return [Form(w, float(b)) for w, b in zip(found, bias, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A form apart: its constant at ordinary positions and at `<bos>`, and what varies."""
-
-    ordinary: Fraction
-    bos: Fraction
-    bits: dict[int, Fraction]
-    """Weights on pairs that hold bits or tables."""
-    others: dict[int, float]
-    """Weights on raw outputs and means."""
-
-
-def split(form: Form, cells: list[Cell]) -> Split:
-    ordinary = bos = Fraction(form.constant)
-    bits: dict[int, Fraction] = {}
-    others: dict[int, float] = {}
-    for p, w in form.weights.items():
-        match cells[p]:
-            case Constant(own, start):
-                ordinary += Fraction(w) * Fraction(own)
-                bos += Fraction(w) * Fraction(start)
-            case Bit():
-                bits[p] = Fraction(w)
-                bos -= Fraction(w)
-            case Table(values=values):
-                bits[p] = Fraction(w)
-                bos += Fraction(w) * Fraction(float(values[0]))
-            case _:
-                others[p] = w
-    return Split(ordinary, bos, bits, others)
-
-
-def function_of(cell: Cell) -> int:
-    if not isinstance(cell, Bit | Table | Raw):
-        raise VoidError("a pair that is no bit is read as one")
-    return cell.function
-
-
-def literal(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> int:
-    """The function of a form that is 0 or 1 at ordinary positions and 0 at `<bos>`."""
-    found = split(form, cells)
-    space = atoms.space
-    if found.others or found.bos != 0 or len(found.bits) > 1:
-        raise VoidError(f"{where} is not a stored bit that is 0 at <bos>")
-    if not found.bits:
-        if found.ordinary not in (0, 1):
-            raise VoidError(f"{where} is a constant other than 0 and 1")
-        return space.true if found.ordinary == 1 else space.false
-    ((p, w),) = found.bits.items()
-    if abs(w) != Fraction(1, 2) or found.ordinary != Fraction(1, 2):
-        raise VoidError(f"{where} is not a stored bit or the negation of one")
-    function = function_of(cells[p])
-    return function if w > 0 else space.negation(function)

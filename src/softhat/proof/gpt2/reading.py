@@ -14,18 +14,19 @@ from math import isqrt
 
 import numpy as np
 
-from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
-from softhat.proof.gpt2.bounded import BoundedAtoms
 from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs, written_pairs
-from softhat.proof.gpt2.distribution import StatedLogits, stated_logits
 from softhat.proof.gpt2.gates import Gate, feed_forward
 from softhat.proof.gpt2.heads import recognise
 from softhat.proof.gpt2.kinds import Head, HeadForms
-from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean, Raw, Table, embedded, forms, split
+from softhat.proof.gpt2.pairs import embedded
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.distribution import StatedLogits, stated_logits
+from softhat.proof.stock.readout import Readout
+from softhat.proof.stock.variables import Cell, Constant, Mean, Raw, forms
 
 
 @dataclass(slots=True)
@@ -79,13 +80,7 @@ def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
         block.gates += gates
         found.blocks.append(block)
         found.cells.append(cells)
-    if c.head == "lm" and c.weights is not None:
-        found.stated = stated_logits(c, cells, atoms, claims, formulas, c.weights)
-        found.margin = found.stated.least - found.stated.forbidden
-    elif c.head == "lm":
-        found.margin = _lm(c, cells, atoms, claims, formulas)
-    else:
-        _classifier(c, cells, atoms, claims, formulas)
+    _read_out(found, Readout(cells, atoms, claims, formulas))
     return found
 
 
@@ -195,75 +190,22 @@ def _attend(
     return 1
 
 
-def _decided(
-    row: Array, cells: list[Cell], atoms: BoundedAtoms, where: str
-) -> tuple[int, float, float]:
-    """A read-out row as size·(±1 of a function): the function, the size, the value at <bos>."""
-    weights = read_pairs(row[:, None], where)
-    found = split(forms(weights, np.zeros(1, np.float32))[0], cells)
-    if found.others or len(found.bits) > 1:
-        raise VoidError(f"{where} reads something that is not one stored bit")
-    if not found.bits:
-        function = atoms.space.true if found.ordinary > 0 else atoms.space.false
-        return function, float(abs(found.ordinary)), float(found.bos)
-    ((p, w),) = found.bits.items()
-    if found.ordinary != 0:
-        raise VoidError(f"{where} adds a constant to a stored bit")
-    cell = cells[p]
-    assert isinstance(cell, Bit | Table)
-    function = cell.function if w > 0 else atoms.space.negation(cell.function)
-    return function, float(abs(w)), float(found.bos)
-
-
-def _classifier(
-    c: Checkpoint,
-    cells: list[Cell],
-    atoms: BoundedAtoms,
-    claims: Claims,
-    formulas: Mapping[str, Formula],
-) -> None:
-    """One logit for each output; or, for the only one, that of `true` and its negative."""
-    several = c.head == "multi-label"
-    weight = c.tensor("classifier.weight", len(formulas) if several else 2, c.d_model)
-    if c.tensor("classifier.bias", len(weight)).any():
-        raise VoidError("the classifier has a bias")
-    if not several:
-        if not np.array_equal(weight[0], -weight[1]):
-            raise VoidError("the classifier's two logits are not opposite")
-        if len(formulas) != 1:
-            raise VoidError(f"a classifier has one formula, not {len(formulas)}")
-        weight = weight[1:]
-    for row, name in zip(weight, formulas, strict=True):
-        function, size, _ = _decided(row, cells, atoms, f"the logit of {name!r}")
-        if size <= 0 or not claims.met(name, function):
-            raise VoidError(f"output {name!r} does not compute its formula")
-
-
-def _lm(
-    c: Checkpoint,
-    cells: list[Cell],
-    atoms: BoundedAtoms,
-    claims: Claims,
-    formulas: Mapping[str, Formula],
-) -> float:
-    """Every token's logit is ±m as its formula says, at the empty prefix too: 2m, the margin."""
-    weight = c.tensor("lm_head.weight")
-    names: list[str | None] = [*c.symbols, None, "<eos>"]
-    if weight.shape != (len(names), c.d_model) or c.propositional or c.bos != len(c.symbols):
+def _read_out(found: Derivation, readout: Readout) -> None:
+    """The read-out's rows, against what they are claimed to compute."""
+    c = found.checkpoint
+    name = "lm_head.weight" if c.head == "lm" else "classifier.weight"
+    weight = c.tensor(name)
+    if weight.ndim != 2 or weight.shape[1] != c.d_model:
+        raise VoidError("the read-out does not read the residual stream")
+    rows = forms(read_pairs(weight.T, "the read-out"), np.zeros(len(weight), np.float32))
+    if c.head != "lm":
+        if c.tensor("classifier.bias", len(weight)).any():
+            raise VoidError("the classifier has a bias")
+        return readout.classifier(rows, c.head == "multi-label")
+    if c.propositional or c.bos != len(c.symbols):
         raise VoidError("the lm head has not one row for each token")
-    sizes = []
-    for row, name in zip(weight, names, strict=True):
-        where = f"the logit of {name or '<bos>'}"
-        function, size, at_bos = _decided(row, cells, atoms, where)
-        if name is not None and name not in formulas:
-            raise VoidError(f"there is no formula for the token {name}")
-        wanted = name is not None and at_empty_prefix(formulas[name])
-        met = function == atoms.space.false if name is None else claims.met(name, function)
-        if not met:
-            raise VoidError(f"output {name or '<bos>'!r} does not compute its formula")
-        if (at_bos > 0) != wanted or not at_bos:
-            raise VoidError(f"{where} is wrong before the first symbol")
-        sizes += [size, abs(at_bos)]
-    if min(sizes) <= 0 or max(sizes) != min(sizes):
-        raise VoidError("the logits of tokens have different sizes")
-    return 2 * min(sizes)
+    if c.weights is None:
+        found.margin = readout.language_model(rows, c.symbols)
+    else:
+        found.stated = stated_logits(rows, c.symbols, c.weights, readout)
+        found.margin = found.stated.least - found.stated.forbidden

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from softhat.proof.gpt2.checkpoint import Array
 from softhat.proof.gpt2.kinds import Head
-from softhat.proof.gpt2.pairs import Cell, Constant, Mean, Raw
 from softhat.proof.gpt2.reading import Derivation
-from softhat.proof.gpt2.storage import BLOCK, Storage, U
+from softhat.proof.stock.storage import BLOCK, Storage, U
+from softhat.proof.stock.variables import Mean, Raw, magnitude
 
 Vector = NDArray[np.float64]
 
@@ -87,14 +87,3 @@ class Sums:
     def summation(self, length: int) -> float:
         """The error of a sum over keys is at most this many units of Σ |terms|."""
         return min(length, BLOCK + length / BLOCK + 2) if self.fused else length
-
-
-def magnitude(cell: Cell) -> float:
-    match cell:
-        case Constant(ordinary, bos):
-            return max(abs(ordinary), abs(bos))
-        case Raw(amplitude=amplitude):
-            return amplitude
-        case Mean(bos=bos, size=size, amplitude=amplitude):
-            return amplitude * max(size, abs(float(bos)))
-    return 1.0

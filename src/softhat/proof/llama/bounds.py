@@ -17,12 +17,12 @@ from math import exp, floor, inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.gpt2.pairs import Cell, Constant, Mean
-from softhat.proof.gpt2.storage import BLOCK, Storage, U, need
 from softhat.proof.llama.checkpoint import Array
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Block, Derivation
 from softhat.proof.llama.scores import Rows, Scores
+from softhat.proof.stock.storage import BLOCK, Storage, U, need
+from softhat.proof.stock.variables import Cell, Constant, Mean, magnitude
 
 FAR = 24.0
 """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
@@ -97,7 +97,7 @@ class Bounds:
         whole = all(map(_whole, cells)) and d < 2**20
         if whole and not bits.any() and self.c.epsilon <= 2.0**-26:  # 1 + ε is stored as 1
             return Read(cells, bits, 0.0, True)
-        means = sum((1.01 * _magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
+        means = sum((1.01 * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
         squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
         scale = 0.51 * (squares + min(d + 4, 256) * U) + 4 * U
         need(scale < 2.0**-7, "RMSNorm's error is not small")
@@ -111,7 +111,7 @@ class Bounds:
         """No coordinate is larger; what is exact is not larger at all."""
         care = 1.0 if read.exact else 1.02
         sizes = [
-            (1.02 if isinstance(cell, Mean) else care) * _magnitude(cell) for cell in read.cells
+            (1.02 if isinstance(cell, Mean) else care) * magnitude(cell) for cell in read.cells
         ]
         return np.array(sizes)
 
@@ -293,7 +293,7 @@ class Bounds:
         elsewhere other coordinates count."""
         for side in ("ordinary", "bos"):
             sizes = [
-                abs(getattr(cell, side)) if isinstance(cell, Constant) else _magnitude(cell)
+                abs(getattr(cell, side)) if isinstance(cell, Constant) else magnitude(cell)
                 for cell in cells
             ]
             size = float(np.abs(row.astype(np.float64)) @ np.array(sizes))
@@ -372,15 +372,6 @@ def _whole(cell: Cell) -> bool:
     if isinstance(cell, Constant):
         return cell.ordinary == round(cell.ordinary) and cell.bos == round(cell.bos)
     return not isinstance(cell, Mean)
-
-
-def _magnitude(cell: Cell) -> float:
-    match cell:
-        case Constant(ordinary, bos):
-            return max(abs(ordinary), abs(bos))
-        case Mean(bos=bos, size=size, amplitude=amplitude):
-            return amplitude * max(size, abs(float(bos)))
-    return 1.0
 
 
 def _grid(row: Array) -> float:

@@ -18,12 +18,12 @@ from softhat.proof.boolean import MOST_NODES, TooLargeError
 from softhat.proof.cells import VoidError
 from softhat.proof.document import document
 from softhat.proof.gpt2.certificate import Verdict, longest
-from softhat.proof.gpt2.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.proof.llama.bounds import Bounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import Derivation, derive
 from softhat.proof.llama.undisguise import Plain, undisguise
+from softhat.proof.stock.storage import BLOCK, STORAGES, NotProvedError, Storage
 from softhat.transformer.directions import Directions
 
 T = TypeVar("T")

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.logic.sources import Weights
 from softhat.proof.cells import VoidError
 
 Array = NDArray[np.float32]
-HeadName = Literal["token-classification", "lm"]
+HeadName = Literal["token-classification", "lm", "multi-label"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class LlamaCheckpoint:
     epsilon: float
     head: HeadName
     tensors: Mapping[str, Array]
+    weights: Weights | None = None
+    """The log-weights that a language model is claimed to have, where it states any."""
 
     def tensor(self, name: str, *shape: int) -> Array:
         """A tensor of that shape (any shape if none is given)."""

@@ -15,9 +15,6 @@ import numpy as np
 from softhat.proof.cells import VoidError
 from softhat.proof.dense.bounds import DenseBounds, Norm, Stream, Term, Vector
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, values
-from softhat.proof.gpt2.pairs import Bit, Cell, Constant, Mean
-from softhat.proof.gpt2.storage import LEAST_GAP, STORAGES, U, need
-from softhat.proof.gpt2.sums import magnitude
 from softhat.proof.llama.bounds import FAR, TAIL
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import Held, Rows, exactly_read, read
@@ -26,6 +23,8 @@ from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Derivation
 from softhat.proof.llama.scores import Scores
 from softhat.proof.llama.undisguise import Plain, attention, hidden
+from softhat.proof.stock.storage import LEAST_GAP, STORAGES, U, need
+from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
 from softhat.transformer.directions import Directions, Units
 
 SILU = 10 * U

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softhat.proof.dense.bounds import DenseBounds, Norm
 from softhat.proof.dense.matrices import SLACK, Matrix
-from softhat.proof.gpt2.pairs import Cell, Constant
+from softhat.proof.stock.variables import Cell, Constant
 
 Vector = NDArray[np.float64]
 

@@ -15,8 +15,9 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.bounded import BoundedAtoms
-from softhat.proof.gpt2.pairs import (
+from softhat.proof.llama.checkpoint import Array
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.variables import (
     LEVEL,
     Bit,
     Cell,
@@ -27,7 +28,6 @@ from softhat.proof.gpt2.pairs import (
     function_of,
     split,
 )
-from softhat.proof.llama.checkpoint import Array
 
 
 @dataclass(frozen=True, slots=True)

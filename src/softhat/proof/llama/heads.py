@@ -16,12 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.bounded import BoundedAtoms
-from softhat.proof.gpt2.comparisons import common, nearest, power_in
-from softhat.proof.gpt2.kinds import Count
-from softhat.proof.gpt2.pairs import (
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.counts import Count, averaged, compared
+from softhat.proof.stock.variables import (
     LEVEL,
     Bit,
     Cell,
@@ -295,60 +293,21 @@ def _digit(
 def _average(
     h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms
 ) -> tuple[Head, list[Cell]]:
-    """Theorem 19. Without scores the head returns the mean of its values over j <= i."""
-    made: list[Cell] = []
-    counts: list[Count] = []
-    for form, weight in zip(h.values, h.targets, strict=True):
-        found = split(form, cells)
-        if found.others:
-            raise VoidError(f"{h.where} averages something that is not a stored bit")
-        base = found.ordinary - sum(found.bits.values(), Fraction(0))
-        terms = tuple((2 * w, function_of(cells[p])) for p, w in found.bits.items())
-        if weight <= 0:
-            raise VoidError(f"{h.where} writes a mean with a weight that is not positive")
-        low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
-        size = max(abs(low), abs(high))
-        made.append(Mean(terms, base, found.bos, float(size), weight, number))
-        unit = common([base, *(a for a, _ in terms)])
-        least, _ = nearest(found.bos, unit)
-        grid = common([unit, found.bos])
-        sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
-        counts.append(Count(*sizes))
-    return Head(h.block, h.head, "Average", counts=tuple(counts)), made
+    """Theorem 19: a head without scores."""
+    made, counts = averaged(h.values, h.targets, cells, number, atoms, h.where)
+    return Head(h.block, h.head, "Average", counts=counts), made
 
 
 def _sign(
     h: HeadForms, used: list[int], cells: list[Cell], atoms: BoundedAtoms, level: int
 ) -> tuple[Head, list[Cell]]:
-    """Theorem 20. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
-    e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
-    (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1)."""
+    """Theorem 20: a head whose only row compares a mean."""
     if len(used) != 1 or h.query[used[0]][1].weights or h.key[used[0]][1].weights:
         raise VoidError(f"{h.where} compares by more than one row")
-    q, k = h.query[used[0]][0], h.key[used[0]][0]
-    means = [(cells[at], w) for at, w in q.weights.items()]
-    if len(means) != 1 or not isinstance(means[0][0], Mean):
-        raise VoidError(f"{h.where} has scores that no kind of head has")
-    mean, weight = means[0]
-    assert isinstance(mean, Mean)
-    against = split(k, cells)
-    if against.bits or against.others or against.bos != 0 or against.ordinary == 0:
-        raise VoidError(f"{h.where} does not compare the word's own positions with <bos>")
-    slope = Fraction(weight) * Fraction(mean.amplitude) * against.ordinary / Fraction(h.root)
-    if slope < 0:
-        raise VoidError(f"{h.where} attends to the word where the mean is negative")
-    unit = common([mean.base, *(a for a, _ in mean.terms)])
-    least, threshold = nearest(mean.bos, unit)
-    if not unit or not least:
-        raise VoidError(f"{h.where} compares nothing, or the sign of 0 would decide")
-    counts: dict[tuple[Literal["past", "future", "total"], int], int] = {}
-    for a, f in mean.terms:
-        counts["past", f] = counts.get(("past", f), 0) + int(a / unit)
-    function = atoms.at_least(Sum(dict(counts), int(mean.base / unit)), threshold, level)
-    if any(literal(f, cells, atoms, f"{h.where}: a value") != atoms.space.true for f in h.values):
-        raise VoidError(f"{h.where} compares, but its value is not 1 on the word's own positions")
+    row = h.query[used[0]][0], h.key[used[0]][0]
+    function, least = compared(*row, h.root, h.values, cells, atoms, level, h.where)
     _doubled(h)
-    decision = float(slope * least / h.context)
     pair = Pair(used[0], "content", 0j, True)
     made: list[Cell] = [Bit(function) for _ in h.values]
+    decision = float(least / h.context)
     return Head(h.block, h.head, "Sign", (pair,), decision=decision), made

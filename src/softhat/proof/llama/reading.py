@@ -15,28 +15,26 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
-from softhat.proof.gpt2.bounded import BoundedAtoms
-from softhat.proof.gpt2.pairs import (
+from softhat.proof.llama.checkpoint import Array, LlamaCheckpoint
+from softhat.proof.llama.gates import Gate, feed_forward
+from softhat.proof.llama.heads import Head, HeadForms, recognise
+from softhat.proof.llama.rope import frequencies
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.distribution import StatedLogits, stated_logits
+from softhat.proof.stock.readout import Readout
+from softhat.proof.stock.variables import (
     Bit,
     Cell,
     Constant,
     Form,
     Mean,
-    Table,
     forms,
-    function_of,
     of_tokens,
-    split,
 )
-from softhat.proof.llama.checkpoint import Array, LlamaCheckpoint
-from softhat.proof.llama.gates import Gate, feed_forward
-from softhat.proof.llama.heads import Head, HeadForms, recognise
-from softhat.proof.llama.rope import frequencies
 
 MOST_CONTEXT = 1 << 20
 """Every distance is tabulated."""
@@ -75,6 +73,8 @@ class Derivation:
     after_attention: list[list[Cell]]
     margin: float | None = None
     """Between logits of allowed and forbidden tokens of an lm head."""
+    stated: StatedLogits | None = None
+    """Of an lm head with log-weights."""
 
 
 def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> Derivation:
@@ -97,10 +97,7 @@ def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> Derivation:
         block.gates += gates
         found.blocks.append(block)
         found.cells.append(cells)
-    if c.head == "lm":
-        found.margin = _lm(c, cells, atoms, claims, formulas)
-    else:
-        _classifier(c, cells, atoms, claims, formulas)
+    _read_out(found, Readout(cells, atoms, claims, formulas, LEAST_LOGIT))
     return found
 
 
@@ -239,74 +236,21 @@ def _attend(
     return 1
 
 
-# Read-outs
-
-
-def _decided(
-    row: Array, cells: list[Cell], atoms: BoundedAtoms, where: str
-) -> tuple[int, float, float]:
-    """A read-out row as size·(±1 of a function): the function, the size, the value at <bos>."""
-    found = split(forms_of(row[None, :])[0], cells)
-    if found.others or len(found.bits) > 1:
-        raise VoidError(f"{where} reads something that is not one stored bit")
-    if not found.bits:
-        function = atoms.space.true if found.ordinary > 0 else atoms.space.false
-        return function, float(abs(found.ordinary)), float(found.bos)
-    ((p, w),) = found.bits.items()
-    if found.ordinary != 0:
-        raise VoidError(f"{where} adds a constant to a stored bit")
-    assert isinstance(cells[p], Bit | Table)
-    function = function_of(cells[p])
-    return (
-        function if w > 0 else atoms.space.negation(function),
-        float(abs(w)),
-        float(found.bos),
-    )
-
-
-def _classifier(
-    c: LlamaCheckpoint,
-    cells: list[Cell],
-    atoms: BoundedAtoms,
-    claims: Claims,
-    formulas: Mapping[str, Formula],
-) -> None:
-    weight = c.tensor("score.weight", 2, c.d_model)
-    if c.tensor("score.bias", 2).any() or not np.array_equal(weight[0], -weight[1]):
-        raise VoidError("the classifier's two logits are not opposite")
-    function, size, _ = _decided(weight[1], cells, atoms, "the classifier")
-    if len(formulas) != 1:
-        raise VoidError(f"a classifier has one formula, not {len(formulas)}")
-    (name,) = formulas
-    if size < LEAST_LOGIT or not claims.met(name, function):
-        raise VoidError(f"output {name!r} does not compute its formula")
-
-
-def _lm(
-    c: LlamaCheckpoint,
-    cells: list[Cell],
-    atoms: BoundedAtoms,
-    claims: Claims,
-    formulas: Mapping[str, Formula],
-) -> float:
-    """Every token's logit is ±m as its formula says, at the empty prefix too: 2m, the margin."""
-    weight = c.tensor("lm_head.weight")
-    names: list[str | None] = [*c.symbols, None, "<eos>"]
-    if weight.shape != (len(names), c.d_model) or c.propositional or c.bos != len(c.symbols):
+def _read_out(found: Derivation, readout: Readout) -> None:
+    """The read-out's rows, against what they are claimed to compute."""
+    c = found.checkpoint
+    weight = c.tensor("lm_head.weight" if c.head == "lm" else "score.weight")
+    if weight.ndim != 2 or weight.shape[1] != c.d_model:
+        raise VoidError("the read-out does not read the residual stream")
+    rows = forms_of(weight)
+    if c.head != "lm":
+        if c.tensor("score.bias", len(weight)).any():
+            raise VoidError("the classifier has a bias")
+        return readout.classifier(rows, c.head == "multi-label")
+    if c.propositional or c.bos != len(c.symbols):
         raise VoidError("the lm head has not one row for each token")
-    sizes = []
-    for row, name in zip(weight, names, strict=True):
-        where = f"the logit of {name or '<bos>'}"
-        function, size, at_bos = _decided(row, cells, atoms, where)
-        if name is not None and name not in formulas:
-            raise VoidError(f"there is no formula for the token {name}")
-        wanted = name is not None and at_empty_prefix(formulas[name])
-        met = function == atoms.space.false if name is None else claims.met(name, function)
-        if not met:
-            raise VoidError(f"output {name or '<bos>'!r} does not compute its formula")
-        if (at_bos > 0) != wanted or not at_bos:
-            raise VoidError(f"{where} is wrong before the first symbol")
-        sizes += [size, abs(at_bos)]
-    if min(sizes) < LEAST_LOGIT or max(sizes) != min(sizes):
-        raise VoidError("the logits of tokens have different sizes")
-    return 2 * min(sizes)
+    if c.weights is None:
+        found.margin = readout.language_model(rows, c.symbols)
+    else:
+        found.stated = stated_logits(rows, c.symbols, c.weights, readout)
+        found.margin = found.stated.least - found.stated.forbidden

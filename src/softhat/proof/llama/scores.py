@@ -20,9 +20,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.gpt2.storage import Storage, U
 from softhat.proof.llama.heads import Head, Pair
 from softhat.proof.llama.rope import ERROR
+from softhat.proof.stock.storage import Storage, U
 
 Vector = NDArray[np.float64]
 

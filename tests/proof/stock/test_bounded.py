@@ -10,7 +10,7 @@ import pytest
 
 from softhat.proof.atoms import Sum
 from softhat.proof.boolean import Space
-from softhat.proof.gpt2.bounded import BoundedAtoms
+from softhat.proof.stock.bounded import BoundedAtoms
 
 MOST = 5
 

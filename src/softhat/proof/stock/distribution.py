@@ -14,16 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp
 
-import numpy as np
-
 from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights
-from softhat.logic.syntax.nodes import Formula
 from softhat.proof.cells import VoidError
-from softhat.proof.claims import Claims
-from softhat.proof.gpt2.bounded import BoundedAtoms
-from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs
-from softhat.proof.gpt2.pairs import Bit, Cell, Split, Table, forms, split
+from softhat.proof.stock.readout import Readout, token_names
+from softhat.proof.stock.variables import Bit, Form, Split, Table, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,62 +41,47 @@ def probability_error(logit: float, margin: float, tokens: int) -> float:
 
 
 def stated_logits(
-    c: Checkpoint,
-    cells: list[Cell],
-    atoms: BoundedAtoms,
-    claims: Claims,
-    formulas: Mapping[str, Formula],
-    weights: Weights,
+    rows: list[Form], symbols: tuple[str, ...], weights: Weights, readout: Readout
 ) -> StatedLogits:
     """Read the lm head's rows against the log-weights that are claimed."""
-    weight = c.tensor("lm_head.weight")
-    names: list[str | None] = [*c.symbols, None, "<eos>"]
-    if weight.shape != (len(names), c.d_model) or c.propositional or c.bos != len(c.symbols):
-        raise VoidError("the lm head has not one row for each token")
+    names = token_names(rows, symbols)
     if set(weights) != {name for name in names if name is not None}:
         raise VoidError("the log-weights are not those of the tokens")
-    reader = _Reader(cells, atoms, claims, formulas)
-    rows = [
+    reader = _Reader(readout)
+    read = [
         _Row(reader, row, name, None if name is None else weights[name])
-        for row, name in zip(weight, names, strict=True)
+        for row, name in zip(rows, names, strict=True)
     ]
-    shifts = [row.shift for row in rows if row.shift is not None]
+    shifts = [row.shift for row in read if row.shift is not None]
     if not shifts:
         raise VoidError("no token is ever allowed")
     shift = shifts[0]
-    for row in rows:
+    for row in read:
         row.compare(shift)
     return StatedLogits(
-        slack=float(max(row.slack for row in rows)),
-        least=float(min(x for row in rows for x in row.allowed)),
-        forbidden=float(max(x for row in rows for x in row.forbidden)),
-        largest=float(max(row.largest for row in rows)),
+        slack=float(max(row.slack for row in read)),
+        least=float(min(x for row in read for x in row.allowed)),
+        forbidden=float(max(x for row in read for x in row.forbidden)),
+        largest=float(max(row.largest for row in read)),
     )
 
 
 class _Reader:
     """Where the stored bits of formulas are."""
 
-    def __init__(
-        self,
-        cells: list[Cell],
-        atoms: BoundedAtoms,
-        claims: Claims,
-        formulas: Mapping[str, Formula],
-    ) -> None:
-        self.cells, self.atoms, self.claims, self.formulas = cells, atoms, claims, formulas
+    def __init__(self, readout: Readout) -> None:
+        self.cells, self.atoms = readout.cells, readout.atoms
+        self.claims, self.formulas = readout.claims, readout.formulas
         self._found: dict[str, tuple[int | None, int]] = {}
 
-    def form(self, row: Array, where: str) -> Split:
-        found = split(
-            forms(read_pairs(row[:, None], where), np.zeros(1, np.float32))[0], self.cells
-        )
+    def form(self, row: Form, where: str) -> Split:
+        found = split(row, self.cells)
         if found.others:
             raise VoidError(f"{where} reads something that is not a stored bit")
         return found
 
     def bit(self, name: str) -> tuple[int | None, int]:
-        """The pair whose value is ±1 as the formula says, and its sign; or a constant's sign."""
+        """The variable that is ±1 as the formula says, and its sign; or a constant's sign."""
         if name not in self.formulas:
             raise VoidError(f"there is no formula for {name!r}")
         if name not in self._found:
@@ -122,7 +102,7 @@ class _Reader:
         raise VoidError(f"output {name!r} does not compute its formula")
 
     def holds(self, name: str) -> tuple[Fraction, dict[int, Fraction]]:
-        """[the formula holds] as a constant and weights on pairs."""
+        """[the formula holds] as a constant and weights on variables."""
         p, sign = self.bit(name)
         if p is None:
             return Fraction(int(sign > 0)), {}
@@ -133,7 +113,7 @@ class _Row:
     """One token's logit: log-weight + shift - drop·(1 - allowed), and what is left over."""
 
     def __init__(
-        self, reader: _Reader, row: Array, name: str | None, parts: Mapping[str, float] | None
+        self, reader: _Reader, row: Form, name: str | None, parts: Mapping[str, float] | None
     ) -> None:
         self.read = reader.form(row, f"the logit of {name or '<bos>'}")
         self.slack = Fraction(0)

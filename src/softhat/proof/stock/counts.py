@@ -1,0 +1,124 @@
+"""Heads that compare counts: means over the past, and their signs.
+
+A mean is over j <= i, `<bos>` included, whose value is the comparison's constant. Positions may be
+counted too: #(i <= m) says the same of all words up to the context as a constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd, inf
+from typing import Literal
+
+from softhat.proof.atoms import Sum
+from softhat.proof.cells import VoidError
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.variables import Cell, Form, Mean, function_of, literal, split
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What an Average's value averages: multiples of the power of two `unit` of at most `size` at
+    ordinary positions, `bos` at `<bos>`, all multiples of `grid`; i+1 times the mean is never
+    nearer to 0 than `least`."""
+
+    size: float
+    bos: float
+    unit: float
+    grid: float
+    least: float
+
+
+def averaged(
+    values: list[Form],
+    weights: list[float],
+    cells: list[Cell],
+    number: int,
+    atoms: BoundedAtoms,
+    where: str,
+) -> tuple[list[Cell], tuple[Count, ...]]:
+    """Theorem 19. Without scores a head gives the mean of its values over j <= i, rounded once:
+    what it writes, with these weights, and what it counts."""
+    made: list[Cell] = []
+    counts: list[Count] = []
+    for form, weight in zip(values, weights, strict=True):
+        found = split(form, cells)
+        if found.others:
+            raise VoidError(f"{where} averages something that is not a stored bit")
+        base = found.ordinary - sum(found.bits.values(), Fraction(0))
+        terms = tuple((2 * w, function_of(cells[p])) for p, w in found.bits.items())
+        if weight <= 0:
+            raise VoidError(f"{where} writes a mean with a weight that is not positive")
+        low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
+        size = max(abs(low), abs(high))
+        made.append(Mean(terms, base, found.bos, float(size), weight, number))
+        unit = common([base, *(a for a, _ in terms)])
+        least, _ = nearest(found.bos, unit)
+        grid = common([unit, found.bos])
+        sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
+        counts.append(Count(*sizes))
+    return made, tuple(counts)
+
+
+def compared(
+    query: Form,
+    key: Form,
+    root: float,
+    values: list[Form],
+    cells: list[Cell],
+    atoms: BoundedAtoms,
+    level: int,
+    where: str,
+) -> tuple[int, Fraction]:
+    """Theorem 20. Scores S·x_i on ordinary j and 0 on `<bos>` give the ordinary positions all but
+    e^-s of the weight if S·x_i >= s, and at most n·e^-s if S·x_i <= -s. The mean x_i is
+    (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1): what the
+    comparison computes, and S·least. Scores are query·key/root."""
+    means = [(cells[p], w) for p, w in query.weights.items()]
+    if len(means) != 1 or query.constant or not isinstance(means[0][0], Mean):
+        raise VoidError(f"{where} has scores that no kind of head has")
+    mean, weight = means[0]
+    assert isinstance(mean, Mean)
+    against = split(key, cells)
+    if against.bits or against.others or against.bos != 0 or against.ordinary == 0:
+        raise VoidError(f"{where} does not compare the word's own positions with <bos>")
+    slope = Fraction(weight) * Fraction(mean.amplitude) * against.ordinary / Fraction(root)
+    if slope < 0:
+        raise VoidError(f"{where} attends to the word where the mean is negative")
+    unit = common([mean.base, *(a for a, _ in mean.terms)])
+    least, threshold = nearest(mean.bos, unit)
+    if not unit or not least:
+        raise VoidError(f"{where} compares nothing, or the sign of 0 would decide")
+    counts: dict[tuple[Literal["past", "future", "total"], int], int] = {}
+    for a, f in mean.terms:
+        counts["past", f] = counts.get(("past", f), 0) + int(a / unit)
+    function = atoms.at_least(Sum(dict(counts), int(mean.base / unit)), threshold, level)
+    if any(literal(f, cells, atoms, f"{where}: a value") != atoms.space.true for f in values):
+        raise VoidError(f"{where} compares, but its value is not 1 on the word's own positions")
+    return function, slope * least
+
+
+def power_in(x: Fraction) -> float:
+    """The largest power of two that x is a multiple of."""
+    return (x.numerator & -x.numerator) / x.denominator if x else inf
+
+
+def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
+    """The least |unit·m + constant| over integers m, and the least m for which it is positive."""
+    if not unit:
+        return abs(constant), 0
+    threshold = ceil(-constant / unit)
+    up = unit * threshold + constant
+    return min(up, unit - up), threshold
+
+
+def common(values: list[Fraction]) -> Fraction:
+    """The greatest common divisor of rationals."""
+    result = Fraction(0)
+    for value in values:
+        if value:
+            a, b = result, abs(value)
+            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+            result = Fraction(numerator, a.denominator * b.denominator)
+    return result
