@@ -131,10 +131,8 @@ def _proved(export: Export) -> dict[str, Any]:
         margin = float(export.stated.get("margin", 0.0))
     kernel = str(export.stated.get("kernel", "sdpa"))
     if isinstance(c, LlamaCheckpoint):
-        llama = certify_llama(c, formulas, kernel, margin, export.directions)
-        return {**llama.to_json(), "void": list(llama.void)}
-    found = certify_gpt2(c, formulas, kernel, margin, export.directions)
-    return {**found.to_json(), "void": list(found.void)}
+        return certify_llama(c, formulas, kernel, margin, export.directions).to_json()
+    return certify_gpt2(c, formulas, kernel, margin, export.directions).to_json()
 
 
 def _differences(export: Export, document: dict[str, Any]) -> list[str]:

@@ -46,8 +46,9 @@ from softhat.lowering.llama.rotary import Positions, rotary
 from softhat.lowering.llama.weights import Trunk, lm_readout, row_of, trunk
 from softhat.model import Model
 from softhat.program.draft import only
-from softhat.proof.llama.certificate import LlamaCertificate, certify
+from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.weights import BOS, EOS
 
 Family = Literal["llama", "mistral", "qwen2"]
@@ -86,7 +87,7 @@ class Checkpoint:
         known = self.model.formulas
         return {name: known[name] for name in self.formulas if name in known}
 
-    def certificate(self) -> LlamaCertificate:
+    def certificate(self) -> StockCertificate:
         """What is proved, from the tensors."""
         t, rotary = self.model.transformer, self.layout.rotary
         read = LlamaCheckpoint(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from softhat.proof.dense.matrices import SLACK, Matrix, Reading, Values
 from softhat.proof.stock.counts import Count
+from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import BLOCK, U, need
 from softhat.proof.stock.variables import Cell, Constant, magnitude
 
@@ -111,6 +112,10 @@ class DenseBounds(ABC, Generic[H]):
         self.reach = gain * (1 + 2.0**-8)
         self.embedded_off = 0.0
         """Norm of what embeddings are off."""
+        self.between: float | None = None
+        """Between logits of allowed and forbidden tokens of the plain lm head."""
+        self.stated: StatedLogits | None = None
+        """Of an lm head with log-weights, which is read in its own unit."""
         self.output_terms = self.d
         """How many numbers a row of the output matrix adds up."""
         self.values: list[list[Values]] = []
@@ -307,15 +312,19 @@ class DenseBounds(ABC, Generic[H]):
         self._decide(plain, scale, errors)
 
     def _decide(self, plain: Matrix, scale: float, errors: Vector) -> None:
-        """Every row of a classifier reads one variable, and keeps its sign."""
-        for row, error in zip(plain, errors, strict=True):
-            (used,) = np.nonzero(row)
-            need(len(used) == 1, "read-out: a logit does not read one variable")
-            size = scale * float(abs(row[used[0]])) * float(self.own[used[0]])
-            need(float(error) < size / 2, "read-out: logits may be off too far")
-
-    def keep_margin(self, found: float, scale: float, errors: Vector) -> None:
-        """An lm head's allowed and forbidden tokens stay as far apart as is claimed."""
-        assert self.margin is not None
-        kept = scale * found - 2 * float(np.max(errors))
-        need(kept >= self.margin, "read-out: the margin may not be kept")
+        """Every row of a classifier reads one variable, and keeps its sign; an lm head's allowed
+        and forbidden tokens stay as far apart as is claimed, and its log-weights what they are."""
+        error = float(np.max(errors))
+        if self.margin is None:
+            for row, off in zip(plain, errors, strict=True):
+                (used,) = np.nonzero(row)
+                need(len(used) == 1, "read-out: a logit does not read one variable")
+                size = scale * float(abs(row[used[0]])) * float(self.own[used[0]])
+                need(float(off) < size / 2, "read-out: logits may be off too far")
+        elif self.stated is not None:
+            bounds = distribution_bounds(self.stated, error, self.margin, len(plain))
+            self.bounds |= bounds
+        else:
+            assert self.between is not None
+            kept = scale * self.between - 2 * error
+            need(kept >= self.margin, "read-out: the margin may not be kept")

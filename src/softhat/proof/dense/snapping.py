@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.formats import FORMATS
+from softhat.proof.cells import VoidError
 
 Matrix = NDArray[np.float64]
 U = 2.0 ** -FORMATS["float32"].digits
@@ -39,11 +40,17 @@ def read_rows(table: NDArray[np.float32], basis: Matrix) -> Matrix:
     return snapped(rows @ basis, near[:, None])
 
 
-def read_logits(rows: NDArray[np.float32], basis: Matrix, scale: float | None = None) -> Matrix:
-    """The rows of a read-out, in units of `scale` (of none: as they are)."""
+def read_logits(rows: NDArray[np.float32], basis: Matrix, in_units: bool) -> tuple[Matrix, float]:
+    """The rows of a read-out along the directions, and their unit: the largest entry, where only
+    signs and ratios are read."""
+    if rows.ndim != 2 or rows.shape[1] != len(basis):
+        raise VoidError("the read-out does not read the residual stream")
+    along = rows.astype(np.float64) @ basis
+    scale = float(np.abs(along).max(initial=0.0)) if in_units else 1.0
+    if scale <= 0:
+        raise VoidError("the read-out reads nothing")
     near = NEAR * float(np.sqrt((rows.astype(np.float64) ** 2).sum()))
-    unit = 1.0 if scale is None else scale
-    return snapped(rows.astype(np.float64) @ basis / unit, near / unit)
+    return snapped(along / scale, near / scale), scale
 
 
 def as_float32(array: Matrix) -> NDArray[np.float32]:

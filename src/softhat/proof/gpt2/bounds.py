@@ -19,7 +19,7 @@ from softhat.proof.gpt2.counts import check_counts
 from softhat.proof.gpt2.lookups import check_scores, lookup
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.gpt2.sums import Sums, Vector
-from softhat.proof.stock.distribution import StatedLogits, probability_error
+from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import SMOOTH, Storage, U, need
 from softhat.proof.stock.variables import Bit
 
@@ -172,10 +172,5 @@ class Bounds(Sums):
         error = float(self.column_error(self.c.blocks, matrix, bias).max())
         error += float((size @ np.abs(cast)).max())
         error += self.storage.unit * (stated.largest + error) + self.storage.floor
-        logit = stated.slack + error
-        assert self.found.margin is not None and self.margin is not None
-        need(self.found.margin - 2 * error >= self.margin, "read-out: the margin may not be kept")
-        self.bounds["logit"] = logit
-        self.bounds["probability, in units of it"] = probability_error(
-            logit, self.margin, matrix.shape[1]
-        )
+        assert self.margin is not None
+        self.bounds |= distribution_bounds(stated, error, self.margin, matrix.shape[1])

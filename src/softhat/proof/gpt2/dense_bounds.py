@@ -47,6 +47,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
             for at, block in enumerate(plain.heads)
         ]
         self.values = [[head.values for head in block] for block in self.heads]
+        self.between, self.stated = found.margin, found.stated
         self.kinds = {
             (head.block, head.head): head for block in found.blocks for head in block.heads
         }
@@ -280,9 +281,3 @@ class GPT2DenseBounds(DenseBounds[Head]):
         name = "lm_head.weight" if self.c.head == "lm" else "classifier.weight"
         rows = self.c.tensor(name).astype(np.float64)
         return rows, self.plain.readout, self.plain.scale
-
-    def _decide(self, plain: Matrix, scale: float, errors: Vector) -> None:
-        if self.c.head != "lm":
-            return super()._decide(plain, scale, errors)
-        assert self.found.margin is not None
-        self.keep_margin(self.found.margin, scale, errors)

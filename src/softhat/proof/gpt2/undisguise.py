@@ -108,14 +108,14 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
     for norm in _norms(c):
         tensors[f"transformer.{norm}.weight"] = np.ones(width, np.float32)
         tensors[f"transformer.{norm}.bias"] = np.zeros(width, np.float32)
-    readout, scale = _readout(c, basis)
     last = "lm_head.weight" if c.head == "lm" else "classifier.weight"
+    readout, scale = read_logits(c.tensor(last), basis, c.weights is None)
     tensors[last] = _widened(as_float32(_reading(readout.T).T), width)
     if c.head != "lm":
         tensors["classifier.bias"] = c.tensor("classifier.bias")
     checkpoint = Checkpoint(
         c.symbols, c.propositional, c.tokens, c.bos, width // size, c.activation, c.epsilon,
-        c.head, tensors,
+        c.head, tensors, c.weights,
     )  # fmt: skip
     return Plain(checkpoint, tokens, positions, heads, into, into_bias, out, readout, scale)
 
@@ -176,18 +176,6 @@ def _sides(
         snapped(mean_bias, reach),
         snapped(written, near[:, None]),
     )
-
-
-def _readout(c: Checkpoint, basis: Matrix) -> tuple[Matrix, float]:
-    """Rows in units of the largest entry: only signs and ratios are read."""
-    rows = c.tensor("lm_head.weight" if c.head == "lm" else "classifier.weight")
-    if rows.shape[1:] != (c.d_model,):
-        raise VoidError("the read-out does not read the residual stream")
-    along = rows.astype(np.float64) @ basis
-    scale = float(np.abs(along).max(initial=0.0))
-    if scale <= 0:
-        raise VoidError("the read-out reads nothing")
-    return read_logits(rows, basis, scale), scale
 
 
 def _reading(forms: Matrix) -> Matrix:

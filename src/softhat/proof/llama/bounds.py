@@ -21,6 +21,7 @@ from softhat.proof.llama.checkpoint import Array
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Block, Derivation
 from softhat.proof.llama.scores import Rows, Scores
+from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import BLOCK, Storage, U, need
 from softhat.proof.stock.variables import Cell, Constant, Mean, magnitude
 
@@ -360,11 +361,22 @@ class Bounds:
         """The logits of stored bits keep their sign, and an lm head its margin."""
         off = float(read.off.max()) + read.scale
         need(off + 8 * self.storage.unit < 1 / 4, "read-out: logits may be off too far")
-        if self.margin is not None:
+        if self.found.stated is not None:
+            self._stated(self.found.stated, read)
+        elif self.margin is not None:
             # At <bos> a logit adds up to three times its size, in weights that round alike.
             assert self.found.margin is not None
             kept = self.found.margin * (1 - 3 * off - 3 * self.storage.unit)
             need(kept >= self.margin, "read-out: the margin may not be kept")
+
+    def _stated(self, stated: StatedLogits, read: Read) -> None:
+        """The logits of an lm head with log-weights: off by the errors of what they read, and by
+        the rounding of storing them. (The weights are those that the format stores.)"""
+        rows = self.c.tensor("lm_head.weight")
+        error = float(self._row_errors(rows, read).max())
+        error += self.storage.unit * (stated.largest + error) + self.storage.floor
+        assert self.margin is not None
+        self.bounds |= distribution_bounds(stated, error, self.margin, len(rows))
 
 
 def _whole(cell: Cell) -> bool:

@@ -84,6 +84,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
         self.scores = Scores(STORAGES[0], fused, found.frequencies, c.context)
+        self.between, self.stated = found.margin, found.stated
         self.kinds = {
             (head.block, head.head): head for block in found.blocks for head in block.heads
         }
@@ -380,9 +381,3 @@ class LlamaDenseBounds(DenseBounds[Head]):
         name = "lm_head.weight" if self.c.head == "lm" else "score.weight"
         plain = self.plain.checkpoint.tensor(name).astype(np.float64)
         return self.c.tensor(name).astype(np.float64), plain, self.plain.scale
-
-    def _decide(self, plain: Matrix, scale: float, errors: Vector) -> None:
-        if self.c.head != "lm":
-            return super()._decide(plain, scale, errors)
-        assert self.found.margin is not None
-        self.keep_margin(self.found.margin, scale, errors)

@@ -68,13 +68,8 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> Plain:
     # Norms and biases are no part of a basis: they stay what they are.
     tensors |= {n: t for n, t in c.tensors.items() if "norm" in n or n.endswith(".bias")}
     last = "lm_head.weight" if c.head == "lm" else "score.weight"
-    rows = c.tensor(last)
-    if rows.shape[1:] != (c.d_model,):
-        raise VoidError("the read-out does not read the residual stream")
-    scale = float(np.abs(rows.astype(np.float64) @ basis).max(initial=0.0))
-    if scale <= 0:
-        raise VoidError("the read-out reads nothing")
-    tensors[last] = as_float32(read_logits(rows, basis, scale))
+    readout, scale = read_logits(c.tensor(last), basis, c.weights is None)
+    tensors[last] = as_float32(readout)
     return Plain(
         checkpoint=replace(c, tensors=tensors),
         basis=basis,

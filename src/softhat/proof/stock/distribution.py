@@ -18,6 +18,7 @@ from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.readout import Readout, token_names
+from softhat.proof.stock.storage import need
 from softhat.proof.stock.variables import Bit, Form, Split, Table, split
 
 
@@ -33,6 +34,17 @@ class StatedLogits:
     """No forbidden token's logit is larger."""
     largest: float
     """No logit is larger in size."""
+
+
+def distribution_bounds(
+    stated: StatedLogits, error: float, margin: float, tokens: int
+) -> dict[str, float]:
+    """What is certified of logits that are off by at most `error`, if the margin is kept."""
+    kept = stated.least - stated.forbidden - 2 * error
+    need(kept >= margin, "read-out: the margin may not be kept")
+    logit = stated.slack + error
+    off = probability_error(logit, margin, tokens)
+    return {"logit": logit, "probability, in units of it": off}
 
 
 def probability_error(logit: float, margin: float, tokens: int) -> float:

@@ -1,0 +1,155 @@
+"""For which number formats and lengths a stock export is proved right: `certificate.json`.
+
+What the weights compute is derived and bounded in the rooms of the architectures; here is what that
+adds up to, and what all of them assume of the software that runs the checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from softhat.logic.sources import Weights
+from softhat.proof.document import document
+from softhat.proof.stock.storage import BLOCK, STORAGES, NotProvedError
+from softhat.proof.void import UNPROVED, reason_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is proved for one storage format: the longest word, and why not more."""
+
+    max_length: int
+    reason: str
+    bounds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class StockCertificate:
+    """Lengths of words (without `<bos>`) for which every answer is proved right."""
+
+    target: str
+    context: int
+    kernel: str
+    margin: float | None
+    verdicts: dict[str, Verdict]
+    assumptions: tuple[str, ...]
+    not_left: tuple[str, ...]
+    """Formats in which words of a batch must not be padded on the left."""
+    void: tuple[str, ...] = ()
+    """Why the weights are not proved to compute the formulas at all; empty if they are."""
+    disguised: bool = False
+    weights: Weights | None = None
+    """The log-weights of a language model's tokens, where it states any."""
+    activation: str | None = None
+
+    @property
+    def max_length(self) -> dict[str, int]:
+        return {name: verdict.max_length for name, verdict in self.verdicts.items()}
+
+    def padding(self, name: str) -> list[str]:
+        """The sides on which words of a batch may be padded, where anything is proved."""
+        if not self.verdicts[name].max_length:
+            return []
+        return ["right"] if name in self.not_left else ["left", "right"]
+
+    def to_json(self) -> dict[str, Any]:
+        given = {"activation": self.activation, "margin": self.margin, "weights": self.weights}
+        return document(
+            "export",
+            self.max_length,
+            self.assumptions,
+            self.void,
+            target=self.target,
+            disguised=self.disguised,
+            context=self.context,
+            kernel=self.kernel,
+            **{name: value for name, value in given.items() if value is not None},
+            formats={
+                name: {
+                    "certified": verdict.max_length == self.context - 1,
+                    "max_length": verdict.max_length,
+                    "padding": self.padding(name),
+                    "reason": verdict.reason,
+                    "bounds": verdict.bounds,
+                }
+                for name, verdict in self.verdicts.items()
+            },
+        )
+
+
+def or_reason(read: Callable[[], T]) -> T | str:
+    """What was read, or why that is not known."""
+    try:
+        return read()
+    except UNPROVED as error:
+        return reason_of(error)
+
+
+def nowhere(reason: str) -> dict[str, Verdict]:
+    """Nothing is proved in any format."""
+    return {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
+
+
+def only_wide(wide: Verdict) -> dict[str, Verdict]:
+    """A dense basis is for float32; what float64 computes with the same weights errs less."""
+    narrow = Verdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
+    return {storage.name: wide if storage.wide else narrow for storage in STORAGES}
+
+
+def longest(
+    check: Callable[[int], None],
+    most: int,
+    bounds: dict[str, float],
+    first: Callable[[], None] | None = None,
+) -> Verdict:
+    """The longest words that pass: errors only grow with the length, so bisect. `first` is what
+    does not depend on it."""
+    found, too_long, reason = 0, most + 1, ""
+    try:
+        if first is not None:
+            first()
+    except NotProvedError as failure:
+        return Verdict(0, str(failure), {})
+    trial = most
+    while too_long - found > 1:
+        try:
+            check(trial)
+            found = trial
+        except NotProvedError as failure:
+            too_long, reason = trial, str(failure)
+        trial = (found + too_long) // 2
+    return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in bounds.items()})
+
+
+def attention_assumptions(kernel: str, disguised: bool) -> list[str]:
+    """What the proof takes for granted of an attention kernel."""
+    fused = (
+        f"scores and softmax in float32, scores not rounded to the storage format; sums over keys "
+        f"within ({BLOCK} + n/{BLOCK})·2^-24 of the sum of magnitudes (PyTorch's fused CPU kernel "
+        f"adds blocks of {BLOCK}); divided by the sum of weights last"
+    )
+    eager = (
+        "scores and weights are rounded to the storage format, the softmax itself and all sums "
+        "are in float32 in any order; weights are normalised before they are summed"
+    )
+    near_zero = "exp has a relative error of at most 32·2^-24 between -1 and 0"
+    return [
+        fused if kernel == "sdpa" else eager,
+        "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
+        "exp(0) = 1",
+        *([near_zero] if disguised else []),
+    ]
+
+
+def running_assumptions(not_left: tuple[str, ...]) -> list[str]:
+    """What it takes for granted of how the checkpoint is run."""
+    but = f"(but not in {' and '.join(not_left)}) " if not_left else ""
+    return [
+        f"<bos> is the first token, at position 0; padding stands on the right, or {but}on the "
+        "left, masked, with position_ids that start at <bos>",
+        "evaluation mode (dropout is 0 in the configuration)",
+    ]
