@@ -73,8 +73,8 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="gpt2 --head lm: JSON, a log-weight for each token (a number, or numbers by "
-            "output that are added where it holds).",
+            help="gpt2, llama --head lm: JSON, a log-weight for each token (a number, or numbers "
+            "by output that are added where it holds).",
         ),
     ] = None,
     output: OutputNameOption = None,
@@ -96,10 +96,10 @@ def command(
             "--activation": (activation != "relu", ("gpt2",)),
             "--kernel": (kernel != "sdpa", ("gpt2", "llama")),
             "--head": (head == "lm", STOCK),
-            "--head multi-label": (head == "multi-label", ("gpt2", "huggingface")),
+            "--head multi-label": (head == "multi-label", ("gpt2", "llama", "huggingface")),
             "--margin": (margin != MARGIN, STOCK),
             "--disguise": (disguise is not None, ("gpt2", "llama")),
-            "--weights": (weights is not None, ("gpt2",)),
+            "--weights": (weights is not None, ("gpt2", "llama")),
             "--family": (family != "llama", ("llama",)),
             "--positions": (positions is not None, ("llama", "gguf")),
         },
@@ -120,17 +120,18 @@ def command(
             f"{model} {what}; a stock {'GPT-2' if to == 'gpt2' else 'Llama'} holds compiled "
             "formulas: use --to torch, huggingface or onnx"
         )
+    stated = None if weights is None else parse_json(read_text(weights), str(weights))
     chosen = {} if output is None else {"output": output}
     match to:
         case "gpt2":
             function = _function("gpt2", "to_gpt2")
-            stated = None if weights is None else parse_json(read_text(weights), str(weights))
             options = (context, activation, kernel, head, output, margin, disguise, stated)
             function(read, out, *options)
         case "llama":
             function = _function("llama", "to_llama")
             by = positions or "rope"
-            function(read, out, context, family, head, by, kernel, output, margin, disguise)
+            given = (context, family, head, by, kernel, output, margin, disguise, stated)
+            function(read, out, *given)
         case "gguf":
             function = _function("gguf", "to_gguf")
             function(read, out, context, head, positions or "bits", output, margin)

@@ -18,7 +18,7 @@ from softhat.export.certificates import export_certificate
 from softhat.export.reading import Export, is_export, read_export
 from softhat.folders import load
 from softhat.formats import format_of
-from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.lowering.language_model import lm_formulas
 from softhat.model import Model
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
 from softhat.proof.llama.certificate import certify as certify_llama

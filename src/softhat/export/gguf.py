@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import MissingExtraError
-from softhat.export.gpt2 import LABELS
-from softhat.export.llama import EPSILON, Checkpoint, HeadName, checkpoint
+from softhat.errors import MissingExtraError, SofthatError
+from softhat.export.llama import EPSILON, Checkpoint, checkpoint
+from softhat.export.stock_heads import LABELS
 from softhat.export.tokenizer import BLANK
 from softhat.files import write_file
 from softhat.logic.syntax import nodes
@@ -52,7 +52,7 @@ def to_gguf(
     model: Model | nodes.Formula | str,
     file: str | Path,
     context: int = 1024,
-    head: HeadName = "token-classification",
+    head: Literal["token-classification", "lm"] = "token-classification",
     positions: Positions = "bits",
     output: str | None = None,
     margin: float = 20.0,
@@ -67,6 +67,8 @@ def to_gguf(
         import gguf
     except ImportError:
         raise MissingExtraError("gguf", "gguf") from None
+    if head not in ("token-classification", "lm"):
+        raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
     made = checkpoint(model, context, "llama", head, positions, "sdpa", output, margin)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.gguf"

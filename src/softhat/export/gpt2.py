@@ -18,7 +18,6 @@ from softhat.errors import SofthatError
 from softhat.export.certificates import export_facts
 from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise, disguised_labels
 from softhat.export.gpt2_labels import label
-from softhat.export.gpt2_readme import readme
 from softhat.export.stock import (
     check_choice,
     check_context,
@@ -28,34 +27,31 @@ from softhat.export.stock import (
     safetensors_bytes,
     sampling,
 )
+from softhat.export.stock_heads import (
+    HeadName,
+    asked_of,
+    claimed_weights,
+    logit_rows,
+    named_logits,
+    token_sets,
+)
+from softhat.export.stock_readme import readme
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
 from softhat.logic.binding import predicates_file
 from softhat.logic.fragments import describe
-from softhat.logic.sources import Weights, log_weights
 from softhat.logic.syntax import nodes
 from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.disguise import disguise as disguised
-from softhat.lowering.gpt2.language_model import (
-    lm_formulas,
-    lm_program,
-    lm_readout,
-    weighted_readout,
-)
-from softhat.lowering.gpt2.layout import ONE, Layout, lay_out
+from softhat.lowering.gpt2.layout import lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
 from softhat.model import Model
-from softhat.program.draft import only
-from softhat.program.literals import Literal as ProgramLiteral
-from softhat.program.registers import Register
 from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.transformer.weights import BOS, EOS
 
 Activation = Literal["relu", "gelu_new"]
 Kernel = Literal["sdpa", "eager"]
-HeadName = Literal["token-classification", "lm", "multi-label"]
-LABELS = ("false", "true")
 EPSILON = 1e-12
 """LayerNorm's ε: far below what float32 resolves."""
 MOST_CONTEXT = 1 << 17
@@ -114,18 +110,8 @@ def gpt2_files(
             "to_huggingface and to_onnx take simulations and RASP programs too"
         )
     t = model.transformer
-    if head != "token-classification" and output is not None:
-        raise SofthatError(f"head={head!r} uses all outputs: leave output out")
-    claimed = None if weights is None else _log_weights(model, head, weights, disguise)
-    match head:
-        case "lm":
-            formulas = lm_formulas(model.formulas, t.symbols, t.propositional, claimed)
-            program = lm_program(model.program, claimed)
-        case "multi-label":
-            formulas, program = model.formulas, model.program
-        case _:
-            name = model.output_name(output)
-            formulas, program = {name: model.formulas[name]}, only(model.program, name)
+    claimed = None if weights is None else claimed_weights(model, head, weights)
+    formulas, program = asked_of(model, head, output, claimed)
     for named, formula in formulas.items():
         check_decoder(named, formula, "GPT-2")
         check_tables(formula, context)
@@ -136,13 +122,12 @@ def gpt2_files(
     tokens = vocabulary(t.symbols, t.propositional)
     made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)
     tensors = _tensors(made_of)
-    if claimed is not None:
-        rows = weighted_readout(layout, formulas, tokens, margin, claimed)
-        readout = {"lm_head.weight": rows}
-    elif head == "lm":
-        readout = {"lm_head.weight": lm_readout(layout, formulas, tokens, margin)}
-    else:
-        readout = _classifier(layout, tuple(formulas), margin, head)
+    rows = logit_rows(layout.program, formulas, head, margin, claimed)
+    matrix = np.stack([read_row(layout, row) for row in rows]).astype(np.float32)
+    readout = {"lm_head.weight": matrix}
+    if head != "lm":
+        bias = np.zeros(len(matrix), dtype=np.float32)
+        readout = {"classifier.weight": matrix, "classifier.bias": bias}
     labels = label(made_of, {**tensors, **readout}, formulas)
     directions, hidden = None, {}
     sizes = (layout.d_model, layout.n_head, made_of.d_ff)
@@ -185,20 +170,10 @@ def gpt2_files(
         "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
         **predicates_file(*shown.values()),
         "README.md": readme(
-            shown, tokens, context, head, kernel, disguise is not None, claimed
+            *("GPT-2", "GPT2LMHeadModel", shown, tokens, context, head, kernel),
+            *(disguise is not None, claimed),
         ).encode(),
     }
-
-
-def _log_weights(
-    model: Model, head: HeadName, weights: Mapping[str, Any], disguise: int | None
-) -> Weights:
-    if head != "lm":
-        raise SofthatError("log-weights are for language models: give head='lm'")
-    if disguise is not None:
-        raise SofthatError("log-weights are not proved of disguised exports: leave one of them out")
-    outputs = tuple(dict.fromkeys((*model.formulas, EOS)))
-    return log_weights(weights, (*model.transformer.symbols, EOS), outputs)
 
 
 def _check(context: int, activation: str, kernel: str, head: str, margin: float) -> None:
@@ -207,16 +182,6 @@ def _check(context: int, activation: str, kernel: str, head: str, margin: float)
     check_choice("head", head, HeadName)
     check_context(context, MOST_CONTEXT)
     check_margin(margin)
-
-
-def token_sets(symbols: tuple[str, ...], propositional: bool) -> tuple[frozenset[str], ...]:
-    """Which symbols (or propositions) hold at each ordinary token."""
-    if not propositional:
-        return tuple(frozenset([symbol]) for symbol in symbols)
-    return tuple(
-        frozenset(name for at, name in enumerate(symbols) if code >> at & 1)
-        for code in range(1 << len(symbols))
-    )
 
 
 def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
@@ -245,39 +210,11 @@ def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def _classifier(
-    layout: Layout, names: tuple[str, ...], margin: float, head: HeadName
-) -> dict[str, NDArray[np.float32]]:
-    """Logits ±margin/2 for `true`, and their negatives for `false`; or one for each output."""
-    outputs = dict(layout.program.outputs)
-    rows = [read_row(layout, output_weights(outputs[name])) * (margin / 2) for name in names]
-    if head == "token-classification":
-        rows = [-rows[0], rows[0]]
-    return {
-        "classifier.weight": np.stack(rows).astype(np.float32),
-        "classifier.bias": np.zeros(len(rows), dtype=np.float32),
-    }
-
-
 def _labels(head: HeadName, formulas: Mapping[str, nodes.Formula]) -> dict[str, Any]:
     """The part of the configuration that says what the logits are."""
     if head == "lm":
         return {"architectures": ["GPT2LMHeadModel"]}
-    names = list(formulas) if head == "multi-label" else LABELS
-    several = {"problem_type": "multi_label_classification"} if head == "multi-label" else {}
-    return {
-        "architectures": ["GPT2ForTokenClassification"],
-        "id2label": {str(at): name for at, name in enumerate(names)},
-        "label2id": {name: at for at, name in enumerate(names)},
-        "classifier_dropout": 0.0,
-        **several,
-    }
-
-
-def output_weights(literal: ProgramLiteral) -> dict[Any, float]:
-    """An output as ±1, from its stored bit or a constant."""
-    sign = 1.0 if literal.positive else -1.0
-    return {ONE if literal.signal < 0 else Register(literal.signal, False): sign}
+    return {"architectures": ["GPT2ForTokenClassification"], **named_logits(head, formulas)}
 
 
 def _config(

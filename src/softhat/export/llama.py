@@ -8,6 +8,7 @@ construction under other names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from softhat.compiler import compile as compile_model
 from softhat.errors import SofthatError
 from softhat.export.certificates import export_facts
-from softhat.export.gpt2 import LABELS, Kernel, output_weights, token_sets
+from softhat.export.gpt2 import Kernel
 from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise
 from softhat.export.llama_disguise import disguised_llama_labels
 from softhat.export.llama_labels import label
@@ -31,32 +32,39 @@ from softhat.export.stock import (
     safetensors_bytes,
     sampling,
 )
+from softhat.export.stock_heads import (
+    HeadName,
+    asked_of,
+    claimed_weights,
+    logit_rows,
+    named_logits,
+    token_sets,
+)
+from softhat.export.stock_readme import readme
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
 from softhat.logic.binding import predicates_file
 from softhat.logic.fragments import describe
+from softhat.logic.sources import Weights
 from softhat.logic.syntax import nodes
 from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.heads import Form
-from softhat.lowering.gpt2.language_model import lm_formulas, lm_program
 from softhat.lowering.llama.disguise import Disguised
 from softhat.lowering.llama.disguise import disguise as disguised
 from softhat.lowering.llama.layout import Layout, lay_out
 from softhat.lowering.llama.rotary import Positions, rotary
-from softhat.lowering.llama.weights import Trunk, lm_readout, row_of, trunk
+from softhat.lowering.llama.weights import Trunk, row_of, trunk
 from softhat.model import Model
-from softhat.program.draft import only
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.weights import BOS, EOS
 
 Family = Literal["llama", "mistral", "qwen2"]
-HeadName = Literal["token-classification", "lm"]
 EPSILON = 1e-12
 """RMSNorm's ε: far below what float32 resolves."""
 MOST_CONTEXT = 1 << 17
-CLASSES = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2"}
+CLASSES: dict[str, str] = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2"}
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class Checkpoint:
     tensors: dict[str, NDArray[np.float32]]
     readout: dict[str, NDArray[np.float32]]
     """The read-out over the coordinates of `trunk`."""
+    weights: Weights | None = None
+    """The log-weights of a language model, where it has any."""
     disguised: Disguised | None = None
     """Then the tensors are these, and `trunk` says what they were before."""
 
@@ -105,6 +115,7 @@ class Checkpoint:
             epsilon=EPSILON,
             head=self.head,
             tensors=self.tensors,
+            weights=self.weights,
         )
         kept = self.margin if self.head == "lm" else None
         directions = None if self.disguised is None else self.disguised.directions
@@ -122,6 +133,7 @@ def to_llama(
     output: str | None = None,
     margin: float = 20.0,
     disguise: int | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a stock Llama checkpoint that computes the model's formulas to `folder`.
 
@@ -131,13 +143,18 @@ def to_llama(
     `mod` and other predicates of the position. `head="token-classification"` labels every symbol
     true or false by one output; `head="lm"` takes a model with an output for each symbol, "may come
     next" (and optionally `<eos>`, "the word may end"), and makes a language model whose allowed and
-    forbidden next tokens have logits at least `margin` apart. `kernel` is the attention that the
+    forbidden next tokens have logits at least `margin` apart; `head="multi-label"` gives every
+    output a logit of its own, positive where it is true. `kernel` is the attention that the
     certificate is for. Formulas must look only to the past.
+
+    `weights`, of a language model, gives each token a log-weight (a number, or numbers that are
+    added where outputs hold): then the model's distribution is that of `softhat.source`.
 
     `disguise`, a seed, writes the same function in a random basis, with distractors;
     `directions.safetensors` and `labels.json` say where everything is. It is proved in float32.
     """
-    made = checkpoint(model, context, family, head, positions, kernel, output, margin, disguise)
+    given = (family, head, positions, kernel, output, margin, disguise, weights)
+    made = checkpoint(model, context, *given)
     labels = label(made.trunk, made.readout, made.shown, family)
     hidden = {}
     if made.disguised is not None:
@@ -174,6 +191,7 @@ def checkpoint(
     output: str | None,
     margin: float,
     disguise: int | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> Checkpoint:
     """The tensors of a stock checkpoint, and what they are made from."""
     _check(context, family, head, positions, kernel, margin)
@@ -183,15 +201,8 @@ def checkpoint(
     if not isinstance(model, Model):
         raise SofthatError(f"expected a model that softhat.compile made, got {model!r}")
     t = model.transformer
-    if head == "lm":
-        if output is not None:
-            raise SofthatError("head='lm' uses all outputs, one for each symbol: leave output out")
-        formulas = lm_formulas(model.formulas, t.symbols, t.propositional)
-        program = lm_program(model.program)
-    else:
-        name = model.output_name(output)
-        formulas = {name: model.formulas[name]}
-        program = only(model.program, name)
+    claimed = None if weights is None else claimed_weights(model, head, weights)
+    formulas, program = asked_of(model, head, output, claimed)
     for named, formula in formulas.items():
         check_decoder(named, formula, CLASSES[family])
         check_tables(formula, context)
@@ -200,18 +211,19 @@ def checkpoint(
         program = with_distractors(seeded(disguise, 2), program, depth)
     turning, square = rotary(positions, context), family == "qwen2"
     layout = lay_out(program, turning, square, dense=disguise is not None)
-    weights = trunk(layout, token_sets(t.symbols, t.propositional))
-    if head == "lm":
-        readout = {"lm_head.weight": lm_readout(layout, formulas, margin)}
-    else:
-        readout = _classifier(layout, name, margin)
-    hidden = None if disguise is None else disguised(weights, disguise)
-    tensors = _tensors(weights if hidden is None else hidden.trunk, family)
-    for at, rows in readout.items():
-        tensors[at] = rows if hidden is None or rows.ndim == 1 else hidden.rows(rows)
+    plain = trunk(layout, token_sets(t.symbols, t.propositional))
+    rows = logit_rows(layout.program, formulas, head, margin, claimed)
+    matrix = np.stack([row_of(layout, Form(row)) for row in rows]).astype(np.float32)
+    readout = {"lm_head.weight": matrix}
+    if head != "lm":
+        readout = {"score.weight": matrix, "score.bias": np.zeros(len(matrix), dtype=np.float32)}
+    hidden = None if disguise is None else disguised(plain, disguise)
+    tensors = _tensors(plain if hidden is None else hidden.trunk, family)
+    for at, read in readout.items():
+        tensors[at] = read if hidden is None or read.ndim == 1 else hidden.rows(read)
     tokens = vocabulary(t.symbols, t.propositional)
-    given = (family, head, kernel, margin, tensors, readout, hidden)
-    return Checkpoint(model, formulas, tokens, weights, *given)
+    given = (family, head, kernel, margin, tensors, readout, claimed, hidden)
+    return Checkpoint(model, formulas, tokens, plain, *given)
 
 
 def _check(
@@ -247,27 +259,11 @@ def _tensors(weights: Trunk, family: Family) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def _classifier(layout: Layout, name: str, margin: float) -> dict[str, NDArray[np.float32]]:
-    """Logits ±margin/2 for `true`, and their negatives for `false`."""
-    literal = dict(layout.program.outputs)[name]
-    row = row_of(layout, Form(output_weights(literal))) * (margin / 2)
-    return {
-        "score.weight": np.stack([-row, row]).astype(np.float32),
-        "score.bias": np.zeros(2, dtype=np.float32),
-    }
-
-
 def _config(made: Checkpoint) -> dict[str, Any]:
     layout, rotary, tokens = made.layout, made.layout.rotary, made.tokens
-    classify = made.head == "token-classification"
-    kind = "ForTokenClassification" if classify else "ForCausalLM"
-    labels: dict[str, Any] = {}
-    if classify:
-        labels = {
-            "id2label": {str(at): name for at, name in enumerate(LABELS)},
-            "label2id": {name: at for at, name in enumerate(LABELS)},
-            "classifier_dropout": 0.0,
-        }
+    lm = made.head == "lm"
+    kind = "ForCausalLM" if lm else "ForTokenClassification"
+    labels = {} if lm else named_logits(made.head, made.formulas)
     scaled: dict[str, Any] = {"rope_type": "default"}
     if rotary.factor != 1:
         scaled = {"rope_type": "linear", "factor": rotary.factor}
@@ -306,31 +302,10 @@ def _config(made: Checkpoint) -> dict[str, Any]:
 
 def _readme(made: Checkpoint) -> str:
     name = CLASSES[made.family]
-    lines = "\n".join(f"    {n}: {formula}" for n, formula in made.shown.items())
-    if made.head == "lm":
-        use = (
-            f"from transformers import AutoTokenizer, {name}ForCausalLM\n\n"
-            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-            f"model = {name}ForCausalLM.from_pretrained(folder)\n"
-            'start = tokenizer("", return_tensors="pt")\n'
-            "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
-        )
-        says = "After each symbol, every output says whether that token may come next."
-    else:
-        shown = " ".join(made.tokens[:-2][:3])
-        use = (
-            "from transformers import pipeline\n\n"
-            f'print(pipeline("token-classification", folder)({shown!r}))\n'
-        )
-        says = "It labels each symbol of a word with the truth of the formula there."
-    return (
-        f"# A formula as a stock {name}\n\n"
-        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from\n\n"
-        f"{lines}\n\n{says} Words have at most {made.layout.context - 1:,} symbols, separated by "
-        "spaces; the tokenizer adds `<bos>`.\n\n"
-        f"```python\n{use}```\n\n"
+    dtypes = (
         "Load it in a number format by `from_pretrained(folder, dtype=…)`: `model.to(…)` would "
-        "round the rotary frequencies as well. `labels.json` says what each head, neuron and "
-        "coordinate computes, `certificate.json` for which number formats and attention kernel the "
-        "answers are proved right.\n"
+        "round the rotary frequencies as well. "
     )
+    given = (made.shown, made.tokens, made.layout.context, made.head, made.kernel)
+    hidden = made.disguised is not None
+    return readme(name, f"{name}ForCausalLM", *given, hidden, made.weights, dtypes)

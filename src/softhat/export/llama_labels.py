@@ -64,7 +64,7 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
         heads=heads,
         neurons=tuple(_neurons(layout, said, weights.blocks, needed)),
         coordinates=_coordinates(layout, said),
-        edges=_edges(layout, weights, tensors),
+        edges=_edges(layout, weights, tensors, tuple(formulas)),
         outputs=outputs_said(formulas),
         definitions=said.definitions,
     )
@@ -240,7 +240,9 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
     return "sink" if sink else "constant", FALSE if sink else TRUE, 1.0
 
 
-def _edges(layout: Layout, weights: Trunk, tensors: Tensors) -> tuple[tuple[str, str], ...]:
+def _edges(
+    layout: Layout, weights: Trunk, tensors: Tensors, names: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
     """Attention itself knows how far apart query and key are: no node gives it positions."""
     size = layout.rotary.head_dim
     varying = (weights.embedding != weights.embedding[0]).any(axis=0)
@@ -269,12 +271,11 @@ def _edges(layout: Layout, weights: Trunk, tensors: Tensors) -> tuple[tuple[str,
             stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
     outputs = []
     if "score.weight" in tensors:
-        name = layout.program.outputs[0][0]  # distractors come after it
-        reads = _some(tensors["score.weight"].any(axis=0))
-        outputs.append(Node(f"output:{name}", (("", reads),), frozenset()))
+        for row, name in zip(tensors["score.weight"][-len(names) :], names, strict=True):
+            outputs.append(Node(f"output:{name}", (("", _some(row)),), frozenset()))
     else:
-        names = [*layout.program.symbols, None, EOS]
-        for row, output in zip(tensors["lm_head.weight"], names, strict=True):
+        tokens = [*layout.program.symbols, None, EOS]
+        for row, output in zip(tensors["lm_head.weight"], tokens, strict=True):
             if output is not None:
                 outputs.append(Node(f"output:{output}", (("", _some(row)),), frozenset()))
     return circuit([*stages, outputs])

@@ -5,22 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from softhat.errors import SofthatError
-from softhat.export.certificates import digest_of
-from softhat.export.gpt2 import token_sets
-from softhat.export.gpt2_reading import read_directions
-from softhat.export.reading import (
-    WEIGHTS,
-    Export,
-    alphabet_of,
-    bos_of,
-    check_sizes,
-    formulas_of,
-    stated_in,
-)
-from softhat.files import read_bytes, read_tensors
+from softhat.export.llama import CLASSES
+from softhat.export.reading import Export, check_sizes
+from softhat.export.stock_reading import read_directions, read_stock
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 
 _STOCK = {
@@ -40,25 +28,16 @@ _STOCK = {
 
 def read_llama(folder: Path, config: dict[str, Any], family: str) -> Export:
     """The export in a folder whose configuration is of this family."""
-    stated = stated_in(folder)
-    symbols, propositional = alphabet_of(folder, stated)
-    for name, wanted in _STOCK.items():
-        if config.get(name, wanted) != wanted:
-            raise SofthatError(f"{folder}/config.json: {name} is {config[name]!r}, not {wanted!r}")
-    (architecture,) = config["architectures"]
-    lm = architecture.endswith("ForCausalLM")
-    if not lm and not architecture.endswith("ForTokenClassification"):
-        raise SofthatError(f"{folder}: {architecture} is no model that softhat exports")
+    name = CLASSES[family]
+    classes = (f"{name}ForCausalLM", f"{name}ForTokenClassification")
+    found = read_stock(folder, config, _STOCK, *classes)
     theta, factor = _rope(folder, config)
     heads = int(config["num_attention_heads"])
-    tensors = read_tensors(folder / WEIGHTS, inside=folder)
-    if any(array.dtype != np.float32 for array in tensors.values()):
-        raise SofthatError(f"{folder}: the tensors are not float32")
-    checkpoint = LlamaCheckpoint(
-        symbols=symbols,
-        propositional=propositional,
-        tokens=token_sets(symbols, propositional),
-        bos=bos_of(folder, config, symbols, propositional),
+    c = LlamaCheckpoint(
+        symbols=found.symbols,
+        propositional=found.propositional,
+        tokens=found.tokens,
+        bos=found.bos,
         family=family,
         context=int(config["max_position_embeddings"]),
         n_head=heads,
@@ -67,16 +46,14 @@ def read_llama(folder: Path, config: dict[str, Any], family: str) -> Export:
         theta=theta,
         factor=factor,
         epsilon=float(config["rms_norm_eps"]),
-        head="lm" if lm else "token-classification",
-        tensors=tensors,
+        head=found.head,
+        tensors=found.tensors,
+        weights=found.weights,
     )
-    numbers = {"num_hidden_layers": checkpoint.blocks, "hidden_size": checkpoint.d_model}
-    check_sizes(folder, config, numbers)
-    formulas = formulas_of(folder, symbols, propositional)
-    digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
-    sizes = (checkpoint.d_model, checkpoint.n_head, checkpoint.head_dim)
-    directions = read_directions(folder, *sizes)
-    return Export(family, folder, digest, stated, formulas, None, checkpoint, directions=directions)
+    check_sizes(folder, config, {"num_hidden_layers": c.blocks, "hidden_size": c.d_model})
+    directions = read_directions(folder, c.d_model, c.n_head, c.head_dim)
+    given = (found.digest, found.stated, found.formulas)
+    return Export(family, folder, *given, None, c, directions=directions)
 
 
 def _rope(folder: Path, config: dict[str, Any]) -> tuple[float, float]:

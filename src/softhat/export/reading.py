@@ -67,7 +67,7 @@ class Export:
     @property
     def log_weights(self) -> Weights | None:
         """Of a language model's tokens, as it states them: a claim."""
-        return self.checkpoint.weights if isinstance(self.checkpoint, Checkpoint) else None
+        return None if self.checkpoint is None else self.checkpoint.weights
 
 
 def is_export(path: str | Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from softhat.errors import SofthatError
 from softhat.export.reading import read_export
 from softhat.logic.sources import Source, log_weights
-from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.lowering.language_model import lm_formulas
 from softhat.model import Model
 from softhat.transformer.weights import EOS
 

@@ -20,7 +20,7 @@ from softhat.export.reading import Export
 from softhat.files.reading import check_folder
 from softhat.logic.sources import Source
 from softhat.logic.syntax.nodes import Formula
-from softhat.lowering.gpt2.language_model import lm_formulas
+from softhat.lowering.language_model import lm_formulas
 from softhat.transformer.weights import EOS
 from softhat.verification.report import Counterexample, Verification
 
@@ -34,6 +34,7 @@ CLASSES = {
         for head, kind in (
             ("lm", "ForCausalLM"),
             ("token-classification", "ForTokenClassification"),
+            ("multi-label", "ForTokenClassification"),
         )
     },
 }

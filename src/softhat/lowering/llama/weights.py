@@ -10,16 +10,14 @@ z the sum of the literals less their number, plus 1: silu differs from relu by a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.logic.semantics.empty import at_empty_prefix
-from softhat.logic.syntax import nodes
 from softhat.lowering.gpt2.heads import Form
-from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Key, bit
+from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit
 from softhat.lowering.gpt2.weights import GateTerm
 from softhat.lowering.llama.heads import Rows, keys, queries
 from softhat.lowering.llama.inputs import Digits
@@ -28,7 +26,6 @@ from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term
-from softhat.transformer.weights import EOS
 
 Array = NDArray[np.float32]
 GAIN = 128.0
@@ -85,27 +82,6 @@ def row_of(layout: Layout, form: Form) -> NDArray[np.float64]:
         row[layout.coordinate[key]] += w
     row[layout.coordinate[ONE]] += form.constant
     return row
-
-
-def lm_readout(
-    layout: Layout, formulas: Mapping[str, nodes.Formula], margin: float
-) -> NDArray[np.float32]:
-    """Logits ±(margin/2)(1 + 2^-6) for allowed and forbidden tokens; `<bos>` is never allowed."""
-    literals = dict(layout.program.outputs)
-    names = [*layout.program.symbols, None, EOS]
-    matrix = np.zeros((len(names), layout.d_model))
-    for row, name in enumerate(names):
-        if name is None:
-            matrix[row] = row_of(layout, Form(constant=-1.0))
-            continue
-        literal = literals[name]
-        sign = 1.0 if literal.positive else -1.0
-        key: Key = ONE if literal.signal < 0 else Register(literal.signal, False)
-        at_bos = sign if literal.signal < 0 else -sign  # stored bits are false at <bos>
-        wanted = 1.0 if at_empty_prefix(formulas[name]) else -1.0
-        matrix[row] = row_of(layout, Form({key: sign, BOS_PAIR: wanted - at_bos}))
-    # 2^-6 more, so that the margin holds after rounding to any format.
-    return (matrix * (margin / 2 * (1 + 2.0**-6))).astype(np.float32)
 
 
 def _embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Array:

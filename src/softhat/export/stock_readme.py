@@ -1,4 +1,4 @@
-"""The README of a stock GPT-2 export: what it computes, and how to run it without softhat."""
+"""The README of a stock export: what it computes, and how to run it without softhat."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from softhat.logic.syntax import nodes
 
 
 def readme(
+    name: str,
+    lm_class: str,
     formulas: Mapping[str, nodes.Formula],
     tokens: tuple[str, ...],
     context: int,
@@ -16,14 +18,17 @@ def readme(
     kernel: str,
     is_disguised: bool,
     log_weights: Weights | None,
+    more: str = "",
 ) -> str:
-    lines = "\n".join(f"    {name}: {formula}" for name, formula in formulas.items())
+    """`name` is the architecture's, `lm_class` that of its language models; `more` is what else
+    must be said of running it."""
+    lines = "\n".join(f"    {output}: {formula}" for output, formula in formulas.items())
     part = "direction (`directions.safetensors`)" if is_disguised else "coordinate"
     if head == "lm":
         use = (
-            "from transformers import AutoTokenizer, GPT2LMHeadModel\n\n"
+            f"from transformers import AutoTokenizer, {lm_class}\n\n"
             "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-            "model = GPT2LMHeadModel.from_pretrained(folder)\n"
+            f"model = {lm_class}.from_pretrained(folder)\n"
             'start = tokenizer("", return_tensors="pt")\n'
             "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
         )
@@ -55,11 +60,11 @@ def readme(
         )
         says = "It labels each symbol of a word with the truth of the formula there."
     return (
-        "# A formula as a stock GPT-2\n\n"
-        "This checkpoint of the unmodified GPT-2 architecture was compiled by softhat from\n\n"
+        f"# A formula as a stock {name}\n\n"
+        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from\n\n"
         f"{lines}\n\n{says} Words have at most {context - 1:,} symbols, separated by "
         "spaces; the tokenizer adds `<bos>`.\n\n"
-        f"```python\n{use}```\n\n"
+        f"```python\n{use}```\n\n{more}"
         f"`labels.json` says what each head, neuron and {part} computes, `certificate.json` for "
         "which number formats and attention kernel the answers are proved right.\n"
     )

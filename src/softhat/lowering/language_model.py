@@ -17,15 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from softhat.errors import SofthatError
 from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights, range_of
 from softhat.logic.syntax import nodes
-from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, Key, Layout
-from softhat.lowering.gpt2.weights import read_row
+from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, Key
 from softhat.program.draft import Draft
 from softhat.program.literals import FALSE, Literal
 from softhat.program.registers import Register
@@ -80,54 +76,52 @@ def lm_program(program: Program, weights: Weights | None = None) -> Program:
     return draft.finish({**tokens, **features})
 
 
-def lm_readout(
-    layout: Layout, formulas: dict[str, nodes.Formula], tokens: tuple[str, ...], margin: float
-) -> NDArray[np.float32]:
+Row = dict[Key, float]
+"""A logit: weights on what the residual stream holds."""
+
+
+def lm_rows(program: Program, formulas: Mapping[str, nodes.Formula], margin: float) -> list[Row]:
     """Logits ±(margin/2)(1 + 2^-6) for allowed and forbidden tokens; `<bos>` is never allowed."""
-    literals = dict(layout.program.outputs)
-    names = [*layout.program.symbols, None, EOS]
-    matrix = np.zeros((len(tokens), layout.d_model))
-    for row, name in enumerate(names):
+    literals = dict(program.outputs)
+    # 2^-6 more, so that the margin holds after rounding to any format.
+    size = margin / 2 * (1 + 2.0**-6)
+    rows: list[Row] = []
+    for name in [*program.symbols, None, EOS]:
         if name is None:
-            matrix[row] = read_row(layout, {ONE: -1.0})
+            rows.append({ONE: -size})
             continue
         literal = literals[name]
-        sign = 1.0 if literal.positive else -1.0
+        sign = size if literal.positive else -size
         key: Key = ONE if literal.signal < 0 else Register(literal.signal, False)
         at_bos = sign if literal.signal < 0 else -sign  # stored bits are false at <bos>
-        wanted = 1.0 if at_empty_prefix(formulas[name]) else -1.0
-        matrix[row] = read_row(layout, {key: sign, BOS_PAIR: wanted - at_bos})
-    # 2^-6 more, so that the margin holds after rounding to any format.
-    return (matrix * (margin / 2 * (1 + 2.0**-6))).astype(np.float32)
+        wanted = size if at_empty_prefix(formulas[name]) else -size
+        rows.append({key: sign, BOS_PAIR: wanted - at_bos})
+    return rows
 
 
-def weighted_readout(
-    layout: Layout,
-    formulas: Mapping[str, nodes.Formula],
-    tokens: tuple[str, ...],
-    margin: float,
-    weights: Weights,
-) -> NDArray[np.float32]:
+def weighted_rows(
+    program: Program, formulas: Mapping[str, nodes.Formula], margin: float, weights: Weights
+) -> list[Row]:
     """Logits: the log-weights of allowed tokens and one shift, by which the least possible one is
     (margin/2)(1 + 2^-6); forbidden tokens have at most the negative of that."""
-    literals = dict(layout.program.outputs)
+    literals = dict(program.outputs)
     least = min(range_of(parts)[0] for parts in weights.values())
     above = margin / 2 * (1 + 2.0**-6)
-    matrix = np.zeros((len(tokens), layout.d_model))
-    for row, token in enumerate([*layout.program.symbols, None, EOS]):
+    rows: list[Row] = []
+    for token in [*program.symbols, None, EOS]:
         if token is None:
-            matrix[row] = read_row(layout, {ONE: -above})
+            rows.append({ONE: -above})
             continue
         parts = weights[token]
         drop = range_of(parts)[1] - least + 2 * above
-        read: dict[Key, float] = {ONE: parts[ALWAYS] - least + above - drop}
+        read: Row = {ONE: parts[ALWAYS] - least + above - drop}
         for name, value in [(token, drop), *((n, w) for n, w in parts.items() if n != ALWAYS)]:
             _add_bit(read, literals[name], value, at_empty_prefix(formulas[name]))
-        matrix[row] = read_row(layout, read)
-    return matrix.astype(np.float32)
+        rows.append(read)
+    return rows
 
 
-def _add_bit(read: dict[Key, float], literal: Literal, value: float, at_start: bool) -> None:
+def _add_bit(read: Row, literal: Literal, value: float, at_start: bool) -> None:
     """value·[the literal holds], where `<bos>` counts as the empty prefix."""
 
     def add(key: Key, weight: float) -> None:
