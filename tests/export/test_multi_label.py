@@ -32,7 +32,10 @@ def logits_of(folder: Path, words: list[str], auto: Any) -> Any:
         return model(**batch).logits.numpy(), model.config
 
 
-@pytest.mark.parametrize("target", ["gpt2", "huggingface"])
+TARGETS = ["gpt2", "disguised gpt2", "llama", "bits llama", "disguised llama", "huggingface"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_output_has_its_logit(target: str, tmp_path: Path) -> None:
     from transformers import AutoModelForTokenClassification
 
@@ -43,8 +46,12 @@ def test_every_output_has_its_logit(target: str, tmp_path: Path) -> None:
         formulas["soon"] = "F (b & X c)"
     model = softhat.compile(formulas, alphabet="abc")
     folder = tmp_path / "m"
-    if target == "gpt2":
-        softhat.to_gpt2(model, folder, context=32, head="multi-label")
+    seed = 3 if target.startswith("disguised") else None
+    if target.endswith("gpt2"):
+        softhat.to_gpt2(model, folder, context=32, head="multi-label", disguise=seed)
+    elif target.endswith("llama"):
+        by: Any = "bits" if target.startswith("bits") else "rope"
+        softhat.to_llama(model, folder, 32, head="multi-label", positions=by, disguise=seed)
     else:
         softhat.to_huggingface(model, folder, head="multi-label")
     rng = np.random.default_rng(4)
@@ -108,7 +115,7 @@ def test_circuits_name_all_outputs(tmp_path: Path) -> None:
 
 def test_refusals_and_the_command(tmp_path: Path) -> None:
     model = softhat.compile(FORMULAS, alphabet="abc")
-    for export in (softhat.to_gpt2, softhat.to_huggingface):
+    for export in (softhat.to_gpt2, softhat.to_llama, softhat.to_huggingface):
         with pytest.raises(SofthatError, match="leave output out"):
             export(model, tmp_path / "x", head="multi-label", output="safe")
         with pytest.raises(SofthatError, match="choose output= one of"):
@@ -116,7 +123,7 @@ def test_refusals_and_the_command(tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="unknown head"):
         softhat.to_huggingface(model, tmp_path / "x", head="lm")
     model.save(tmp_path / "model")
-    for target in ("gpt2", "huggingface"):
+    for target in ("gpt2", "llama", "huggingface"):
         out = str(tmp_path / target)
         done = run(
             "export", str(tmp_path / "model"), "--to", target, "--head", "multi-label", "-o", out

@@ -118,7 +118,7 @@ def gpt2_files(
     if disguise is not None:
         depth = max(describe(formula).temporal_depth for formula in formulas.values())
         program = with_distractors(seeded(disguise, 2), program, depth)
-    layout = lay_out(program, context, dense=disguise is not None)
+    layout = lay_out(program, context, dense=disguise is not None, steady=claimed is not None)
     tokens = vocabulary(t.symbols, t.propositional)
     made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)
     tensors = _tensors(made_of)

@@ -210,7 +210,7 @@ def checkpoint(
         depth = max(describe(formula).temporal_depth for formula in formulas.values())
         program = with_distractors(seeded(disguise, 2), program, depth)
     turning, square = rotary(positions, context), family == "qwen2"
-    layout = lay_out(program, turning, square, dense=disguise is not None)
+    layout = lay_out(program, turning, square, disguise is not None, claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))
     rows = logit_rows(layout.program, formulas, head, margin, claimed)
     matrix = np.stack([row_of(layout, Form(row)) for row in rows]).astype(np.float32)

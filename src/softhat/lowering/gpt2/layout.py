@@ -140,7 +140,7 @@ def mean_of(sign: int) -> str:
     return f"mean for s{sign}"
 
 
-def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
+def lay_out(program: Program, context: int, dense: bool = False, steady: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
     program = told_by_positions(with_position_inputs(spelled_out(program)), context)
     program = narrowed(program, WIDEST)
@@ -190,7 +190,7 @@ def lay_out(program: Program, context: int, dense: bool = False) -> Layout:
         dense=dense,
         amplitude=amplitude,
         mean_amplitude=(
-            _dense_mean_amplitude(heads, len(keys), len(counts))
+            _dense_mean_amplitude(heads, len(keys), len(counts), steady)
             if dense
             else _mean_amplitude(len(counts), n_head * d_head)
         ),
@@ -214,14 +214,17 @@ def _mean_amplitude(means: int, d_model: int) -> float:
     return amplitude
 
 
-def _dense_mean_amplitude(heads: tuple[tuple[Head, ...], ...], squares: int, means: int) -> float:
+def _dense_mean_amplitude(
+    heads: tuple[tuple[Head, ...], ...], squares: int, means: int, steady: bool
+) -> float:
     """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
     blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far
-    above 2^-7 (`squares` is about the square of the norm)."""
+    above 2^-7 (`squares` is about the square of the norm). A *steady* read-out has logits that
+    mean something: log-weights."""
     kinds = [{head.kind for head in block} for block in heads]
     first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
     later = set[str]().union(*kinds[first + 1 :])
-    most = 2.0**-13 if "Average" in later else 2.0**-12 if "Latest" in later else 2.0**-7
+    most = 2.0**-13 if steady or "Average" in later else 2.0**-12 if "Latest" in later else 2.0**-7
     amplitude = 1.0
     while means * amplitude**2 > 2 * most * squares:
         amplitude /= 2

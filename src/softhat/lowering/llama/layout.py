@@ -109,9 +109,16 @@ class Layout:
         return self.n_head // self.n_kv
 
 
-def lay_out(program: Program, rotary: Rotary, square: bool = False, dense: bool = False) -> Layout:
+def lay_out(
+    program: Program,
+    rotary: Rotary,
+    square: bool = False,
+    dense: bool = False,
+    steady: bool = False,
+) -> Layout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
-    number of heads times their size; `dense`: no coordinate will be a variable's own."""
+    number of heads times their size; `dense`: no coordinate will be a variable's own; `steady`: its
+    logits will be log-weights."""
     program = spelled_out(program)
     by_digits = rotary.positions == "bits"
     program = with_position_inputs(program) if by_digits else without_positions(program)
@@ -166,7 +173,9 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, dense: bool 
         pads=tuple(range(start + zeros, start + zeros + pads)),
         zeros=tuple(range(start, start + zeros)),
         mean_amplitude=(
-            _dense_mean_amplitude([{h.kind for h in block} for block in blocks], used, counts)
+            _dense_mean_amplitude(
+                [{h.kind for h in block} for block in blocks], used, counts, steady
+            )
             if dense
             else _mean_amplitude(len(means), d_model)
         ),
@@ -186,14 +195,15 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 
 
 def _dense_mean_amplitude(
-    kinds: Sequence[AbstractSet[str]], squares: int, counts: Mapping[int, Count]
+    kinds: Sequence[AbstractSet[str]], squares: int, counts: Mapping[int, Count], steady: bool
 ) -> float:
     """The larger, the less drowns in rounding; but the means' squares move RMSNorm's factor, and
     with it every bit that a gate writes, by as much as this (`squares` is the square of the norm).
-    A head of a later block that looks up positions, or another mean, is lost with less."""
+    A head of a later block that looks up positions, or another mean, is lost with less, and so is
+    what log-weights mean."""
     first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
     later = set[str]().union(*kinds[first + 1 :])
-    most = 3e-4 if later & {"Average", "Latest", "Previous"} else 6e-3
+    most = 3e-4 if steady or later & {"Average", "Latest", "Previous"} else 6e-3
     means = 0.0
     for count in counts.values():
         high = sum(a for a, _ in count.terms if a > 0)

@@ -107,22 +107,23 @@ def longest(
     first: Callable[[], None] | None = None,
 ) -> Verdict:
     """The longest words that pass: errors only grow with the length, so bisect. `first` is what
-    does not depend on it."""
+    does not depend on it. `check` leaves in `bounds` what it found: of the longest words, or, where
+    none pass, how far it came."""
     found, too_long, reason = 0, most + 1, ""
     try:
         if first is not None:
             first()
     except NotProvedError as failure:
         return Verdict(0, str(failure), {})
-    trial = most
+    trial, kept = most, bounds
     while too_long - found > 1:
         try:
             check(trial)
-            found = trial
+            found, kept = trial, dict(bounds)
         except NotProvedError as failure:
             too_long, reason = trial, str(failure)
         trial = (found + too_long) // 2
-    return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in bounds.items()})
+    return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in kept.items()})
 
 
 def attention_assumptions(kernel: str, disguised: bool) -> list[str]:
