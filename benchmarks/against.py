@@ -1,13 +1,16 @@
 """Is it slower than it was? The same jobs here and at an earlier commit, in turns.
 
-`python benchmarks/against.py [COMMIT]` (default 7a875f0, the last before the source was laid out
-anew) checks the commit out into a temporary folder and runs each job in fresh processes of both,
-alternately, several times in each; what counts is the ratio of the least processor times. Fails
-where the geometric mean of the ratios is above 1 or one of them above 1.3. Prints a table and JSON.
+`python benchmarks/against.py [COMMIT] [--json FILE]` (default 7a875f0, the last before the source
+was laid out anew) checks the commit out into a temporary folder and runs each job in fresh
+processes of both, alternately, several times in each; what counts is the ratio of the least
+processor times. Fails where the geometric mean of the ratios is above 0.95 or one of them above
+1.05: two runs of the same code differ by that much. Prints a table and JSON; the numbers of a run
+are in results/against.json.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
@@ -18,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-ROUNDS = 3
+ROUNDS = 6
 RUNS = 6
 """In each process, after a first one that does not count: some of them meet a collection of
 garbage, or another process in the same core's caches."""
-MEAN, WORST = 1.0, 1.3
+MEAN, WORST = 0.95, 1.05
 FORMULA = " & ".join(f"(!c S (a & Y{' Y' * k} b))" for k in range(40))
 
 
@@ -92,7 +95,11 @@ def seconds(source: Path, job: str) -> float:
 
 
 def main() -> int:
-    commit = sys.argv[1] if len(sys.argv) > 1 else "7a875f0"
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("commit", nargs="?", default="7a875f0")
+    options.add_argument("--json", metavar="FILE", help="write the numbers to FILE")
+    chosen = options.parse_args()
+    commit = chosen.commit
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         earlier = Path(folder) / "earlier"
@@ -112,7 +119,10 @@ def main() -> int:
     ratios = [float(row["ratio"]) for row in rows]
     mean = statistics.geometric_mean(ratios)
     print(f"| geometric mean | | | {mean:.2f} |")
-    print(json.dumps({"jobs": rows, "mean": mean}))
+    results = {"against": commit, "jobs": rows, "mean": mean}
+    print(json.dumps(results))
+    if chosen.json:
+        Path(chosen.json).write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     return int(mean > MEAN or max(ratios) > WORST)
 
 

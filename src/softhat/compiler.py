@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 OUTPUT = "output"
 """The name of the output of a model of one formula."""
+_FORBIDDEN = frozenset(":\n\r")
+"""In the name of an output: files separate it from its formula by a colon."""
 
 
 @overload
@@ -124,11 +126,11 @@ def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Fo
         raise SofthatError("nothing to compile: give at least one formula")
     named = {}
     for name, value in formulas.items():
-        if not isinstance(name, str) or not name or any(c in name for c in ":\n\r"):
+        if not isinstance(name, str) or not name or not _FORBIDDEN.isdisjoint(name):
             raise SofthatError(
                 f"an output's name is a non-empty string without ':' or line breaks, not {name!r}"
             )
-        if any("\ud800" <= c <= "\udfff" for c in name):
+        if not _is_text(name):
             raise SofthatError(f"the output's name {name!r} is not text: no file can hold it")
         value = parse(value) if isinstance(value, str) else value
         if not isinstance(value, Formula):
@@ -164,10 +166,15 @@ def _symbols(
     return symbols
 
 
+def _is_text(text: str) -> bool:
+    """Has it no half characters?"""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+
+
 def _check_symbol(symbol: object, what: str) -> None:
     if not isinstance(symbol, str) or not symbol:
         raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
-    if any("\ud800" <= c <= "\udfff" for c in symbol):
+    if not _is_text(symbol):
         raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
     if symbol in (BOS, EOS):
         raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ from softhat.errors import SofthatError
 Integers: TypeAlias = NDArray[Any]  # int64, or Python integers where those do not fit
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """One of the features that have a name, `NAMES`; `scaled`: divided by P.
 
     P is a power of two that a model with temperature scaling divides positions by, so that its

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softhat
-from softhat.logic.sample import Seen, sampled
+from softhat.logic.sample import Seen, candidates
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
@@ -13,7 +13,8 @@ from softhat.logic.syntax.walk import distinct
 
 def seen_of(formula: Formula, symbols: str = "ab", propositional: bool = False) -> Seen:
     rows, (root,) = distinct(formula)
-    return sampled(rows, [root], symbols, propositional)[root]
+    both_values = Seen(some=True, every=False, beside=True)
+    return candidates(rows, [root], symbols, propositional).get(root, both_values)
 
 
 @pytest.mark.parametrize(

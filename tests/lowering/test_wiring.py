@@ -28,7 +28,7 @@ def test_a_bit_is_zero_at_the_sinks_negated_or_not() -> None:
         for asked in (literal, ~literal):
             row = wiring.bit(asked)
             for bit in (0.0, 1.0):
-                held = {Register(literal.signal, False): bit, ORDINARY: 1.0}
+                held: dict[Key, float] = {Register(literal.signal, False): bit, ORDINARY: 1.0}
                 wanted = bit if asked == literal else 1 - bit
                 assert sum(w * held[at] for at, w in row.items()) == wanted
     assert wiring.bit(TRUE) == {ORDINARY: 1.0} and wiring.bit(FALSE) == {}

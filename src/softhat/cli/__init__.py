@@ -129,7 +129,7 @@ def _app(wanted: str | None) -> typer.Typer:
         name="softhat",
         add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="markdown",
+        rich_markup_mode="markdown" if wanted else "rich",  # the list of commands has no markup
         context_settings={"help_option_names": ["-h", "--help"]},
         help="Compile hard attention into softmax transformers, and certify that they agree.",
     )

@@ -7,7 +7,6 @@ an escape.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,8 @@ from softhat.errors import SofthatError
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
+    import json  # most commands print text
+
     _write(json.dumps(document) + "\n")
 
 

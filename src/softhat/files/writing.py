@@ -18,7 +18,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
 import stat
 import threading
@@ -322,7 +321,7 @@ def _sweep(directory: Path) -> None:
 
 
 def _temporary(directory: Path, kind: str) -> Path:
-    return directory / f".softhat-{secrets.token_hex(8)}.{kind}"
+    return directory / f".softhat-{os.urandom(8).hex()}.{kind}"
 
 
 def _write_new(path: Path, data: bytes, mode: int | None = None) -> None:

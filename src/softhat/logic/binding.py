@@ -31,6 +31,8 @@ def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
 
 def with_tables(formula: Formula, length: int) -> Formula:
     """The formula with functions as tables for words of at most `length` symbols: storable."""
+    if At not in {type(node) for node, _ in distinct(formula)[0]}:
+        return formula
     tables: dict[Predicate, At] = {}
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
@@ -52,15 +54,15 @@ def predicates_of(*formulas: Formula) -> dict[str, Predicate]:
     """The numerical predicates that occur, by name; no name may have two meanings."""
     found: dict[str, Predicate] = {}
     for node, _ in distinct(*formulas)[0]:
-        match node:
-            case At(Unbound(name)):
-                raise unknown(name)
-            case At(predicate):
-                if found.setdefault(predicate.name, predicate) != predicate:
-                    raise SofthatError(
-                        f"the numerical predicate {predicate.name!r} has two meanings: give each "
-                        "its own name"
-                    )
+        if isinstance(node, At):
+            predicate = node.predicate
+            if isinstance(predicate, Unbound):
+                raise unknown(predicate.name)
+            if found.setdefault(predicate.name, predicate) != predicate:
+                raise SofthatError(
+                    f"the numerical predicate {predicate.name!r} has two meanings: give each "
+                    "its own name"
+                )
     return dict(sorted(found.items()))
 
 

@@ -21,7 +21,7 @@ def without_implied(node: And | Or, look: Look) -> Formula:
     """A chain of conjunctions without those that others imply; false if two exclude each other.
     Mirrored for disjunctions. The parts of each side have been compared before."""
     kind = type(node)
-    if look.spent:
+    if look.spent or not (isinstance(node.left, kind) or isinstance(node.right, kind)):
         return node
     left, right = _parts(node.left, kind), _parts(node.right, kind)
     if len(left) + len(right) > LONGEST_CHAIN:
@@ -60,6 +60,8 @@ def _parts(formula: Formula, kind: type[And] | type[Or]) -> list[Formula]:
 def links_of(rows: Distinct) -> set[int]:
     """Conjunctions that are but links of a chain of more than `LONGEST_CHAIN`, and disjunctions:
     used once, by one of their own kind. Such a chain is simplified as a whole."""
+    if len(rows) <= LONGEST_CHAIN:
+        return set()
     kinds = [type(node) for node, _ in rows]
     parts = [1] * len(rows)
     users = [-1] * len(rows)  # the one that uses it; -2: several do

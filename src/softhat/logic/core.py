@@ -50,6 +50,8 @@ def to_named_core(*formulas: Formula) -> tuple[list[Formula], dict[Node, Name]]:
         core = _core(node, tuple([made[place] for place in places]))
         core = interned.setdefault(core, core)
         made.append(core)
+        if isinstance(node, nodes.Symbol):
+            continue  # an input, which names itself
         match node, core:
             case (Not() | nodes.Term(), _):
                 pass  # a negation is no head and no gate of its own

@@ -88,8 +88,12 @@ def difference(comparison: Comparison) -> LinearForm:
 
 def linear(comparison: Comparison) -> LinearForm:
     """The form that is >= 0 exactly where the inequality holds, divided by its common factor."""
-    form = difference(comparison)
-    match comparison.relation:
+    return as_inequality(difference(comparison), comparison.relation)
+
+
+def as_inequality(form: LinearForm, relation: nodes.Relation) -> LinearForm:
+    """The form that is >= 0 exactly where `form ⋈ 0` holds, divided by its common factor."""
+    match relation:
         case ">=":
             pass
         case ">":
@@ -99,7 +103,7 @@ def linear(comparison: Comparison) -> LinearForm:
         case "<":
             form = form.scaled(-1).shifted(-1)
         case _:
-            raise ValueError(f"{comparison.relation} is two inequalities: rewrite.to_core first")
+            raise ValueError(f"{relation} is two inequalities: to_core makes them")
     # g·x + c >= 0 iff x + floor(c / g) >= 0 for integers x: smaller numbers certify further.
     return form.divided()
 

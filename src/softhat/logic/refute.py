@@ -14,7 +14,6 @@ import numpy as np
 
 from softhat.logic.semantics.rows import row_of
 from softhat.logic.semantics.truth import step
-from softhat.logic.semantics.words import Bools
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula
 
@@ -26,6 +25,7 @@ _SPARSE, _DENSE = (  # two words in three, three quarters of whose symbols are t
     _ROW.to_signal(np.repeat(np.arange(len(_LENGTHS)) % 3 == kind, _LENGTHS + 1)) & _ROW.inside
     for kind in (0, 1)
 )
+_FIXED = nodes.Constant | nodes.First | nodes.Last
 _NEGATIVE = {"<": ">=", "<=": ">", "!=": "="}
 
 
@@ -46,10 +46,9 @@ def neither(f: Formula, g: Formula) -> bool:
 
 def signal(formula: Formula) -> int:
     """Where it holds on the row."""
-    try:
-        return formula._signal
-    except AttributeError:
-        pass
+    known: int | None = getattr(formula, "_signal", None)
+    if known is not None:
+        return known
     stack = [formula]
     while stack:
         last = stack[-1]
@@ -67,7 +66,7 @@ def signal(formula: Formula) -> int:
                 made = _random(hash((kind, left, right)))
                 if kind != relation:
                     made ^= _ROW.inside
-            case _ if below or isinstance(last, nodes.Constant | nodes.First | nodes.Last):
+            case _ if below or isinstance(last, _FIXED):
                 made = step(last, [part._signal for part in below], _ROW, _no_symbol)
             case _:
                 made = _random(last._hash)
@@ -83,5 +82,5 @@ def _random(seed: int) -> int:
     return (one & (two | ~_SPARSE) | two & _DENSE) & _ROW.inside
 
 
-def _no_symbol(name: str) -> Bools:
+def _no_symbol(name: str) -> int:
     raise AssertionError(f"the symbol {name!r} has a signal of its own")

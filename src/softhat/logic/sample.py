@@ -17,7 +17,6 @@ from softhat.logic.linear import difference
 from softhat.logic.semantics.counts import compare
 from softhat.logic.semantics.rows import Row, row_of
 from softhat.logic.semantics.truth import step
-from softhat.logic.semantics.words import Bools
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Comparison, Node, Not, Term
 from softhat.predicates import longest
@@ -40,36 +39,35 @@ class Seen(NamedTuple):
     every: bool = True
     beside: bool = False
 
-    @property
-    def is_candidate(self) -> bool:
-        """May something of it be constant?"""
-        return self.every or not self.some or not self.beside
 
-
-def sampled(
+def candidates(
     rows: Rows, asked: Iterable[int], symbols: Sequence[str], propositional: bool
 ) -> dict[int, Seen]:
-    """What is seen of core formulas, by their places in `rows`."""
-    seen = dict.fromkeys(asked, Seen())
+    """The core formulas of which something may be constant, by their places in `rows`, with what is
+    seen of them."""
+    open_ = dict.fromkeys(asked, Seen())
     tables = [longest(node.predicate) for node, _ in rows if isinstance(node, nodes.At)]
-    end = min((n for n in tables if n is not None), default=None)
+    end = min([n for n in tables if n is not None], default=None)
     for lengths in _LENGTHS:
         tried = tuple([n for n in lengths if end is None or n <= end])
-        open_ = [at for at, now in seen.items() if now.is_candidate]
         if not tried or not open_:
             continue
-        row, planes = _sample(tuple(symbols), propositional, tried)
-        signals = _signals(rows, open_, row, planes)
-        for at in open_:
-            some, every, beside = seen[at]
+        row, letters = _sample(tuple(symbols), propositional, tried)
+        signals = _signals(rows, row, letters)
+        still: dict[int, Seen] = {}
+        for at, (some, every, beside) in open_.items():
             own = signals[at]
+            some = some or own != 0
+            every = every and own == row.inside
             beside = beside or _beside(*rows[at], own, signals, row)
-            seen[at] = Seen(some or own != 0, every and own == row.inside, beside)
-    return seen
+            if every or not some or not beside:
+                still[at] = Seen(some, every, beside)
+        open_ = still
+    return open_
 
 
 def _beside(
-    node: Node, places: tuple[int, ...], own: int, signals: Mapping[int, int], row: Row
+    node: Node, places: tuple[int, ...], own: int, signals: Sequence[int], row: Row
 ) -> bool:
     match node:
         case nodes.Since() | nodes.Until():
@@ -81,33 +79,27 @@ def _beside(
     return True
 
 
-def _signals(
-    rows: Rows, wanted: Sequence[int], row: Row, planes: Mapping[str, Bools]
-) -> dict[int, int]:
-    """The truth signals of wanted formulas and of all below them."""
-    needed = set(wanted)
-    for at in range(len(rows) - 1, -1, -1):
-        if at in needed:
-            needed.update(rows[at][1])
-    signals: dict[int, int] = {}
+def _signals(rows: Rows, row: Row, letters: Mapping[str, int]) -> list[int]:
+    """The truth signals of formulas; of terms there is none, so 0 stands in their places."""
+    signals: list[int] = []
     place_of: dict[Node, int] = {}
-    for at in sorted(needed):
-        node, places = rows[at]
+    for node, places in rows:
+        signal = 0
         if isinstance(node, Comparison):
             place_of = place_of or {node: place for place, (node, _) in enumerate(rows)}
             form = difference(node)
             counted = [row.inside if f == TRUE else signals[place_of[f]] for f in form.operands]
-            signals[at] = compare(node.relation, form, counted, row)
+            signal = compare(node.relation, form, counted, row)
         elif not isinstance(node, Term):
-            below = [signals[place] for place in places]
-            signals[at] = step(node, below, row, planes.__getitem__)
+            signal = step(node, [signals[place] for place in places], row, letters.__getitem__)
+        signals.append(signal)
     return signals
 
 
 @lru_cache(maxsize=64)
 def _sample(
     symbols: tuple[str, ...], propositional: bool, lengths: tuple[int, ...]
-) -> tuple[Row, dict[str, Bools]]:
+) -> tuple[Row, dict[str, int]]:
     """A row of words, and where each symbol stands on it."""
     row = row_of(np.repeat(np.array(lengths), _WORDS))
     words = len(lengths) * _WORDS
@@ -115,12 +107,12 @@ def _sample(
     if propositional:  # each word has a density of its own
         density = np.repeat(_uniform(1, words), row.lengths + 1)
         chosen = _uniform(2, row.size * len(symbols)).reshape(len(symbols), -1) < density
-        return row, dict(zip(symbols, chosen & inside, strict=True))
+        return row, dict(zip(symbols, map(row.to_signal, chosen & inside), strict=True))
     weights = _uniform(3, words * len(symbols)).reshape(-1, words) ** 4
     shares = np.cumsum(weights / weights.sum(axis=0), axis=0)[:-1]
     drawn = _uniform(4, row.size)
     codes = (drawn > np.repeat(shares, row.lengths + 1, axis=1)).sum(axis=0)
-    return row, {name: (codes == k) & inside for k, name in enumerate(symbols)}
+    return row, {name: row.to_signal((codes == k) & inside) for k, name in enumerate(symbols)}
 
 
 def _uniform(seed: int, count: int) -> NDArray[np.float64]:

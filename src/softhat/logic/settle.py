@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from softhat.errors import SofthatError
 from softhat.logic.core import to_core
-from softhat.logic.sample import Rows, Seen, sampled
+from softhat.logic.sample import Rows, Seen, candidates
 from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Constant, Formula, Node, Not
@@ -27,41 +27,40 @@ MOST_OPEN = 2
 """After so many candidates that were neither proved nor refuted within the effort, no more are
 tried: those of one formula are alike."""
 
-_DECIDED = (
-    nodes.And,
-    nodes.Or,
-    nodes.Xor,
-    nodes.Yesterday,
-    nodes.Tomorrow,
-    nodes.Since,
-    nodes.Until,
-    nodes.Comparison,
-)
+_GATES = {nodes.And, nodes.Or, nodes.Xor}
+_HEADS = {nodes.Yesterday, nodes.Tomorrow, nodes.Since, nodes.Until, nodes.Comparison}
+_DECIDED = _GATES | _HEADS
 """Core operators that become a head or a gate."""
+_LOCAL = _GATES | {nodes.Not, nodes.Symbol, Constant}
+"""Operators that look at no other position."""
 
 
-def settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> Formula:
-    """The same truth value at every position of every word over `symbols`, constants as such."""
+def settled(
+    formula: Formula, symbols: Sequence[str], propositional: bool, core: Formula | None = None
+) -> Formula:
+    """The same truth value at every position of every word over `symbols`, constants as such.
+
+    `core` is the formula's core form, if that is known.
+    """
     for _ in range(8):  # what is left of a formula may show the next constant
-        once = _settled(formula, symbols, propositional)
-        if once is formula:
+        once = _settled(to_core(formula) if core is None else core, symbols, propositional)
+        if once is None:
             return formula
-        formula = simplify(once)
+        formula, core = simplify(once), None
     return formula
 
 
-def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> Formula:
-    core = to_core(formula)
+def _settled(core: Formula, symbols: Sequence[str], propositional: bool) -> Formula | None:
+    """What is left of a core form once its constants are found; None if there are none."""
     rows, (root,) = distinct(core)
-    asked = [at for at, (node, _) in enumerate(rows) if isinstance(node, _DECIDED)]
-    if not propositional:  # what only asks for the symbol becomes one input, exactly
-        looks = _looks(rows)
-        asked = [at for at in asked if looks[at]]
-    if not asked or len(rows) > MOST_NODES:
-        return formula
-    seen = sampled(rows, asked, symbols, propositional)
-    if not any(now.is_candidate for now in seen.values()):
-        return formula
+    if len(rows) > MOST_NODES:
+        return None
+    asked = _asked(rows, propositional)
+    if not asked:
+        return None
+    seen = candidates(rows, asked, symbols, propositional)
+    if not seen:
+        return None
     left, open_ = MOST_CANDIDATES, MOST_OPEN
     made: list[Node] = []
     for at, (node, places) in enumerate(rows):
@@ -78,18 +77,21 @@ def _settled(formula: Formula, symbols: Sequence[str], propositional: bool) -> F
         made.append(now)
     result = made[root]
     assert isinstance(result, Formula)
-    return formula if result == core else result
+    return None if result == core else result
 
 
-def _looks(rows: Rows) -> list[bool]:
-    """Does each formula depend on more than the symbol at its position?"""
-    looks: list[bool] = []
-    for node, places in rows:
-        same = isinstance(node, nodes.Symbol | Constant)
-        if isinstance(node, Not | And | nodes.Or | nodes.Xor):
-            same = not any(looks[place] for place in places)
-        looks.append(not same)
-    return looks
+def _asked(rows: Rows, propositional: bool) -> list[int]:
+    """The places of what becomes a head or a gate. What only asks for the symbol becomes one input,
+    exactly, unless words are of sets of propositions."""
+    asked: list[int] = []
+    local: set[int] = set()
+    for at, (node, places) in enumerate(rows):
+        kind = type(node)
+        if not propositional and kind in _LOCAL and local.issuperset(places):
+            local.add(at)
+        elif kind in _DECIDED:
+            asked.append(at)
+    return asked
 
 
 def _goal(now: Formula, seen: Seen) -> tuple[Formula, Formula] | None:

@@ -66,7 +66,7 @@ def simplify(formula: Formula) -> Formula:
     for k, (node, places) in enumerate(rows):
         now = rebuild(node, [made[place] for place in places])
         if k not in links:
-            if any(place in links for place in places):
+            if links and any(place in links for place in places):
                 now = _long_chain(now, [made[part] for part in ends_of(k, rows, links)], look)
             now = _simplest(now, look)
             now = interned.setdefault(now, now)
@@ -85,6 +85,8 @@ def _simplest(node: Node, look: Look) -> Node:
 def _rule(node: Node, look: Look) -> Node:
     """One rule applied at the top of `node`, or `node` itself where none fits."""
     match node:
+        case nodes.Symbol():
+            return node
         case Not():
             return without_not(node)
         case And() | Or():
@@ -192,12 +194,13 @@ def _gate(node: Xor | Iff | Implies, look: Look) -> Formula:
 
 _NEIGHBOUR = Yesterday | WeakYesterday | Tomorrow | WeakTomorrow
 _KNOWN = Constant | nodes.First | nodes.Last | Not
+_STRONG = Since | Until
 
 
 def _unary(node: Unary, look: Look) -> Formula:
     f = node.operand
-    if isinstance(node, _NEIGHBOUR) and not isinstance(f, _KNOWN):
-        return node  # no rule below fits: chains of these may be long
+    if isinstance(f, nodes.Symbol) or (isinstance(node, _NEIGHBOUR) and not isinstance(f, _KNOWN)):
+        return node  # no rule below fits: chains of neighbours may be long
     match node, f:
         case (Yesterday(), Constant(True)):
             return Not(FIRST)
@@ -281,9 +284,9 @@ _LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
 def _binary(node: Binary, look: Look) -> Formula:
     f, g = node.left, node.right
     lone, free, stuck = _LONE[type(node)]
-    if isinstance(g, Constant | lone) or f == stuck:
+    if type(g) in (Constant, lone) or f == stuck:
         return g
-    strong = isinstance(node, Since | Until)
+    strong = isinstance(node, _STRONG)
     if look.entails(f, g) if strong else look.entails(g, f):
         return g
     if f == free or (look.cover(g, f) if strong else look.exclude(f, g)):

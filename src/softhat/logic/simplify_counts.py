@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from softhat.logic.linear import LinearForm, difference, linear, size_of_terms, to_balanced
+from softhat.logic.linear import LinearForm, as_inequality, difference, size_of_terms, to_balanced
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
     FALSE,
@@ -53,11 +53,14 @@ def simplify_comparison(node: Comparison) -> Formula:
     form = difference(node)
     if (decided := _decided(form, node.relation)) is not None:
         return Constant(decided)
+    size = size_of_terms(node)
+    if size <= 2:  # one term on each side
+        return node
     if node.relation in ("=", "!="):
         shorter = to_balanced(form, node.relation)
     else:
-        shorter = to_balanced(linear(node), ">=")
-    return shorter if size_of_terms(shorter) < size_of_terms(node) else node
+        shorter = to_balanced(as_inequality(form, node.relation), ">=")
+    return shorter if size_of_terms(shorter) < size else node
 
 
 def _decided(form: LinearForm, relation: nodes.Relation) -> bool | None:

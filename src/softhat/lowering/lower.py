@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softhat.lowering.gates import read_number, read_out, write_clears, write_gates
+from softhat.lowering.gates import Stored, read_number, read_out, write_clears, write_gates
 from softhat.lowering.heads import head_rows
-from softhat.lowering.matrices import Place, layer_of, matrix
+from softhat.lowering.matrices import Entries, Place, layer_of, matrix
 from softhat.lowering.rows import Key, LayerRows, Units
 from softhat.lowering.steps import write_steps
 from softhat.lowering.wiring import Wiring
@@ -36,7 +36,7 @@ from softhat.program.inputs import (
     PositionMod,
     TokenIn,
 )
-from softhat.program.registers import Register, allocate, stored_layers
+from softhat.program.registers import Register, allocate
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program, Signal
 from softhat.transformer.weights import BOS, EOS, Attention, Coordinate, Sparse, Transformer
@@ -65,7 +65,7 @@ def lowered(program: Program, attention: Attention) -> Lowered:
     """The same, with the plan that it follows."""
     plan = schedule(program)
     allocation = allocate(program, plan)
-    stored = stored_layers(program, plan)
+    stored = allocation.stored
     wiring = Wiring(program, Units(scaled=attention == "temperature"))
     sinks = (BOS, EOS) if any(map(_needs_end, program.signals)) else (BOS,)
     layers = []
@@ -77,15 +77,16 @@ def lowered(program: Program, attention: Attention) -> Lowered:
         layers.append(rows)
     outputs = [read_out(cover, stored) for _, cover in plan.outputs]
     outputs += [read_number(number, wiring) for _, number in plan.numbers]
-    used = {key for rows in layers for key in rows.coordinates()}
-    used |= {key for output in outputs for key in output.row}
-    features = sorted((key for key in used if not isinstance(key, Register)), key=_rank)
+    everywhere = [row for layer in layers for row in layer.rows()]
+    everywhere += [output.row for output in outputs]
+    used: set[Key] = set().union(*everywhere)
+    features = sorted([key for key in used if not isinstance(key, Register)], key=_rank)
     place: Place = {feature: at for at, feature in enumerate(features)}
     for register, at in allocation.coordinate.items():
         place[register] = len(features) + at
     d_model = len(features) + allocation.count
     positions, position_embedding = _positions(program, features, place, d_model)
-    contents = _contents(program, plan, features, place, d_model)
+    contents = _contents(plan, stored, features, place, d_model)
     transformer = Transformer(
         attention=attention,
         symbols=program.symbols,
@@ -94,11 +95,11 @@ def lowered(program: Program, attention: Attention) -> Lowered:
         positions=positions,
         embedding=_embedding(program, len(sinks), place, d_model),
         position_embedding=position_embedding,
-        layers=tuple(layer_of(rows, place, d_model) for rows in layers),
+        layers=tuple([layer_of(rows, place, d_model) for rows in layers]),
         outputs=tuple(name for name, _ in (*plan.outputs, *plan.numbers)),
         readout=matrix([output.row for output in outputs], place, d_model),
         readout_bias=np.array([output.bias for output in outputs]),
-        coordinates=tuple(_coordinate(program, held) for held in contents),
+        coordinates=_coordinates(program, contents),
     )
     return Lowered(transformer, plan, allocation.clears, contents)
 
@@ -123,19 +124,20 @@ _FIRST = (
     Named("1"), Named("ordinary"), Named("i"), Named("r"), Named("i", True), Named("r", True),
     Named("ordinary", True), Named("(-1)^i"), Named("(-1)^i", True),
 )  # fmt: skip
+_RANKS: dict[Feature, int] = {feature: rank for rank, feature in enumerate(_FIRST)}
 
 
 def _rank(feature: Feature) -> tuple[int, str]:
     """The order of the features in the residual stream, the same every time."""
-    known = _FIRST.index(feature) if feature in _FIRST else len(_FIRST)
-    return known, text(feature)
+    rank = _RANKS.get(feature)
+    return (len(_RANKS), text(feature)) if rank is None else (rank, "")
 
 
 def _positions(
     program: Program, features: list[Feature], place: Place, d_model: int
 ) -> tuple[tuple[Feature, ...], Sparse]:
     columns = list(features)
-    entries = [((at, at), 1.0) for at in range(len(features))]
+    entries: Entries = [((at, at), 1.0) for at in range(len(features))]
     for at, signal in enumerate(program.signals):
         feature = _feature(signal)
         if feature is not None and Register(at, False) in place:
@@ -163,24 +165,24 @@ def _feature(signal: Signal) -> Feature | None:
 
 def _embedding(program: Program, sinks: int, place: Place, d_model: int) -> Sparse:
     rank = {symbol: at for at, symbol in enumerate(program.symbols)}
-    entries = []
+    entries: Entries = []
     for at, signal in enumerate(program.signals):
-        register = Register(at, False)
-        if isinstance(signal, TokenIn) and register in place:
-            entries += [((rank[s], place[register]), 1.0) for s in signal.symbols]
+        if isinstance(signal, TokenIn):
+            column = place.get(Register(at, False))
+            if column is not None:
+                entries += [((rank[s], column), 1.0) for s in signal.symbols]
     return Sparse.of((len(rank) + sinks, d_model), entries)
 
 
 def _contents(
-    program: Program, plan: Schedule, features: list[Feature], place: Place, d_model: int
+    plan: Schedule, stored: Stored, features: list[Feature], place: Place, d_model: int
 ) -> Contents:
     """What each coordinate holds, from which layer on."""
     holds: list[list[tuple[int, Key]]] = [[(0, feature)] for feature in features]
     holds += [[] for _ in range(d_model - len(features))]
-    stored = stored_layers(program, plan)
-    for at in reversed(range(len(program.signals))):
+    for at in sorted((at for at, layer in stored.items() if layer == 0), reverse=True):
         register = Register(at, False)
-        if stored.get(at) == 0 and register in place:
+        if register in place:
             holds[place[register]].append((0, register))
     for number, layer in enumerate(plan.layers, start=1):
         raw = [Register(at, True) for group in layer.heads for at in group.signals]
@@ -190,12 +192,13 @@ def _contents(
     return tuple(map(tuple, holds))
 
 
-def _coordinate(program: Program, held: tuple[tuple[int, Key], ...]) -> Coordinate:
-    return Coordinate(tuple((since, _name(program, key)) for since, key in held))
+def _coordinates(program: Program, contents: Contents) -> tuple[Coordinate, ...]:
+    def name(key: Key) -> str:
+        if not isinstance(key, Register):
+            return text(key)
+        label = program.labels[key.signal]
+        return f"raw {label}" if key.raw else label
 
-
-def _name(program: Program, key: Key) -> str:
-    if not isinstance(key, Register):
-        return text(key)
-    label = program.labels[key.signal]
-    return f"raw {label}" if key.raw else label
+    return tuple(
+        [Coordinate(tuple([(since, name(key)) for since, key in held])) for held in contents]
+    )

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from softhat.lowering.rows import Key, LayerRows, Row
-from softhat.transformer.weights import Layer, Sparse
+from softhat.transformer.weights import Entry, Layer, Sparse
 
 Place = dict[Key, int]
-Entries = list[tuple[tuple[int, ...], float]]
+Entries = list[Entry]
 
 
 def layer_of(rows: LayerRows, place: Place, d_model: int) -> Layer:
     heads = rows.heads
-    d_k = max((len(head.scores.pairs) for head in heads), default=0)
-    d_v = max((len(head.values) for head in heads), default=0)
+    d_k = max([len(head.scores.pairs) for head in heads], default=0)
+    d_v = max([len(head.values) for head in heads], default=0)
     query: Entries = []
     key: Entries = []
     value: Entries = []
@@ -33,10 +33,10 @@ def layer_of(rows: LayerRows, place: Place, d_model: int) -> Layer:
         out_bias[place[at]] = bias
     out = [((place[at], u), w) for u, unit in enumerate(rows.hidden) for at, w in unit.out.items()]
     return Layer(
-        labels=tuple(head.label for head in heads),
-        kinds=tuple(head.scores.name for head in heads),
-        masks=tuple(head.scores.mask for head in heads),
-        laws=tuple(head.law for head in heads),
+        labels=tuple([head.label for head in heads]),
+        kinds=tuple([head.scores.name for head in heads]),
+        masks=tuple([head.scores.mask for head in heads]),
+        laws=tuple([head.law for head in heads]),
         query=Sparse.of((len(heads), d_k, d_model), query),
         key=Sparse.of((len(heads), d_k, d_model), key),
         value=Sparse.of((len(heads), d_v, d_model), value),

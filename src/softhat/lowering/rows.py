@@ -26,6 +26,12 @@ SINKS: dict[Feature | Register, float] = {ONE: 1.0, ORDINARY: -1.0}
 """1 at the sinks, 0 on the word's own positions."""
 
 
+# Plain and scaled.
+_I = Named("i"), Named("i", True)
+_R = Named("r"), Named("r", True)
+_UNIT = ORDINARY, Named("ordinary", True)
+
+
 @dataclass(frozen=True, slots=True)
 class Units:
     """How a target writes positions and sharpness into its weights.
@@ -39,16 +45,16 @@ class Units:
 
     @property
     def i(self) -> Named:
-        return Named("i", self.scaled)
+        return _I[self.scaled]
 
     @property
     def r(self) -> Named:
-        return Named("r", self.scaled)
+        return _R[self.scaled]
 
     @property
     def unit(self) -> Named:
         """1 in the unit of positions, on ordinary positions."""
-        return Named("ordinary", self.scaled)
+        return _UNIT[self.scaled]
 
     def toward(self, direction: Direction) -> Named:
         """The position feature that grows in the direction's past."""
@@ -113,10 +119,10 @@ class LayerRows:
     hidden: list[Hidden] = field(default_factory=list)
     out_bias: dict[Key, float] = field(default_factory=dict)
 
-    def coordinates(self) -> set[Key]:
-        """The coordinates that this layer reads or writes."""
+    def rows(self) -> list[Row]:
+        """All rows: what this layer reads and writes."""
         rows = [row for unit in self.hidden for row in (unit.row, unit.out)]
         for head in self.heads:
             rows += [row for pair in head.scores.pairs for row in pair]
             rows += head.values
-        return {key for row in rows for key in row}
+        return rows

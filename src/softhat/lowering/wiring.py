@@ -21,7 +21,7 @@ class Wiring:
         self.program = program
         self.units = units
         distances = [s.distance for s in program.signals if isinstance(s, Shift)]
-        self.modulus = max(distances, default=0) + 1
+        self.modulus = max(distances) + 1 if distances else 0
         """Of the residues by which `Shift` tells positions apart: one for all of them."""
         self.residues = [Mod(self.modulus, at, sinks=False) for at in range(self.modulus)]
         self.elsewhere: list[Row] = [{ORDINARY: 1.0, residue: -1.0} for residue in self.residues]

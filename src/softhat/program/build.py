@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from softhat.errors import SofthatError
 from softhat.logic.core import Name, to_named_core
@@ -35,8 +36,11 @@ def build(
 ) -> Program:
     """The attention program whose outputs are `formulas`, over words of `symbols`."""
     _check_symbols(formulas, symbols, propositional)
-    simple = [settled(simplify(f), symbols, propositional) for f in formulas.values()]
+    simple = [simplify(formula) for formula in formulas.values()]
     cores, names = to_named_core(*simple)
+    plain = [settled(f, symbols, propositional, c) for f, c in zip(simple, cores, strict=True)]
+    if plain != simple:
+        cores, names = to_named_core(*plain)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
     values: list[_Value | Linear] = []
@@ -59,8 +63,7 @@ class _Conjunction:
     gate: Literal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
+class _Value(NamedTuple):
     """A Boolean while building: a finished literal, or a conjunction in progress."""
 
     of: int | _Conjunction
@@ -80,6 +83,12 @@ class _Builder:
 
     def step(self, node: nodes.Node, below: list[_Value | Linear]) -> _Value | Linear:
         match node, below:
+            case nodes.Not(), [_Value() as f]:
+                return ~f  # no signal, so no label
+            case nodes.Comparison(_, ">=", _), [Linear() as t, Linear() as u]:
+                return _value(at_least_zero(self.draft, t.plus(u, -1), self.label(node)))
+            case nodes.Formula(), _:
+                return self.formula(node, [value for value in below if isinstance(value, _Value)])
             case nodes.Integer(value), _:
                 return Linear(constant=value)
             case nodes.Position(), _:
@@ -98,12 +107,6 @@ class _Builder:
                 return counted(self.literal(f), "future")
             case nodes.CountAll(), [_Value() as f]:
                 return counted(self.literal(f), "total")
-            case nodes.Comparison(_, ">=", _), [Linear() as t, Linear() as u]:
-                return _value(at_least_zero(self.draft, t.plus(u, -1), self.label(node)))
-            case nodes.Not(), [_Value() as f]:
-                return ~f  # no signal, so no label
-            case nodes.Formula(), _:
-                return self.formula(node, [value for value in below if isinstance(value, _Value)])
             case _:
                 raise TypeError(f"not a core formula: {node!r}")
 

@@ -66,13 +66,15 @@ class Draft:
             return self.add(TokenIn(ordered), ordered[0])
         if chosen == self.everything:
             return TRUE
-        rest = tuple(s for s in self.symbols if s not in chosen)
-        kept = min(ordered, rest, key=lambda s: (len(s), [self.rank[x] for x in s]))
-        known = self._index.get(TokenIn(kept))
+        rest = tuple([s for s in self.symbols if s not in chosen])
+        less = len(rest) - len(ordered)
+        negated = less < 0 or (less == 0 and self.symbols[0] not in chosen)
+        kept = TokenIn(rest if negated else ordered)
+        known = self._index.get(kept)
         bit = (
-            self.add(TokenIn(kept), _symbols_label(kept)) if known is None else Literal(known, True)
+            self.add(kept, _symbols_label(kept.symbols)) if known is None else Literal(known, True)
         )
-        return bit if kept == ordered else ~bit
+        return ~bit if negated else bit
 
     def _set_of(self, signal: TokenIn, positive: bool) -> frozenset[str]:
         chosen = frozenset(signal.symbols)
@@ -148,18 +150,22 @@ class Draft:
             if needed[at]:
                 for read in reads(self.signals[at]):
                     needed[read] = True
-        places = {-1: -1}
-        for at, keep in enumerate(needed):
-            if keep:
-                places[at] = len(places) - 1
-        kept = [at for at in places if at >= 0]
+        if all(needed):
+            signals, labels = self.signals, self.labels
+        else:
+            kept = [at for at, keep in enumerate(needed) if keep]
+            places = {-1: -1} | {at: place for place, at in enumerate(kept)}
+            signals = [moved(self.signals[at], places) for at in kept]
+            labels = [self.labels[at] for at in kept]
+            outputs = {name: literal.moved(places) for name, literal in outputs.items()}
+            numbers = {name: number.moved(places) for name, number in numbers.items()}
         return Program(
-            signals=tuple(moved(self.signals[at], places) for at in kept),
-            labels=tuple(self.labels[at] for at in kept),
-            outputs=tuple((name, literal.moved(places)) for name, literal in outputs.items()),
-            symbols=self.symbols,
-            propositional=self.propositional,
-            numbers=tuple((name, number.moved(places)) for name, number in numbers.items()),
+            tuple(signals),
+            tuple(labels),
+            tuple(outputs.items()),
+            self.symbols,
+            self.propositional,
+            tuple(numbers.items()),
         )
 
 

@@ -28,4 +28,4 @@ FALSE = Literal(-1, False)
 
 def signals_of(*literals: Literal) -> tuple[int, ...]:
     """The signals behind literals, constants left out."""
-    return tuple(literal.signal for literal in literals if literal.signal >= 0)
+    return tuple([literal.signal for literal in literals if literal.signal >= 0])

@@ -36,6 +36,8 @@ class Allocation:
     coordinate: dict[Register, int]
     clears: tuple[tuple[Register, ...], ...]
     count: int
+    stored: dict[int, int]
+    """The layer that stores each signal's bit, as `stored_layers` says."""
 
 
 def allocate(program: Program, schedule: Schedule) -> Allocation:
@@ -63,16 +65,18 @@ def allocate(program: Program, schedule: Schedule) -> Allocation:
             count += 1
 
     for at, signal in enumerate(program.signals):
-        if Register(at, False) in last_use and stored.get(at) == 0:
-            coordinate[Register(at, False)] = count
+        bit = Register(at, False)
+        if stored.get(at) == 0 and bit in last_use:
+            coordinate[bit] = count
             count += 1
             if isinstance(signal, TokenIn):  # position predicates are features: never reused
-                enter(Register(at, False))
+                enter(bit)
     for number, layer in enumerate(schedule.layers, start=1):
         for group in layer.heads:
-            for signal_index in group.signals:
-                place(Register(signal_index, True), number - 1)
-                enter(Register(signal_index, True))
+            for at in group.signals:
+                raw = Register(at, True)
+                place(raw, number - 1)
+                enter(raw)
         # All before any is entered: a bit that nobody reads must not share its coordinate with
         # another bit of the same layer.
         written = [Register(gate.signal, False) for gate in layer.gates]
@@ -81,7 +85,7 @@ def allocate(program: Program, schedule: Schedule) -> Allocation:
             place(register, number)
         for register in written:
             enter(register)
-    return Allocation(coordinate, tuple(map(tuple, clears)), count)
+    return Allocation(coordinate, tuple(map(tuple, clears)), count, stored)
 
 
 def stored_layers(program: Program, schedule: Schedule) -> dict[int, int]:
@@ -113,7 +117,8 @@ def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> 
     last_use: dict[Register, int] = {}
 
     def use(register: Register, layer: int) -> None:
-        last_use[register] = max(last_use.get(register, 0), layer)
+        if last_use.get(register, -1) < layer:
+            last_use[register] = layer
 
     def use_term(term: Term, layer: int) -> None:
         for literal in term:

@@ -129,7 +129,7 @@ class _Scheduler:
                     self.head_layer[at] = 1 + max(map(self._available, signal.reads), default=0)
                 case _:
                     self.stored[at] = 0
-        outputs = tuple((name, self._output(lit)) for name, lit in self.program.outputs)
+        outputs = tuple([(name, self._output(lit)) for name, lit in self.program.outputs])
         for _, number in self.program.numbers:
             for read in number.reads:
                 self._number(read)
@@ -138,13 +138,13 @@ class _Scheduler:
         for at, layer in self.step_layer.items():
             steps.setdefault(layer, []).append(at)
         groups = self._groups()
-        layers = tuple(
+        layers = [
             ScheduledLayer(
                 tuple(groups.get(k, ())), tuple(self.gates.get(k, ())), tuple(steps.get(k, ()))
             )
             for k in range(1, depth + 1)
-        )
-        return Schedule(layers, outputs, self.program.numbers)
+        ]
+        return Schedule(tuple(layers), outputs, self.program.numbers)
 
     def _decodable(self, count: int) -> int:
         """The first layer whose feed-forward can decode a count."""
@@ -167,10 +167,16 @@ class _Scheduler:
 
     def _ready(self, leaf: int) -> int:
         """The first layer whose feed-forward can read this leaf."""
-        stored = self.stored[leaf] + 1 if leaf in self.stored else None
-        raw = self.head_layer.get(leaf)
-        decoded = self.step_layer[leaf] + 1 if leaf in self.step_layer else None
-        return min(layer for layer in (stored, raw, decoded) if layer is not None)
+        if leaf in self.head_layer:  # its bit is there a layer later
+            return self.head_layer[leaf]
+        if leaf in self.step_layer:
+            return self.step_layer[leaf] + 1
+        return self.stored[leaf] + 1
+
+    def _earliest(self, signal: int) -> int:
+        """The first layer whose feed-forward can read this, or compute it."""
+        gate = self.booleans.get(signal)
+        return self._ready(signal) if gate is None else gate.layer
 
     def _is_leaf(self, signal: int) -> bool:
         return signal not in self.booleans
@@ -181,23 +187,18 @@ class _Scheduler:
         return raw and self.stored.get(signal, layer) >= layer
 
     def _conjunction(self, literals: list[Literal]) -> _Boolean:
-        layer = max(
-            self._ready(x.signal) if self._is_leaf(x.signal) else self.booleans[x.signal].layer
-            for x in literals
-        )
+        layer = max([self._earliest(x.signal) for x in literals])
         inlined = [self._unless_early(x, layer) for x in literals]
         on, off = self._and_covers(inlined)
         if on is None and off is None:
             stored = [self._as_leaf(x) for x in literals]
             on, off = self._and_covers(stored)  # a conjunction of leaves is one term
-            layer = max(self._ready(x.signal) for x in literals)
+            layer = max([self._ready(x.signal) for x in literals])
         return _Boolean(on, off, layer)
 
     def _xor(self, left: int, right: int) -> _Boolean:
         both = [Literal(left, True), Literal(right, True)]
-        layer = max(
-            self._ready(x) if self._is_leaf(x) else self.booleans[x].layer for x in (left, right)
-        )
+        layer = max(self._earliest(left), self._earliest(right))
         sides = [self._unless_early(x, layer) for x in both]
         on, off = map(self._narrow, _xor_covers(*sides))
         if on is None and off is None:
@@ -239,8 +240,9 @@ class _Scheduler:
         return self._narrow(on), self._narrow(off)
 
     def _narrow(self, terms: Terms) -> Terms:
-        wide = terms is not None and any(len(term) > self.widest for term in terms)
-        return None if wide else terms
+        if terms is None or self.widest == UNLIMITED:
+            return terms
+        return None if any(len(term) > self.widest for term in terms) else terms
 
     def _store(self, signal: int) -> int:
         """Make `signal` a stored bit; the layer after which it can be read."""
@@ -310,7 +312,7 @@ class _Scheduler:
             together.setdefault((layer, signal.scores), []).append(at)
         groups: dict[int, list[HeadGroup]] = {}
         for (layer, _), signals in together.items():
-            wide = any(at in self.wide for at in signals)
+            wide = not self.wide.isdisjoint(signals)
             groups.setdefault(layer, []).append(HeadGroup(tuple(signals), wide))
         return groups
 

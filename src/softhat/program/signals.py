@@ -16,7 +16,9 @@ from softhat.program.heads import Head
 from softhat.program.inputs import Input
 from softhat.program.literals import Literal, Places
 
-Signal = Input | Gate | Head
+Reader = Gate | Head
+"""A signal that reads others."""
+Signal = Input | Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,9 @@ def needed_by(program: Program, names: Iterable[str]) -> set[int]:
 
 def reads(signal: Signal) -> tuple[int, ...]:
     """The signals that `signal` reads."""
-    return signal.reads if isinstance(signal, Gate | Head) else ()
+    return signal.reads if isinstance(signal, Reader) else ()
 
 
 def moved(signal: Signal, places: Places) -> Signal:
     """`signal` with the signals that it reads renumbered."""
-    return signal.moved(places) if isinstance(signal, Gate | Head) else signal
+    return signal.moved(places) if isinstance(signal, Reader) else signal

@@ -22,9 +22,13 @@ FARTHEST = 16
 
 def strict(program: Program) -> Program:
     """The same outputs in fewer layers."""
-    if not any(isinstance(signal, Previous) for signal in program.signals):
-        return program
-    return rewritten(program, _in_one_head)
+    for signal in program.signals:
+        if isinstance(signal, Previous):
+            at = signal.value.signal
+            inner = program.signals[at] if at >= 0 else None
+            if _beyond(inner, signal.direction) is not None:
+                return rewritten(program, _in_one_head)
+    return program
 
 
 def spelled_out(program: Program) -> Program:

@@ -33,6 +33,8 @@ CACHE = 1 << 16
 """Scores computed at a time across words: a few such arrays fit a core's cache."""
 BLOCK, TILE = 1 << 18, 128
 """Scores computed at a time within a word, in blocks of at most TILE queries (measured)."""
+STRICT = ("<", ">")
+"""Masks that leave a query without keys: the first or the last."""
 
 
 class Attention:
@@ -134,16 +136,21 @@ class Attention:
             scores = self._scores(queries[start:stop], keys[:, low:high], beta)
             scores[:, rows - low :] = -np.inf
             _hide(scores, mask, start, low)
-            sums = self._summed(scores, values[low:high])
-            np.divide(sums[:, :-1].T, _positive(sums[:, -1]), out=out[:, start:stop])
+            sums = self._summed(scores, values[low:high], mask)
+            total = sums[:, -1]
+            if mask in STRICT:
+                total = _positive(total)
+            np.divide(sums[:, :-1].T, total, out=out[:, start:stop])
         return out
 
-    def _summed(self, scores: Array, values: Array) -> Array:
+    def _summed(self, scores: Array, values: Array, mask: Mask) -> Array:
         """Σ w·v and Σ w, over the tiles where some weight is not 0."""
         count = len(scores)
         tiles = scores.reshape(count, -1, TILE)
         tops = tiles.max(axis=2)
-        top = _finite(tops.max(axis=1, keepdims=True))
+        top = tops.max(axis=1, keepdims=True)
+        if mask in STRICT:
+            top = _finite(top)
         seen = ~(tops < top - self.lost).all(axis=0)
         if 2 * np.count_nonzero(seen) < len(seen):
             scores = tiles[:, seen].reshape(count, -1)
@@ -178,7 +185,7 @@ def _means(v: Array, mask: Mask) -> Array:
     ordered = v if past else v[:, ::-1]
     counts = np.arange(1, rows + 1).astype(v.dtype)[:, None]
     means = np.cumsum(ordered, axis=1) / counts
-    if mask in ("<", ">"):  # what the row before sees
+    if mask in STRICT:  # what the row before sees
         means = np.concatenate([np.zeros_like(means[:, :1]), means[:, :-1]], axis=1)
     return means if past else means[:, ::-1]
 
@@ -186,11 +193,23 @@ def _means(v: Array, mask: Mask) -> Array:
 def _hide(scores: Array, mask: Mask, start: int = 0, low: int = 0) -> None:
     """-inf where the mask hides key low + c from query start + r."""
     count, width = scores.shape
-    strict = mask in ("<", ">")
+    strict = mask in STRICT
     if mask in ("<=", "<"):
         first = start + (not strict) - low  # the first hidden key of the first query
         square = scores[:, first:]
-        square[np.tri(count, square.shape[1], -1, dtype=bool) == 0] = -np.inf
+        np.copyto(square, -np.inf, where=~_below(square.shape, 0))
     elif mask in (">=", ">"):
         square = scores[:, : min(width, start + count - (not strict) - low)]
-        square[np.tri(count, square.shape[1], start + strict - low - 1, dtype=bool)] = -np.inf
+        np.copyto(square, -np.inf, where=_below(square.shape, start + strict - low))
+
+
+def _below(shape: tuple[int, ...], later: int) -> NDArray[np.bool_]:
+    """Whether c < r + later, for row r and column c."""
+    count, width = shape
+    side = max(later + count, width)
+    triangle = _TRIANGLE if side <= len(_TRIANGLE) else np.tri(side, k=-1, dtype=np.bool_)
+    return triangle[later : later + count, :width]
+
+
+_TRIANGLE = np.tri(3 * TILE, k=-1, dtype=np.bool_)
+"""Large enough for a block of queries, which begins within a tile of keys."""

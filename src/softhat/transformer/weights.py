@@ -9,10 +9,11 @@ or run, because almost every entry of a compiled matrix is 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,13 @@ P = PowerOfTwo(2)
 j/P is exact."""
 
 
+Entry = tuple[tuple[int, ...], float]
+"""Where a tensor is not 0, and what it is there."""
+Arrays = tuple[tuple[NDArray[np.int64], ...], NDArray[np.float64]]
+_FEW = 32
+"""Entries that wait as numbers of Python; more would take too much memory."""
+
+
 @dataclass(frozen=True)
 class Sparse:
     """A tensor by its nonzero entries: `where[axis][k]` and `values[k]`."""
@@ -40,12 +48,10 @@ class Sparse:
     values: NDArray[np.float64]
 
     @staticmethod
-    def of(shape: tuple[int, ...], entries: Iterable[tuple[tuple[int, ...], float]]) -> Sparse:
+    def of(shape: tuple[int, ...], entries: Iterable[Entry]) -> Sparse:
+        """From the entries in any order; zeros are left out."""
         kept = sorted([entry for entry in entries if entry[1]])
-        if not kept:
-            return Sparse(shape, (_NOWHERE,) * len(shape), np.zeros(0))
-        at, values = zip(*kept, strict=True)
-        return Sparse(shape, tuple(np.array(at, dtype=np.int64).T), np.array(values, np.float64))
+        return _Listed(shape, kept) if len(kept) <= _FEW else Sparse(shape, *_arrays(shape, kept))
 
     @staticmethod
     def from_dense(array: NDArray[Any]) -> Sparse:
@@ -60,10 +66,37 @@ class Sparse:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
 
-_NOWHERE = np.zeros(0, np.int64)
+class _Listed(Sparse):
+    """A tensor with few entries, whose arrays are made when they are first read: what is compiled
+    and only looked at needs none, and they are a tenth of the time that a small formula takes."""
+
+    _entries: list[Entry]
+
+    def __init__(self, shape: tuple[int, ...], entries: list[Entry]) -> None:
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "_entries", entries)
+
+    @cached_property
+    def _made(self) -> Arrays:
+        return _arrays(self.shape, self._entries)
+
+    @property
+    def where(self) -> tuple[NDArray[np.int64], ...]:
+        return self._made[0]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return self._made[1]
+
+
+def _arrays(shape: tuple[int, ...], entries: list[Entry]) -> Arrays:
+    if not entries:
+        return (np.zeros(0, np.int64),) * len(shape), np.zeros(0)
+    at, values = zip(*entries, strict=True)
+    return tuple(np.array(at, np.int64).T), np.array(values, np.float64)
 
 
 def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
@@ -206,6 +239,7 @@ def inverse_temperature(law: Law, n: int) -> float:
         return float("inf")
 
 
+@lru_cache(maxsize=16)  # compiled heads have one of two
 def law_of_sharpness(sharpness: float, attention: Attention) -> Law:
     """β of a compiled head: C·P(n) with temperature scaling, else 1."""
     if attention != "temperature":

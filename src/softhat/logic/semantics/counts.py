@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -52,30 +53,28 @@ def _weigh(part: _Part, row: Row, dtype: type[np.signedinteger[Any]]) -> _Values
 def _total_of(weights: list[_Values | None], row: Row) -> _Values:
     """Past sums of the first weights, future sums of the second, total sums of the third."""
     past, future, total = weights
-    value: _Values = np.zeros(1, np.int32)
+    values: list[_Values] = []
     if past is not None:
-        value = value + _from_start(past, row)
+        values.append(_from_start(past, row))
     if future is not None:
         sums = _from_start(future, row)
-        value = value + (_at_end(sums, row) - sums + future)
+        values.append(_at_end(sums, row) - sums + future)
     if total is not None:
-        value = value + _at_end(_from_start(total, row), row)
-    return np.broadcast_to(value, row.size)
+        values.append(_at_end(_from_start(total, row), row))
+    return reduce(np.add, values) if values else np.zeros(row.size, np.int32)
 
 
 def _from_start(weights: _Values, row: Row) -> _Values:
-    sums: _Values = np.cumsum(weights, dtype=weights.dtype)
-    if len(row.lengths) == 1:
-        return sums
-    before = np.zeros(len(row.lengths), weights.dtype)
-    before[1:] = sums[row.starts[1:] - 1]
-    sums -= np.repeat(before, row.lengths + 1)
+    sums: _Values = weights.cumsum(dtype=weights.dtype)
+    if len(row.lengths) > 1:
+        before = sums[row.starts] - weights[row.starts]
+        sums -= before.repeat(row.lengths + 1)
     return sums
 
 
 def _at_end(sums: _Values, row: Row) -> _Values:
     """The value at each word's end, at all its places (the empty place adds nothing)."""
-    return np.repeat(sums[row.starts + row.lengths], row.lengths + 1)
+    return sums[row.starts + row.lengths].repeat(row.lengths + 1)
 
 
 def _compare_huge(

@@ -26,10 +26,7 @@ class Row:
     inside: int  # the signal that is true at every position
     first: int
     last: int
-
-    @property
-    def longest(self) -> int:
-        return int(self.lengths.max())
+    longest: int  # word
 
     @property
     def begins(self) -> NDArray[np.int64]:
@@ -60,9 +57,13 @@ class Row:
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
-def lay_out(words: Iterable[Word]) -> tuple[Row | None, Callable[[str], Bools]]:
+def lay_out(words: Iterable[Word]) -> tuple[Row, Callable[[str], int]] | None:
+    """A row of words, and where each symbol stands on it; None if there are no words."""
     lengths, symbol = join(words)
-    return (row_of(lengths) if len(lengths) else None), symbol
+    if not len(lengths):
+        return None
+    row = row_of(lengths)
+    return row, lambda name: row.to_signal(symbol(name))
 
 
 def row_of(lengths: NDArray[np.int64]) -> Row:
@@ -71,16 +72,16 @@ def row_of(lengths: NDArray[np.int64]) -> Row:
     starts = ends - lengths - 1
     size = int(ends[-1])
     if len(lengths) == 1:
-        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2)
+        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2, size - 1)
     places = np.ones((3, size), np.bool_)
     places[0, ends - 1] = False
     places[1:] = False
     places[1, starts] = True
     places[2, ends - 2] = True
-    pack = [
+    inside, first, last = (
         int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little") for mask in places
-    ]
-    return Row(lengths, starts, size, *pack)
+    )
+    return Row(lengths, starts, size, inside, first, last, int(lengths.max()))
 
 
 def positions(row: Row) -> NDArray[np.int64]:

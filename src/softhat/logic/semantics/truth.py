@@ -43,9 +43,10 @@ def truth_many(formula: Formula, words: Iterable[Word]) -> list[Bools]:
 
 def truths(formulas: Iterable[Formula], words: Iterable[Word]) -> list[list[Bools]]:
     """For each formula the truth of each word; common subformulas are evaluated once."""
-    row, symbol = lay_out(words)
-    if row is None:
+    laid_out = lay_out(words)
+    if laid_out is None:
         return [[] for _ in formulas]
+    row, symbol = laid_out
     made = signals(plan(tuple(formulas)), row, symbol)
     return [
         np.split(row.to_bools(signal), row.begins[1:])
@@ -73,7 +74,7 @@ def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
     return where  # type: ignore[return-value]  # checked above
 
 
-def signals(steps: Plan, row: Row, symbol: Callable[[str], Bools]) -> list[int]:
+def signals(steps: Plan, row: Row, symbol: Callable[[str], int]) -> list[int]:
     """The truth signals of formulas on a row of words; `symbol` says where each stands."""
     made: dict[int, int] = {}
     for k, (node, places, form) in enumerate(steps.steps):
@@ -88,12 +89,12 @@ def signals(steps: Plan, row: Row, symbol: Callable[[str], Bools]) -> list[int]:
     return [made[k] for k in steps.results]
 
 
-def step(node: Node, below: list[int], row: Row, symbol: Callable[[str], Bools]) -> int:
+def step(node: Node, below: list[int], row: Row, symbol: Callable[[str], int]) -> int:
     """The signal of a formula that is no comparison, from those of its operands."""
     inside = row.inside
     match node:
         case nodes.Symbol(name):
-            return row.to_signal(symbol(name))
+            return symbol(name)
         case nodes.Constant(value):
             return inside if value else 0
         case nodes.First():

@@ -138,14 +138,23 @@ def _code_points(text: str) -> NDArray[np.integer[Any]]:
 
 
 def _encode_text(word: str, symbols: Sequence[str]) -> NDArray[np.int64]:
-    """Through a table of the code points."""
+    """Through a table of the code points, of bytes where those are enough."""
     known: Mapping[int, int] = {ord(s): k for k, s in enumerate(symbols) if len(s) == 1}
+    if word.isascii() and len(symbols) < 256:
+        unknown = 255
+        bytes_table = bytearray([unknown] * 256)
+        for point, k in known.items():
+            if point < 128:
+                bytes_table[point] = k
+        codes = word.encode("ascii").translate(bytes_table)
+        at = codes.find(unknown)
+        if at >= 0:
+            raise _foreign(word, at, symbols)
+        return np.frombuffer(codes, np.uint8).astype(np.int64)
     table = np.full(max(known, default=0) + 2, -1, np.int64)
     for point, k in known.items():
         table[point] = k
-    codes = _code_points(word)
-    codes = codes.astype(np.uint32, copy=False)  # as bytes they could not hold the table's end
-    indices: NDArray[np.int64] = table[np.minimum(codes, np.uint32(len(table) - 1))]
+    indices = table.take(_code_points(word), mode="clip")  # beyond its end stands -1 too
     if indices.min() < 0:
         raise _foreign(word, int((indices < 0).argmax()), symbols)
     return indices

@@ -125,9 +125,11 @@ class Formula(Node):
 
     def bind(self, predicates: Mapping[str, Any] | None) -> Formula:
         """The formula with these numerical predicates for the names in `at(name)`."""
+        if predicates is None:
+            return self
         from softhat.logic.binding import bind
 
-        return self if predicates is None else bind(self, predicates)
+        return bind(self, predicates)
 
 
 def checked_formula(value: object) -> Formula:

@@ -27,7 +27,7 @@ class Node:
         return ()
 
     def __post_init__(self) -> None:
-        below = tuple(child._hash for child in self.children)
+        below = tuple([child._hash for child in self.children])
         set_hash(self, hash((type(self), self.payload, below)))
 
     def __hash__(self) -> int:

@@ -144,7 +144,6 @@ def to_short(node: Node, limit: int = 60) -> str:
 
 def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator[str]:
     """The text from left to right; what is nested deeper than `depth` becomes …."""
-    signs = {sign: f" {spelling.get(sign, sign)} " for sign, *_ in _BINARY.values()}
     # To do, last first: text, or a node with the level it must have and its depth.
     todo: list[str | tuple[Node, int, int]] = [(root, 0, 0)]
     while todo:
@@ -162,7 +161,7 @@ def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator
             node, second = node.children
             needed, down = left, down + 1
             todo.append((second, right, down))
-            todo.append(signs[sign])
+            todo.append(f" {spelling.get(sign, sign)} ")
         if depth is not None and down > depth and node.children:
             yield "…"
             continue

@@ -8,7 +8,6 @@ in the number of nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
 from operator import is_
 from typing import Any, TypeVar
 
@@ -27,31 +26,20 @@ def distinct(*roots: Node) -> tuple[Distinct, list[int]]:
 
     The second result gives each root's index.
     """
-    if len(roots) == 1:
-        rows = _below(_Object(*roots))
-        return rows, [len(rows) - 1]
-    return _rows(roots)
+    if len(roots) > 1:
+        return _rows(roots)
+    (root,) = roots
+    for last, rows in _LAST:
+        if last is root:
+            return rows, [len(rows) - 1]
+    rows, places = _rows(roots)
+    _LAST[:] = [(root, rows), *_LAST[:3]]
+    return rows, places
 
 
-class _Object:
-    """A node as the object that it is: comparing it costs nothing."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Object) and self.node is other.node
-
-
-@lru_cache(maxsize=4)
-def _below(root: _Object) -> Distinct:
-    """Of one formula: several passes follow each other, and each would walk it again."""
-    return _rows((root.node,))[0]
+_LAST: list[tuple[Node, Distinct]] = []
+"""The four formulas walked last, as the objects that they are: several passes follow each other
+over one, and each would walk it again."""
 
 
 def _rows(roots: tuple[Node, ...]) -> tuple[Distinct, list[int]]:

@@ -46,13 +46,13 @@ def head_rows(group: HeadGroup, wiring: Wiring) -> HeadRows:
     """The head that computes the signals of a group."""
     signals = [wiring.program.signals[at] for at in group.signals]
     scores = _scores(signals[0], group.wide, wiring)  # type: ignore[arg-type]  # groups are heads
-    labels = "; ".join(wiring.program.labels[at] for at in group.signals)
+    labels = "; ".join([wiring.program.labels[at] for at in group.signals])
     return HeadRows(
         label=f"{scores.name}: {labels}",
         scores=_tempered(scores, wiring),
         law=_law(scores, group.wide, wiring),
-        values=tuple(_value(signal, wiring) for signal in signals),  # type: ignore[arg-type]
-        targets=tuple(Register(at, True) for at in group.signals),
+        values=tuple([_value(signal, wiring) for signal in signals]),  # type: ignore[arg-type]
+        targets=tuple([Register(at, True) for at in group.signals]),
     )
 
 
