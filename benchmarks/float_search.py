@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.exact import run
-from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.formats import FORMATS
 from softhat.runtime.attend import TILE
@@ -34,7 +33,9 @@ EXACT_TO = 64
 WHOLE_TO = 1_500
 """Words to this length are run whole."""
 WORK = 3e7
-"""Scores computed for one length."""
+"""Scores computed for one length (those of three words at least)."""
+ROWS = 1e7
+"""Scores computed for one long word."""
 
 
 @dataclass(frozen=True)
@@ -55,38 +56,40 @@ class Search:
         self.wide = Ready(s.transformer, FORMATS["float64"])
         self.certificate = s.certificate
         self.rng = random.Random(seed)
+        self.tried = 0  # the greatest length of a word that was run
 
-    def first_failure(self, start: int, last: int) -> tuple[Failure | None, int]:
-        """The shortest failure found from a length on, and to which length words were tried."""
+    def first_failure(self, start: int, last: int) -> Failure | None:
+        """The shortest failure found from a length on."""
         n, good, found = max(1, start), max(0, start - 1), None
         while found is None and n <= last:
-            found = self.fails(n)
+            found = self.fails(n) or (self.fails(n + 1) if n < last else None)
             if found is None:
                 good, n = n, min(2 * n, last) if n < last else last + 1
         if found is None:
-            return None, good
-        while found.length - good > max(1, good // 32):
+            return None
+        while found.length - good > max(1, good // 16):
             middle = (found.length + good) // 2
             nearer = self.fails(middle)
             if nearer is None:
                 good = middle
             else:
                 found = nearer
-        return found, found.length
+        return found
 
     def fails(self, n: int) -> Failure | None:
         """A word of this length that fails, if one is found."""
+        self.tried = max(self.tried, n)
         worst, best = -1.0, None
         work = 0.0
-        for label, codes in self._words(n):
+        for tried, (label, codes) in enumerate(self._words(n)):
             error = float(self._errors(codes[None])[0])
             if error > worst:
                 worst, best = error, codes
             if error > self.epsilon:
                 return Failure(n, error, label)
             work += self._cost(n)
-            if work > WORK:
-                return None
+            if work > WORK and tried >= 2:
+                break
         assert best is not None
         return self._climb(n, best, worst) if n <= 600 else None
 
@@ -108,14 +111,16 @@ class Search:
     def _words(self, n: int) -> Iterator[tuple[str, Codes]]:
         rng, size = self.rng, len(self.source.alphabet)
         letters = self.source.alphabet
+        found = np.random.default_rng(rng.randrange(1 << 30)).integers(0, size, n)
+        yield "random", found.astype(np.int64)
         for a in range(size):
             b = (a + 1) % size
             one = np.full(n, a)
-            yield letters[a] + "…", one
-            for place, name in ((0, "first"), (n - 1, "last"), (n // 2, "middle")):
+            for place, name in ((n - 1, "last"), (0, "first"), (n // 2, "middle")):
                 changed = one.copy()
                 changed[place] = b
                 yield f"{letters[a]}… but {name} {letters[b]}", changed
+            yield letters[a] + "…", one
         while True:
             kind = rng.randrange(6)
             a, b = rng.sample(range(size), 2)
@@ -148,7 +153,7 @@ class Search:
         full = sum(
             len(head.query.values) > 0 for layer in self.ready.layers[:-1] for head in layer.heads
         )
-        return n * (n * full + 48.0 + 40.0)
+        return n * (n * full + 40.0) + min(48.0 * n, ROWS)
 
     def _errors(self, codes: Codes) -> Floats:
         """How far each word's worst value is off, at least."""
@@ -157,8 +162,8 @@ class Search:
             found = self.s.run_batch(codes, self.dtype)[..., 0].astype(np.float64)
             rows: Any = slice(None)
         else:
-            picked = {0, 1, 2, n - 1, n - 2, n // 2, *(self.rng.randrange(n) for _ in range(40))}
-            rows = np.array(sorted(picked))
+            picked = [n - 1, 1, n // 2, 0, n - 2, 2, *(self.rng.randrange(n) for _ in range(40))]
+            rows = np.array(sorted(set(picked[: max(3, int(ROWS / n))])))
             found = np.stack([partial(self.ready, word, rows) for word in codes])
         if n <= EXACT_TO:
             trace = run(self.source, codes)
@@ -239,10 +244,3 @@ def _attended(
         sums = attention._summed(scores, values)[0]
         out[:, r] = sums[:-1] / sums[-1] if sums[-1] else 0
     return form.round(out)
-
-
-def simulated(source: AHAT, epsilon: float, dtype: str) -> Simulation:
-    """At every length, with room for the format."""
-    import softhat
-
-    return softhat.simulate(source, epsilon=epsilon, dtype=dtype)

@@ -17,12 +17,13 @@ import pytest
 import softhat
 from softhat.ahat import Builder
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.model import AHAT, Head, Layer, Matrix
+from softhat.ahat.model import AHAT, BOS, Head, Layer, Matrix
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import NoTemperatureError
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 
 MAKERS = (random_model, random_program, random_tieless, random_deep)
+ROOM = {"float16": 0.1, "bfloat16": 0.1, "float32": 1e-3, "float64": 1e-3}
 FORMATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -68,14 +69,45 @@ def uniform_with_large_scores(rng: random.Random) -> AHAT:
     return b.build()
 
 
-def attack(s: Simulation, source: AHAT, rng: random.Random) -> int:
+def positional(rng: random.Random) -> AHAT:
+    """Scores that read positions: near and far keys, small rows and large ones, concave scores of
+    averages, units that sinks give; and a second head that reads what the first one found."""
+    b = Builder("ab", bos=rng.random() < 0.6)
+    i, square = b.position("i"), b.position("i^2")
+    x = b.embed("x", {"a": rng.choice([1, Fraction(1, 3), 5]), "b": rng.choice([0, -1])})
+    share = b.head(rng.choice(["none", "<="]), value={"share": b.token("a")})["share"]
+    unit = b.embed("bos", {BOS: 1}) if b.bos else b.position("first")
+    one = b.head("none", value={"unit": unit})["unit"]
+    weight = Fraction(rng.choice([1, 2, 3, -1, -2]), rng.choice([1, 1, 3, 7, 1024]))
+    score = rng.choice([
+        [(weight, i)],
+        [(weight, b.position("1/i"))],
+        [(weight, b.position("i/n"))],
+        [(weight, b.position("i/n")), (abs(weight), b.token("a"))],
+        [(2 * share, i), (-one, square)],
+        [(2 * (i - rng.randint(0, 2)), i), (-1, square)],
+        [(2 * rng.randint(1, 5), i), (-1, square)],
+        [(weight, share)],
+        [(share - Fraction(1, 2) * one, b.token("b"))],
+        [(b.token("a"), share), (weight, b.position("i/n"))],
+    ])  # fmt: skip
+    mask = rng.choice(["none", "<=", "<", ">="])
+    found = b.head(mask, value={"found": x}, score=score)["found"]
+    if rng.random() < 0.4:
+        score = [(1, rng.choice([found, -found])), (rng.choice([0, 1]), b.position("i/n"))]
+        found = b.head(rng.choice(["none", "<="]), value={"again": found}, score=score)["again"]
+    b.output(found * rng.choice([1, 1, Fraction(1, 3)]) - Fraction(1, 2))
+    return b.build()
+
+
+def attack(s: Simulation, source: AHAT, rng: random.Random, longest: int = 40) -> int:
     """Words at short lengths and at the certified length, in every format; how many were run."""
     epsilon, tried = s.certificate.epsilon, 0
     for dtype in FORMATS:
         top = s.certificate.max_length[dtype]
         if source.longest is not None:
             top = min(top, source.longest)
-        for n in sorted({1, 2, 3, 5, min(top, 12), min(top, 40)}):
+        for n in sorted({1, 2, 3, 5, min(top, 12), min(top, longest)}):
             if not 1 <= n <= top:
                 continue
             a, b = source.alphabet[:2]
@@ -125,6 +157,51 @@ def test_awkward_models() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_awkward_models_at_full_size(seed: int) -> None:
     assert check(200 + seed, 60) > 400
+
+
+def check_positional(seed: int, models: int, longest: int) -> int:
+    rng = random.Random(seed)
+    tried = 0
+    for _ in range(models):
+        source = positional(rng)
+        if rng.random() < 0.3:
+            source = awkward(rng, source)
+        dtype = rng.choice(FORMATS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                s = softhat.simulate(source, epsilon=ROOM[dtype], dtype=dtype)
+            except NoTemperatureError:
+                continue
+            tried += attack(s, source, rng, longest)
+    return tried
+
+
+def test_scores_of_positions() -> None:
+    assert check_positional(1, 8, 40) > 50
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(8))
+def test_scores_of_positions_at_full_size(seed: int) -> None:
+    assert check_positional(300 + seed, 60, 150) > 400
+
+
+@pytest.mark.parametrize("power", [-20, -30, -140, -160, -1060])
+def test_weights_below_the_least_number(power: int) -> None:
+    """What a format stores as 0 is not exact, however few digits it has."""
+    b = Builder("ab")
+    x = b.embed("x", {"a": Fraction(2) ** power, "b": 0})
+    b.output(b.head("none", value={"y": x})["y"] * Fraction(2) ** -power)
+    s = softhat.simulate(b.build(), epsilon=1e-3)
+    attack(s, b.build(), random.Random(3))
+    lengths = s.certificate.max_length
+    assert lengths["float16"] == 0
+    assert (lengths["float32"] > 0) == (power > -130)
+    assert (lengths["float64"] > 0) == (power > -1000)
+    b = Builder("ab")  # the same without any head
+    b.output(b.embed("x", {"a": Fraction(2) ** power, "b": 0}) * Fraction(2) ** -power)
+    attack(softhat.simulate(b.build(), epsilon=1e-3), b.build(), random.Random(4))
 
 
 def test_uniform_heads_with_large_score_weights() -> None:
@@ -189,7 +266,7 @@ def test_half_precision_where_it_can() -> None:
 def at_the_end(name: str, dtype: str, count: int, longest: int) -> int:
     """Words of the very length that is certified: ties of quotients, nearly constant words."""
     source = GALLERY[name]()
-    s = softhat.simulate(source, epsilon=1e-3, dtype=dtype)
+    s = softhat.simulate(source, epsilon=ROOM[dtype], dtype=dtype)
     n = min(s.certificate.max_length[dtype], longest)
     if not n:
         return 0
@@ -200,7 +277,7 @@ def at_the_end(name: str, dtype: str, count: int, longest: int) -> int:
     for word in words:
         found = s.margins(word, dtype=dtype, runtime="dense").tolist()
         for x, y in zip(found, source.values(word), strict=True):
-            assert abs(Fraction(x) - y) <= 1e-3, (name, dtype, n, word)
+            assert abs(Fraction(x) - y) <= ROOM[dtype], (name, dtype, n, word)
     return n
 
 
