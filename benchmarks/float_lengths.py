@@ -4,7 +4,7 @@
 every length with room for the format: float32 with ε = 1e-3, float16 and bfloat16 with ε = 0.1,
 since their own last digits are coarser than 1e-3. At its certified length nothing may fail; from
 there on `float_search` looks for a word that does, to `REACH` times the length or to `LONGEST`.
-`python benchmarks/float_lengths.py --page` writes the table of all results to docs/float-lengths.md.
+`--page` writes the table of all results to docs/float-lengths.md.
 Exit code 1 if something certified fails, or a length is more than 4 times below its failure.
 """
 
@@ -79,9 +79,9 @@ def page(rows: list[dict[str, Any]]) -> str:
         "To which length is a simulation of the gallery proved right in a number format, and at",
         "which length does a search first find a word on which it is wrong? Written by",
         "`python benchmarks/float_lengths.py --page` from `benchmarks/float_lengths.json`. The",
-        "theorem is in [temperature laws](theory/temperature.md). Simulations are for every length,",
-        "made with room for the format. The search is not exhaustive: a failure that it does not",
-        "find may be there.",
+        "theorem is in [temperature laws](theory/temperature.md). Simulations are for every",
+        "length, made with room for the format. The search is not exhaustive: a failure that it",
+        "does not find may be there.",
     ]
     for dtype, epsilon in EPSILON.items():
         lines += ["", f"## {dtype}, ε = {epsilon}", ""]
