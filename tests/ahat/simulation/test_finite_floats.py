@@ -74,7 +74,7 @@ def positional(rng: random.Random) -> AHAT:
     averages, units that sinks give; and a second head that reads what the first one found."""
     b = Builder("ab", bos=rng.random() < 0.6)
     i, square = b.position("i"), b.position("i^2")
-    x = b.embed("x", {"a": rng.choice([1, Fraction(1, 3), 5]), "b": rng.choice([0, -1])})
+    x = b.embed("x", {"a": Fraction(rng.choice(["1", "1/3", "5"])), "b": rng.choice([0, -1])})
     share = b.head(rng.choice(["none", "<="]), value={"share": b.token("a")})["share"]
     unit = b.embed("bos", {BOS: 1}) if b.bos else b.position("first")
     one = b.head("none", value={"unit": unit})["unit"]
@@ -96,7 +96,7 @@ def positional(rng: random.Random) -> AHAT:
     if rng.random() < 0.4:
         score = [(1, rng.choice([found, -found])), (rng.choice([0, 1]), b.position("i/n"))]
         found = b.head(rng.choice(["none", "<="]), value={"again": found}, score=score)["again"]
-    b.output(found * rng.choice([1, 1, Fraction(1, 3)]) - Fraction(1, 2))
+    b.output(found * Fraction(rng.choice(["1", "1", "1/3"])) - Fraction(1, 2))
     return b.build()
 
 
