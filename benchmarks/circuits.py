@@ -2,8 +2,9 @@
 
 `python benchmarks/circuits.py [--models 50] [--write]` draws stock GPT-2 exports of random
 formulas, lets each method give every edge a score, compares with the true circuit by
-`softhat.score` and prints a table and JSON; `--write` also writes docs/circuit-study.md. The same
-seed gives the same numbers.
+`softhat.score` and prints a table and JSON; `--write` also writes benchmarks/circuits.json and,
+from it, docs/circuit-study.md. The same seed gives the same numbers: exit code 1 if those of 50
+models are not the ones in circuits.json.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ LENGTH, PAIRS = 8, 96
 STEPS = 5
 """Of integrated gradients."""
 PAGE = Path(__file__).parent.parent / "docs" / "circuit-study.md"
+NUMBERS = Path(__file__).with_name("circuits.json")
 
 
 @dataclass(frozen=True)
@@ -307,16 +309,23 @@ def _share(listed: list[dict[str, Any]], kind: str) -> float:
     return round(hits / total, 3) if total else 1.0
 
 
-def main() -> None:
+def main() -> int:
     count = int(sys.argv[sys.argv.index("--models") + 1]) if "--models" in sys.argv else MODELS
     found = study(count)
     print(circuits_page.table(found["methods"], list(next(iter(found["methods"].values())))))
     print(json.dumps(found))
     if "--write" in sys.argv:
-        part = PAGE.with_suffix(".part")
-        part.write_text(circuits_page.page(found), "utf-8")
-        part.replace(PAGE)
+        _write(NUMBERS, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        _write(PAGE, circuits_page.page(found))
+    known = json.loads(NUMBERS.read_text("utf-8"))
+    return int(found["models"] == known["models"] and found != known)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(text, "utf-8")
+    part.replace(path)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,7 +18,7 @@ import pytest
 import softhat
 from softhat.errors import SofthatError
 from softhat.export.circuits.graph import Circuit, possible_edges
-from softhat.export.circuits.network import LEAK, NativeNetwork, NodePatch, Patch
+from softhat.export.circuits.network import LEAK, Begun, NativeNetwork, NodePatch, Patch
 from softhat.export.circuits.stock import stock_network
 from softhat.export.corpus.acceptable import simplified
 from softhat.export.corpus.families import draw_formula
@@ -92,21 +92,22 @@ class Resampling:
         for n in (3, 7) if ahead else (7,):  # where nothing looks ahead, short words are prefixes
             clean, corrupt = rng.integers(0, len(network.symbols), (2, words, n))
             added, _ = network.run(corrupt)
-            here, margins = network.run(clean)
-            changed = {name for name in added if not np.array_equal(added[name], here[name])}
-            self.batches.append((clean, added, changed, margins))
-        self.largest = max(float(np.abs(margins).max()) for *_, margins in self.batches)
+            begun = Begun.of(network, clean)
+            changed = {name for name in added if not np.array_equal(added[name], begun.added[name])}
+            self.batches.append((clean, added, changed, begun))
+        self.largest = max(float(np.abs(begun.margins).max()) for *_, begun in self.batches)
 
     def moved(self, name: str) -> float:
         """How far does an answer move if the edge carries what it carries on another word?"""
         source, _, rest = name.partition("->")
         target, _, slot = rest.rstrip(">").partition("<")
         most = 0.0
-        for clean, added, changed, before in self.batches:
+        for clean, added, changed, begun in self.batches:
             if source not in changed:
                 continue
-            _, after = self.network.run(clean, Patch(source, (target, slot), added[source]))
-            most = max(most, float(np.abs(after - before).max()))
+            patch = Patch(source, (target, slot), added[source], begun)
+            _, after = self.network.run(clean, patch)
+            most = max(most, float(np.abs(after - begun.margins).max()))
         return most
 
 
@@ -187,6 +188,24 @@ def test_patches_of_nodes_and_edges_agree() -> None:
     (reader,) = [e for e in softhat.circuit(model).edges if e.source == "a1.h0"]
     _, one = network.run(clean, Patch("a1.h0", (reader.target, reader.slot), added["a1.h0"]))
     assert np.allclose(whole, one)
+
+
+@pytest.mark.parametrize("to", ["softhat", "gpt2", "llama"])
+def test_a_run_that_goes_on_from_another_is_the_same(to: str, tmp_path: Path) -> None:
+    model = softhat.compile("a S (b & Y a) | #(a) > 2", alphabet="ab")
+    if to != "softhat":
+        (softhat.to_gpt2 if to == "gpt2" else softhat.to_llama)(model, tmp_path / "m", 16)
+    network: Any = NativeNetwork(model.transformer)
+    network = network if to == "softhat" else stock_network(tmp_path / "m")
+    clean, corrupt = np.random.default_rng(0).integers(0, 2, (2, 10, 6))
+    begun = Begun.of(network, clean)
+    added, _ = network.run(corrupt)
+    for edge in softhat.circuit(model if to == "softhat" else tmp_path / "m").edges:
+        reader = edge.target, edge.slot
+        whole = network.run(clean, Patch(edge.source, reader, added[edge.source]))
+        rest = network.run(clean, Patch(edge.source, reader, added[edge.source], begun))
+        assert np.array_equal(whole[1], rest[1]), edge.name
+        assert all(np.array_equal(whole[0][name], rest[0][name]) for name in rest[0])
 
 
 def test_pairs_for_the_output() -> None:

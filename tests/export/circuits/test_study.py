@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,11 +59,22 @@ def test_one_model(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_reruns_give_the_same_numbers() -> None:
     study = script()
-    assert study.study(6) == study.study(6)
+    assert study.study(study.MODELS) == numbers()
 
 
-def test_the_page_is_of_fifty_models() -> None:
+def numbers() -> Any:
+    return json.loads(SCRIPT.with_suffix(".json").read_text("utf-8"))
+
+
+def test_the_page_is_what_the_numbers_say() -> None:
+    """And the numbers are of fifty models, in which the true circuit is found to be true."""
     page = (SCRIPT.parent.parent / "docs" / "circuit-study.md").read_text("utf-8")
-    assert "python benchmarks/circuits.py --write" in page
-    assert page.count("| the true circuit | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 |") == 2
-    assert "\n50 random formulas" in page
+    assert page == script().circuits_page.page(numbers())
+    assert numbers()["models"] == 50 and "\n50 random formulas" in page
+    cells = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    header, rows = cells[0], {row[0]: row[1:] for row in cells[2:9]}
+    assert header == ["edges, F1", "edges, AUROC", "nodes, F1", "nodes, AUROC", "completeness"]
+    for name, row in rows.items():
+        stored = numbers()["methods"][name]
+        assert row == [f"{stored[measure]:.2f}" for measure in header], name
+    assert rows["the true circuit"] == ["1.00"] * 5

@@ -14,7 +14,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.export.circuits.disguised import plain_tensors
-from softhat.export.circuits.network import LEAK, Array, Change, visible
+from softhat.export.circuits.network import LEAK, Array, Change, started, visible
 from softhat.export.circuits.structure import Block, Head, Structure, needed
 from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
@@ -112,18 +112,20 @@ class GPT2Network:
         """What every node adds, and the margins (words, n, outputs)."""
         asked = seen is not None
         seen = {} if seen is None else seen
-        w, rows = self.w, tokens.shape[1] + 1
-        ids = np.concatenate(
-            [np.full((len(tokens), 1), self.config["bos_token_id"]), self.ids[tokens]], axis=1
-        )
-        x = seen["blocks.0.hook_resid_pre"] = w["wte.weight"][ids] + w["wpe.weight"][:rows]
-        added = {"input": x}
+        w = self.w
+        known = started(patch)
+        if known is not None:
+            first, x, added = known
+        else:
+            first, x = 0, self._embedded(tokens)
+            added = {"input": x}
+            seen["blocks.0.hook_resid_pre"] = x
 
         def read(name: str, slot: str) -> Array:
             moved = 0.0 if patch is None else patch.moved((name, slot), added)
             return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
 
-        for number in range(self.layers):
+        for number in range(first, self.layers):
             block = f"h.{number}."
             matrix, bias = w[block + "attn.c_attn.weight"], w[block + "attn.c_attn.bias"]
             whole = self._norm(x, f"{block}ln_1") @ matrix + bias
@@ -156,6 +158,12 @@ class GPT2Network:
             x = x + added[name]
             seen[f"blocks.{number}.hook_resid_post"] = x
         return added, self._margins(self._norm(read("logits", ""), "ln_f"))
+
+    def _embedded(self, tokens: Array) -> Array:
+        bos = np.full((len(tokens), 1), self.config["bos_token_id"])
+        ids = np.concatenate([bos, self.ids[tokens]], axis=1)
+        x: Array = self.w["wte.weight"][ids] + self.w["wpe.weight"][: ids.shape[1]]
+        return x
 
     def _margins(self, x: Array) -> Array:
         if self.classifies:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from softhat.export.circuits.disguised import plain_tensors
-from softhat.export.circuits.network import LEAK, Array, Change, visible
+from softhat.export.circuits.network import LEAK, Array, Change, started, visible
 from softhat.export.circuits.structure import Block, Head, Structure, needed
 from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
@@ -61,16 +61,20 @@ class LlamaNetwork:
         """What every node adds, and the margins (words, n, outputs)."""
         seen = {} if seen is None else seen
         w = self.w
-        first = np.full((len(tokens), 1), self.config["bos_token_id"])
-        x = w["embed_tokens"][np.concatenate([first, self.ids[tokens]], axis=1)]
-        seen["blocks.0.hook_resid_pre"] = x
-        added = {"input": x}
+        known = started(patch)
+        if known is not None:
+            first, x, added = known
+        else:
+            bos = np.full((len(tokens), 1), self.config["bos_token_id"])
+            first, x = 0, w["embed_tokens"][np.concatenate([bos, self.ids[tokens]], axis=1)]
+            added = {"input": x}
+            seen["blocks.0.hook_resid_pre"] = x
 
         def read(name: str, slot: str) -> Array:
             moved = 0.0 if patch is None else patch.moved((name, slot), added)
             return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
 
-        for number in range(self.layers):
+        for number in range(first, self.layers):
             block = f"layers.{number}."
             whole = self._norm(x, f"{block}input_layernorm")
             for h in range(self.heads):

@@ -38,12 +38,33 @@ class Change(Protocol):
 
 
 @dataclass(frozen=True)
+class Begun:
+    """A run without a patch: what every node added, and the residual stream before each layer and
+    at the end."""
+
+    added: Mapping[str, Array]
+    before: tuple[Array, ...]
+    margins: Array
+
+    @staticmethod
+    def of(network: Network, tokens: Array) -> Begun:
+        seen: dict[str, Array] = {}
+        added, margins = network.run(tokens, seen=seen)
+        layers = sum(name.startswith("m") for name in added)
+        after = [seen[f"blocks.{number}.hook_resid_post"] for number in range(layers)]
+        return Begun(added, (seen["blocks.0.hook_resid_pre"], *after), margins)
+
+
+@dataclass(frozen=True)
 class Patch:
     """For the reader `target`, what `source` added is replaced by `added` (words, rows, d)."""
 
     source: str
     target: Slot
     added: Array
+
+    begun: Begun | None = None
+    """The run without the patch, of the same words: what comes before the target is as there."""
 
     def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
         return self.added - added[self.source] if reader == self.target else 0.0
@@ -89,6 +110,16 @@ def _stage(node: str) -> float:
         return -1.0 if node == "input" else float("inf")
     layer = int(node[1:].partition(".")[0])
     return layer + (0.5 if node[0] == "m" else 0.0)
+
+
+def started(patch: Change | None) -> tuple[int, Array, dict[str, Array]] | None:
+    """The layer at which a patched run differs from one that is known, with the residual stream
+    before it and what was added; None if no other run is known."""
+    if not isinstance(patch, Patch) or patch.begun is None:
+        return None
+    known, target = patch.begun, patch.target[0]
+    first = len(known.before) - 1 if target == "logits" else int(_stage(target))
+    return first, known.before[first], {n: a for n, a in known.added.items() if _stage(n) < first}
 
 
 class Network(Protocol):
@@ -149,13 +180,18 @@ class NativeNetwork:
         t = self.transformer
         n = tokens.shape[1]
         seen = {} if seen is None else seen
-        added = {"input": self.embedded(tokens)}
-        x = seen["blocks.0.hook_resid_pre"] = added["input"]
+        known = started(patch)
+        if known is not None:
+            first, x, added = known
+        else:
+            first, x = 0, self.embedded(tokens)
+            added = {"input": x}
+            seen["blocks.0.hook_resid_pre"] = x
 
         def read(name: str, slot: str) -> Array:
             return x if patch is None else x + patch.moved((name, slot), added)
 
-        for number, layer in enumerate(self.layers):
+        for number, layer in enumerate(self.layers[first:], start=first):
             for h in range(len(layer.masks)):
                 name = f"a{number}.h{h}"
                 q, k, v = (read(name, slot) for slot in "qkv")

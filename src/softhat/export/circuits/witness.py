@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.circuits.graph import Carries, Node, Witness
-from softhat.export.circuits.network import Array, Change, Network, NodePatch, Patch
+from softhat.export.circuits.network import Array, Begun, Change, Network, NodePatch, Patch
 
 LENGTHS = (2, 3, 4, 6, 9)
 EFFECT = 1e-3
@@ -45,24 +45,24 @@ class Search:
         rng = np.random.default_rng(seed if wider == WIDER else [seed, wider])
         each = max(4, words // len(LENGTHS))
         self.batches = [self._batch(rng, n, each) for n in LENGTHS]
-        largest = max(float(np.abs(margins).max()) for _, _, margins, _ in self.batches)
+        largest = max(float(np.abs(begun.margins).max()) for _, _, begun, _ in self.batches)
         self.effect = max(EFFECT, network.leak * largest)
 
     def _batch(
         self, rng: np.random.Generator, n: int, count: int
-    ) -> tuple[Array, Array, Array, dict[str, Array]]:
+    ) -> tuple[Array, Array, Begun, dict[str, Array]]:
         clean = draw(self.network, rng, count, n)
         corrupt = clean.copy()
         one = np.arange(count), rng.integers(0, n, count)
         corrupt[one] = draw(self.network, rng, count)
         corrupt[count // 2 :] = draw(self.network, rng, count - count // 2, n)
-        _, margins = self.network.run(clean)
         added, _ = self.network.run(corrupt)
-        return clean, corrupt, margins, added
+        return clean, corrupt, Begun.of(self.network, clean), added
 
     def judged(self, source: str, target: str, slot: str) -> tuple[Carries, Witness | None]:
         """What the edge carries, and where it shows the most."""
-        found = self._strongest(lambda added: Patch(source, (target, slot), added[source]))
+        reader = target, slot
+        found = self._strongest(lambda added, begun: Patch(source, reader, added[source], begun))
         if found is not None:
             return "input", found
         if self._wider is not None and self._notices(source, target, slot):
@@ -77,19 +77,20 @@ class Search:
 
     def _notices(self, source: str, target: str, slot: str) -> bool:
         """Does what the target adds change with what the source adds?"""
-        for clean, _, _, added in self.batches:
-            here, _ = self.network.run(clean)
-            if target not in here:
+        for clean, _, begun, added in self.batches:
+            here = begun.added.get(target)
+            if here is None:
                 return False  # the read-out adds nothing: what it notices are answers
-            patched, _ = self.network.run(clean, Patch(source, (target, slot), added[source]))
-            least = max(EFFECT, self.network.leak) * float(np.abs(here[target]).max())
-            if float(np.abs(patched[target] - here[target]).max()) > least:
+            patch = Patch(source, (target, slot), added[source], begun)
+            patched, _ = self.network.run(clean, patch)
+            least = max(EFFECT, self.network.leak) * float(np.abs(here).max())
+            if float(np.abs(patched[target] - here).max()) > least:
                 return True
         return False
 
     def node(self, source: str) -> Witness | None:
         """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
-        found = self._strongest(lambda added: NodePatch(source, added[source]))
+        found = self._strongest(lambda added, _: NodePatch(source, added[source]))
         return found if found is not None and found.flips else None
 
     def witnessed(self, nodes: Iterable[Node]) -> Iterator[Node]:
@@ -104,7 +105,8 @@ class Search:
         found: dict[tuple[str, bool], list[Witness]] = {
             (name, value): [] for name in self.network.outputs for value in (False, True)
         }
-        for clean, corrupt, margins, _ in self.batches:
+        for clean, corrupt, begun, _ in self.batches:
+            margins = begun.margins
             one = (clean != corrupt).reshape(*clean.shape[:2], -1).any(-1).sum(1) == 1
             _, other = self.network.run(corrupt)
             parted = ((margins > 0) != (other > 0)) & (np.abs(margins - other) > self.effect)
@@ -123,11 +125,12 @@ class Search:
             pairs += [witness for listed in both for witness in listed[:count]]
         return tuple(pairs)
 
-    def _strongest(self, change: Callable[[dict[str, Array]], Change]) -> Witness | None:
+    def _strongest(self, change: Callable[[dict[str, Array], Begun], Change]) -> Witness | None:
         """The pair and place where a change moves an answer the most; None if it never does."""
         best: tuple[float, Witness] | None = None
-        for clean, corrupt, margins, added in self.batches:
-            _, patched = self.network.run(clean, change(added))
+        for clean, corrupt, begun, added in self.batches:
+            margins = begun.margins
+            _, patched = self.network.run(clean, change(added, begun))
             # Rounded, equal effects are equal however sums are done.
             effect = np.round(np.abs(patched - margins), 6)
             flipped = (patched > 0) != (margins > 0)  # counts more; of a number 0, leak is no flip
