@@ -7,7 +7,9 @@ Counting makes the questions undecidable, but much of it is only in the way of a
   this position only;
 * a sum to which no position can contribute less than 0, `i - #(f) >= 0`, is always at least what
   this position contributes; and at the ends of words, or with what stands here, others are decided
-  too (`places`).
+  too (`places`);
+* a sum of counts that look back only, `3*#(Z !a) - #(b & mod(3, 0)) >= 1`, is a sum along a path
+  through finitely many states, whose least value is exact (`paths`).
 
 Any other comparison becomes an `Unknown`, related to the others by the third rule: where
 `T' - T` is never negative, `T >= 0` implies `T' >= 0`. So does a numerical predicate that has no
@@ -18,7 +20,7 @@ may owe itself to impossible values.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -26,6 +28,7 @@ from typing import Any
 from softhat.logic.core import to_core
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import Unknown
+from softhat.logic.decide.paths import Paths, paths_of
 from softhat.logic.decide.places import Added, Case, cases, decided
 from softhat.logic.linear import LinearForm, linear
 from softhat.logic.semantics.truth import truth
@@ -54,6 +57,7 @@ def without_counting(
     """
     sums = _Sums(letters)
     unknowns: dict[_Sum, Unknown] = {}
+    paths: dict[_Sum, Paths] = {}
     others: dict[nodes.At, Unknown] = {}
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
@@ -62,7 +66,8 @@ def without_counting(
             return others.setdefault(same, Unknown(-1 - len(others)))
         if not isinstance(same, Comparison):
             return same
-        total = sums.of(linear(same))
+        form = linear(same)
+        total = sums.of(form)
         if total.least >= 0:
             return TRUE
         if total.negated().least >= 0:
@@ -71,6 +76,12 @@ def without_counting(
             if spelt is not None:
                 return spelt
         unknown = unknowns.setdefault(total, Unknown(len(unknowns)))
+        if total not in paths and (found := paths_of(form, letters)) is not None:
+            paths[total] = found
+        if total in paths and paths[total].least >= 0:
+            return TRUE
+        if total in paths and paths[total].negated().least > 0:
+            return FALSE
         every = sums.cases(total) if possible else None
         if every is None or possible is None:
             return unknown
@@ -78,7 +89,9 @@ def without_counting(
 
     plain = fold(core, step)
     assert isinstance(plain, Formula)
-    return to_core(simplify(plain)), tuple(_facts(unknowns))
+    facts = _facts(unknowns) + _never_between(unknowns, paths)
+    plain = _never_between_at_the_edge(plain, unknowns, paths)
+    return to_core(simplify(plain)), tuple(facts)
 
 
 @dataclass(frozen=True)
@@ -128,6 +141,10 @@ class _Sum:
         """Is >= 0 exactly where this is not: -1 minus it."""
         opposite = self.plus(self, -2)
         return replace(opposite, constant=opposite.constant - 1)
+
+    @property
+    def is_constant(self) -> bool:
+        return not (self.before or self.here or self.after)
 
     @property
     def least(self) -> float:
@@ -313,3 +330,40 @@ def _facts(unknowns: dict[_Sum, Unknown]) -> list[Clause]:
         for (small, one, x), (large, other, y) in combinations(literals, 2)
         if one != other and large.plus(small, -1).least >= 0
     ]
+
+
+def _bounds(paths: dict[_Sum, Paths]) -> Iterator[tuple[_Sum, _Sum, int]]:
+    """Pairs `T >= 0`, `c - T >= 0` with c >= 0, such as the two halves of an equation."""
+    for one, other in combinations(paths, 2):
+        both = one.plus(other)
+        if both.is_constant and both.constant >= 0:
+            yield one, other, both.constant
+
+
+def _never_between(unknowns: dict[_Sum, Unknown], paths: dict[_Sum, Paths]) -> list[Clause]:
+    """Such a pair excludes each other where T is none of 0 … c."""
+    return [
+        ((unknowns[one].number, False), (unknowns[other].number, False))
+        for one, other, most in _bounds(paths)
+        if paths[one].meets(most) is False
+    ]
+
+
+def _never_between_at_the_edge(
+    plain: Formula, unknowns: dict[_Sum, Unknown], paths: dict[_Sum, Paths]
+) -> Formula:
+    """The same formula, with that said where it is so at one end of the word only."""
+    instead: dict[Node, Formula] = {
+        unknowns[other]: nodes.And(
+            unknowns[other], nodes.Not(nodes.And(paths[one].edge, unknowns[one]))
+        )
+        for one, other, most in _bounds(paths)
+        if paths[one].ending_here().meets(most) is False
+    }
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        return instead[node] if node in instead else rebuild(node, below)
+
+    said = fold(plain, step) if instead else plain
+    assert isinstance(said, Formula)
+    return said
