@@ -111,7 +111,8 @@ class Arithmetic:
         total = y.hat + size
         self.fits(total)
         steps = bias.grid(self.form)[0]
-        relative = self.u_sum * moved + self.u * ((steps == 0) | self.narrow)
+        # The sum, the bias when it is loaded, and the result when it is stored.
+        relative = self.u_sum * moved + self.u * (steps == 0) + self.u * self.narrow
         error = y.error + SLACK * relative * total + self.tiny
         grid = self.on_grid(np.minimum(y.grid, steps), total)
         error = np.where(grid > 0, 0.0, np.where(moved | self.narrow, error, y.error))
