@@ -82,7 +82,6 @@ LAWS = "a step towards a law, which is compared with the gaps of every word"
 DATA = "plain data: its meaning is what the other file runs"
 STOCK = "a part of one proof, which is attacked as a whole: weights, words, kernels"
 ELSEWHERE: dict[str, tuple[str, str]] = {
-    "ahat/analysis/concave.py": ("ahat/analysis/test_peaks.py", "what it finds is tried there"),
     "ahat/analysis/embedding.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/levels.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/margins.py": ("ahat/analysis/test_gap_laws.py", LAWS),
@@ -90,10 +89,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "ahat/analysis/residual.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/tally.py": ("ahat/analysis/test_analyze.py", "what it finds is in the analysis"),
     "ahat/bounds/along_laws.py": ("ahat/bounds/test_sets.py", SOUND),
-    "ahat/bounds/float_rows.py": (
-        "ahat/simulation/test_finite_floats.py",
-        "floats run there, at the certified length",
-    ),
     "ahat/bounds/floats.py": (
         "ahat/simulation/test_finite_floats.py",
         "floats run there, at the certified length",
