@@ -14,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.proof.cells import VoidError
-from softhat.proof.gpt2.checkpoint import Array, read_pairs, written_pairs
+from softhat.proof.gpt2.checkpoint import read_pairs, written_pairs
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.variables import Bit, Cell, Constant, Form, Raw, forms, function_of, split
 
 

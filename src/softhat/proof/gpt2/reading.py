@@ -18,15 +18,16 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
-from softhat.proof.gpt2.checkpoint import Array, Checkpoint, read_pairs, written_pairs
+from softhat.proof.gpt2.checkpoint import Checkpoint, read_pairs, written_pairs
 from softhat.proof.gpt2.gates import Gate, feed_forward
 from softhat.proof.gpt2.heads import recognise
 from softhat.proof.gpt2.kinds import Head, HeadForms
 from softhat.proof.gpt2.pairs import embedded
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.distribution import StatedLogits, stated_logits
+from softhat.proof.stock.checkpoint import Array
+from softhat.proof.stock.distribution import StatedLogits, read_head
 from softhat.proof.stock.readout import Readout
-from softhat.proof.stock.variables import Cell, Constant, Mean, Raw, forms
+from softhat.proof.stock.variables import Cell, Constant, Form, Mean, Raw, forms
 
 
 @dataclass(slots=True)
@@ -80,7 +81,8 @@ def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
         block.gates += gates
         found.blocks.append(block)
         found.cells.append(cells)
-    _read_out(found, Readout(cells, atoms, claims, formulas))
+    readout = Readout(cells, atoms, claims, formulas)
+    found.margin, found.stated = read_head(c, *_logits(c), readout)
     return found
 
 
@@ -190,22 +192,12 @@ def _attend(
     return 1
 
 
-def _read_out(found: Derivation, readout: Readout) -> None:
-    """The read-out's rows, against what they are claimed to compute."""
-    c = found.checkpoint
+def _logits(c: Checkpoint) -> tuple[list[Form], bool]:
+    """The read-out's rows as forms over pairs, and whether there is a bias."""
     name = "lm_head.weight" if c.head == "lm" else "classifier.weight"
     weight = c.tensor(name)
     if weight.ndim != 2 or weight.shape[1] != c.d_model:
         raise VoidError("the read-out does not read the residual stream")
     rows = forms(read_pairs(weight.T, "the read-out"), np.zeros(len(weight), np.float32))
-    if c.head != "lm":
-        if c.tensor("classifier.bias", len(weight)).any():
-            raise VoidError("the classifier has a bias")
-        return readout.classifier(rows, c.head == "multi-label")
-    if c.propositional or c.bos != len(c.symbols):
-        raise VoidError("the lm head has not one row for each token")
-    if c.weights is None:
-        found.margin = readout.language_model(rows, c.symbols)
-    else:
-        found.stated = stated_logits(rows, c.symbols, c.weights, readout)
-        found.margin = found.stated.least - found.stated.forbidden
+    biased = c.head != "lm" and bool(c.tensor("classifier.bias", len(weight)).any())
+    return rows, biased

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.gpt2.checkpoint import Array
 from softhat.proof.gpt2.kinds import Head
 from softhat.proof.gpt2.reading import Derivation
+from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.storage import BLOCK, Storage, U
 from softhat.proof.stock.variables import Mean, Raw, magnitude
 

@@ -8,13 +8,14 @@ disguised weights are from it, whatever it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from softhat.proof.cells import VoidError
 from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
-from softhat.proof.gpt2.checkpoint import Array, Checkpoint
+from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.stock.checkpoint import Array
 from softhat.transformer.directions import Directions
 
 
@@ -113,10 +114,7 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
     tensors[last] = _widened(as_float32(_reading(readout.T).T), width)
     if c.head != "lm":
         tensors["classifier.bias"] = c.tensor("classifier.bias")
-    checkpoint = Checkpoint(
-        c.symbols, c.propositional, c.tokens, c.bos, width // size, c.activation, c.epsilon,
-        c.head, tensors, c.weights,
-    )  # fmt: skip
+    checkpoint = replace(c, n_head=width // size, tensors=tensors)
     return Plain(checkpoint, tokens, positions, heads, into, into_bias, out, readout, scale)
 
 

@@ -17,10 +17,10 @@ from math import exp, floor, inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.llama.checkpoint import Array
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Block, Derivation
 from softhat.proof.llama.scores import Rows, Scores
+from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import BLOCK, Storage, U, need
 from softhat.proof.stock.variables import Cell, Constant, Mean, magnitude

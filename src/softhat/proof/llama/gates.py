@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.proof.cells import VoidError
-from softhat.proof.llama.checkpoint import Array
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.variables import (
     LEVEL,
     Bit,

@@ -19,12 +19,13 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
-from softhat.proof.llama.checkpoint import Array, LlamaCheckpoint
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.gates import Gate, feed_forward
 from softhat.proof.llama.heads import Head, HeadForms, recognise
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.distribution import StatedLogits, stated_logits
+from softhat.proof.stock.checkpoint import Array
+from softhat.proof.stock.distribution import StatedLogits, read_head
 from softhat.proof.stock.readout import Readout
 from softhat.proof.stock.variables import (
     Bit,
@@ -97,7 +98,8 @@ def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> Derivation:
         block.gates += gates
         found.blocks.append(block)
         found.cells.append(cells)
-    _read_out(found, Readout(cells, atoms, claims, formulas, LEAST_LOGIT))
+    readout = Readout(cells, atoms, claims, formulas, LEAST_LOGIT)
+    found.margin, found.stated = read_head(c, *_logits(c), readout)
     return found
 
 
@@ -236,21 +238,10 @@ def _attend(
     return 1
 
 
-def _read_out(found: Derivation, readout: Readout) -> None:
-    """The read-out's rows, against what they are claimed to compute."""
-    c = found.checkpoint
+def _logits(c: LlamaCheckpoint) -> tuple[list[Form], bool]:
+    """The read-out's rows as forms over coordinates, and whether there is a bias."""
     weight = c.tensor("lm_head.weight" if c.head == "lm" else "score.weight")
     if weight.ndim != 2 or weight.shape[1] != c.d_model:
         raise VoidError("the read-out does not read the residual stream")
-    rows = forms_of(weight)
-    if c.head != "lm":
-        if c.tensor("score.bias", len(weight)).any():
-            raise VoidError("the classifier has a bias")
-        return readout.classifier(rows, c.head == "multi-label")
-    if c.propositional or c.bos != len(c.symbols):
-        raise VoidError("the lm head has not one row for each token")
-    if c.weights is None:
-        found.margin = readout.language_model(rows, c.symbols)
-    else:
-        found.stated = stated_logits(rows, c.symbols, c.weights, readout)
-        found.margin = found.stated.least - found.stated.forbidden
+    biased = c.head != "lm" and bool(c.tensor("score.bias", len(weight)).any())
+    return forms_of(weight), biased

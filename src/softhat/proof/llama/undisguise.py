@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
 from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
-from softhat.proof.llama.checkpoint import Array, LlamaCheckpoint
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.stock.checkpoint import Array
 from softhat.transformer.directions import Directions, HeadBasis, Units
 
 

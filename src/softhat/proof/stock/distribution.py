@@ -17,6 +17,7 @@ from math import exp
 from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights
 from softhat.proof.cells import VoidError
+from softhat.proof.stock.checkpoint import StockCheckpoint
 from softhat.proof.stock.readout import Readout, token_names
 from softhat.proof.stock.storage import need
 from softhat.proof.stock.variables import Bit, Form, Split, Table, split
@@ -76,6 +77,24 @@ def stated_logits(
         forbidden=float(max(x for row in read for x in row.forbidden)),
         largest=float(max(row.largest for row in read)),
     )
+
+
+def read_head(
+    c: StockCheckpoint, rows: list[Form], biased: bool, readout: Readout
+) -> tuple[float | None, StatedLogits | None]:
+    """Check a head's rows against what they are claimed to compute: the margin of a language model,
+    and what exact arithmetic makes of its log-weights."""
+    if c.head != "lm":
+        if biased:
+            raise VoidError("the classifier has a bias")
+        readout.classifier(rows, c.head == "multi-label")
+        return None, None
+    if c.propositional or c.bos != len(c.symbols):
+        raise VoidError("the lm head has not one row for each token")
+    if c.weights is None:
+        return readout.language_model(rows, c.symbols), None
+    stated = stated_logits(rows, c.symbols, c.weights, readout)
+    return stated.least - stated.forbidden, stated
 
 
 class _Reader:
