@@ -155,7 +155,7 @@ def to_llama(
     """
     given = (family, head, positions, kernel, output, margin, disguise, weights)
     made = checkpoint(model, context, *given)
-    labels = label(made.trunk, made.readout, made.shown, family)
+    labels = label(made.trunk, made.readout, made.formulas, family)
     hidden = {}
     if made.disguised is not None:
         labels = disguised_llama_labels(labels, made.disguised)

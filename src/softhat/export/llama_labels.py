@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import (
-    ROLES,
     CoordinateLabel,
     HeadLabel,
     Labels,
@@ -19,21 +18,26 @@ from softhat.export.labels import (
     Node,
     circuit,
     outputs_said,
-    residual,
     spoken,
     stated,
 )
+from softhat.export.stock_labels import (
+    Held,
+    gate_text,
+    head_reads,
+    key_text,
+    mean_held,
+    output_nodes,
+    unit_meaning,
+    value_meanings,
+)
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Count, Key, bit, mean_of
-from softhat.lowering.gpt2.weights import GateTerm
+from softhat.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Key, bit
 from softhat.lowering.llama.layout import Group, Head, Layout, values_of
 from softhat.lowering.llama.weights import GAIN, Block, Trunk, groups_of
-from softhat.program.heads import Latest, Previous
-from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings, meanings
-from softhat.program.registers import Register, read
+from softhat.program.registers import Register
 from softhat.program.signals import needed_by
-from softhat.transformer.weights import EOS
 
 Tensors = Mapping[str, NDArray[np.float32]]
 
@@ -43,16 +47,15 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
     layout = weights.layout
     said = meanings(layout.program)
     layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
-    # The names of distractors have a colon, which no other output's has.
-    needed = needed_by(layout.program, [n for n, _ in layout.program.outputs if ":" not in n])
+    needed = needed_by(layout.program, formulas)
     heads = tuple(
         HeadLabel(
             layer=number,
             head=h,
             kind=head.kind,
             label=_named(layout, head),
-            reads=_reads(layout, head),
-            writes=tuple(_text(layout, target) for target in head.targets),
+            reads=head_reads(layout, head),
+            writes=tuple(key_text(layout, target) for target in head.targets),
             computes=tuple(_computed(layout, said, group, head, number, h)),
             distractor=bool(head.signals) and not needed.intersection(head.signals),
         )
@@ -86,30 +89,14 @@ def _named(layout: Layout, head: Head) -> str:
 def _computed(
     layout: Layout, said: Meanings, group: Group, head: Head, number: int, h: int
 ) -> Iterator[Meaning]:
-    """What stands in the value coordinates of a head: bits as they are, means divided by V."""
-    hook = f"blocks.{number}.attn.hook_z"
+    """What stands in the value coordinates of a head."""
     forms = values_of(layout.program, layout.counts, head)
     places = [group.values.index(form) for form in forms]
-    if head.kind == "Digit":
-        yield stated(
-            "position", None, hook, [(places[0], 1.0)], head=h, term="i", over="1", digit=head.digit
-        )
+    if head.kind != "Digit":
+        yield from value_meanings(layout, said, head, places, number, h)
         return
-    role = ROLES.get(head.kind, "lookup")
-    for place, signal in zip(places, head.signals, strict=True):
-        formula = said.of[signal].formula
-        if head.kind == "Average":
-            count = layout.counts[signal]
-            direction = [(place, 2 * count.scale)]
-            yield stated(role, formula, hook, direction, head=h, **_mean(said, count))
-        else:
-            yield stated(role, formula, hook, [(place, 1.0)], head=h)
-
-
-def _mean(said: Meanings, count: Count) -> dict[str, Any]:
-    """Twice the mean: Σ counts - c + 1/2 is no integer."""
-    doubled = [(2 * a, source) for a, source in count.terms]
-    return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
+    hook, at = f"blocks.{number}.attn.hook_z", [(places[0], 1.0)]
+    yield stated("position", None, hook, at, head=h, term="i", over="1", digit=head.digit)
 
 
 def _neurons(
@@ -124,88 +111,23 @@ def _neurons(
             meaning = stated("term", formula, hook, list(zip(units, signs, strict=True)))
             yield NeuronLabel(number, units, layout.program.labels[signal], (meaning,))
         for gate in block.gates:
-            low, high = gate.units
-            formula = said.conjunction(gate.term)
-            meaning = stated("term", formula, hook, [(low, 2 / GAIN), (high, -2 / GAIN)])
-            layer = number - layout.first + 1
-            text = _gate_label(layout, gate, layer)
+            meaning = unit_meaning(said, gate, number, GAIN)
+            text = gate_text(layout, gate, number - layout.first + 1)
             idle = gate.signal not in needed
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
-def _gate_label(layout: Layout, gate: GateTerm, layer: int) -> str:
-    text = " & ".join(_literal(layout, literal, layer) for literal in gate.term)
-    sign = "not " if gate.complement else ""
-    return f"{layout.program.labels[gate.signal]}: {sign}({text})"
-
-
-def _literal(layout: Layout, literal: Literal, layer: int) -> str:
-    text = _text(layout, read(layout.stored, literal.signal, layer))
-    return text if literal.positive else f"!({text})"
-
-
-def _text(layout: Layout, key: Key) -> str:
-    labels = layout.program.labels
-    if isinstance(key, Register):
-        return f"raw {labels[key.signal]}" if key.raw else labels[key.signal]
-    for sign, count in layout.counts.items():
-        if key == mean_of(sign):
-            return f"{labels[count.average]} against {count.threshold}"
-    return key
-
-
-def _reads(layout: Layout, head: Head) -> tuple[str, ...]:
-    """What its scores and values depend on, in words."""
-    program = layout.program
-    found: dict[str, None] = {}
-    match head.kind:
-        case "Latest":
-            assert head.bad is not None
-            found["the position"] = None
-            found[program.label(head.bad)] = None
-        case "Previous" | "Digit":
-            found["the position"] = None
-        case "Sign":
-            found[_text(layout, mean_of(head.signals[0]))] = None
-    for signal in head.signals:
-        if head.kind == "Average":
-            for _, source in layout.counts[signal].terms:
-                found["true" if source < 0 else program.labels[source]] = None
-        match program.signals[signal]:
-            case Latest(_, value, _) | Previous(value, _):
-                found[program.label(value)] = None
-    return tuple(found)
-
-
-class _Held(NamedTuple):
-    """What a coordinate holds: weight·x + offset is the reading of its meaning."""
-
-    since: int
-    text: str
-    role: str
-    formula: Formula | None
-    weight: float
-    offset: float = 0.0
-    number: Mapping[str, Any] = {}
-
-    def meaning(self, coordinate: int) -> Meaning:
-        head = self.role in ("raw", "mean", "position")  # its block's feed-forward reads it already
-        hook = f"blocks.{self.since - 1}.hook_resid_mid" if head else residual(self.since)
-        direction = [(coordinate, self.weight)]
-        return stated(self.role, self.formula, hook, direction, self.offset, **self.number)
-
-
 def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
-    rows = [_Held(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
+    rows = [Held(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
     for at in layout.zeros:
-        rows[at] = _Held(0, "empty", "empty", FALSE, 1.0)
+        rows[at] = Held(0, "empty", "empty", FALSE, 1.0)
     for at in layout.pads:
-        rows[at] = _Held(0, "pad: keeps the norm", "pad", TRUE, 0.5)
+        rows[at] = Held(0, "pad: keeps the norm", "pad", TRUE, 0.5)
     born = _born(layout)
     for key, at in layout.coordinate.items():
         if isinstance(key, Register) or key in (ONE, BOS_PAIR, ORDINARY) or key in born:
             since = born.get(key, 0)
-            rows[at] = _Held(since, _text(layout, key), *_held(layout, said, key, since))
+            rows[at] = Held(since, key_text(layout, key), *_held(layout, said, key, since))
     return tuple(
         CoordinateLabel(at, ((row.since, row.text),), (row.meaning(at),))
         for at, row in enumerate(rows)
@@ -229,10 +151,9 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
     if isinstance(key, Register):
         formula = said.of[key.signal].formula
         return "raw" if key.raw else "gate" if since else "input", formula, 0.5, 0.5
-    for sign, count in layout.counts.items():
-        if key == mean_of(sign):
-            weight = 2 * count.scale / layout.mean_amplitude
-            return "mean", said.of[sign].formula, weight, 0.0, _mean(said, count)
+    mean = mean_held(layout, said, key)
+    if mean is not None:
+        return mean
     for b in range(layout.rotary.digits):
         if key == bit(b):
             return "position", None, 0.5, 0.5, {"term": "i", "over": "1", "digit": b}
@@ -269,15 +190,9 @@ def _edges(
             reads = _some(block.gate.any(axis=0))
             writes = _some(block.down.any(axis=1))
             stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
-    outputs = []
-    if "score.weight" in tensors:
-        for row, name in zip(tensors["score.weight"][-len(names) :], names, strict=True):
-            outputs.append(Node(f"output:{name}", (("", _some(row)),), frozenset()))
-    else:
-        tokens = [*layout.program.symbols, None, EOS]
-        for row, output in zip(tensors["lm_head.weight"], tokens, strict=True):
-            if output is not None:
-                outputs.append(Node(f"output:{output}", (("", _some(row)),), frozenset()))
+    lm = "lm_head.weight" in tensors
+    rows = tensors["lm_head.weight" if lm else "score.weight"]
+    outputs = output_nodes(layout.program, rows, lm, names)
     return circuit([*stages, outputs])
 
 
