@@ -22,6 +22,7 @@ import numpy as np
 
 import softhat
 from softhat.ahat import Builder, Expr
+from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.bounds.sets import SetBounds
@@ -31,7 +32,7 @@ from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.words import all_words
 from tests.ahat import running
-from tests.ahat.models import random_model, random_program, random_tieless
+from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 
 MAKERS = (random_model, random_program, random_tieless, random_program)
 
@@ -106,6 +107,33 @@ def gaps(models: int) -> list[tuple[str, float, float]]:
         ("proved gaps that differ from the measured one, share", different / heads, 0.15),
         ("first-layer gaps that differ", first, 0),
         ("seconds for the first-layer gap of the histogram at n = 64", seconds, 10),
+    ]
+
+
+def looseness(models: int) -> list[tuple[str, float, float]]:
+    """True gap over gap law, of random models' heads at the longest length that can be run."""
+    rng = random.Random(3)
+    ratios = []
+    for k in range(models):
+        model = (*MAKERS, random_deep)[k % 5](rng)
+        n = min(6, model.longest or 6)
+        truth = row_tally(model, n, 1e-3).gaps[n]
+        for name, law in gap_laws(model).gap.items():
+            if law is not None and truth[name] != math.inf:
+                ratios.append(float(truth[name] / law.at(n)))
+    return [
+        ("gap laws above the true gap", sum(r < 1 for r in ratios), 0),
+        (f"true gap / law of {len(ratios)} random heads, median", float(np.median(ratios)), 8),
+        (
+            "true gap / law of random heads, 90th percentile",
+            float(np.quantile(ratios, 0.9)),
+            math.inf,
+        ),
+        (
+            "share of laws of random heads that are not the true gap",
+            float(np.mean([r > 1 for r in ratios])),
+            1,
+        ),
     ]
 
 
@@ -219,6 +247,7 @@ def main() -> int:
     parts = (
         lambda: tightness(100 if quick else 400),
         lambda: gaps(60 if quick else 300),
+        lambda: looseness(60 if quick else 300),
         temperatures,
         *(() if quick else (speed,)),
     )

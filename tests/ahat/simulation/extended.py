@@ -105,6 +105,80 @@ def _run(
     return [_fraction(v) for v in values][1 if model.bos else 0 :]
 
 
+class TooSteepError(Exception):
+    """Long doubles cannot tell: scores times β round too much, or two scores are too close."""
+
+
+def wide_values(
+    model: AHAT, words: Sequence[Sequence[str]], betas: Mapping[tuple[int, int], Fraction] | None
+) -> Any:
+    """(words, n) values in long doubles, many words at once: softmax at these β, or (None) hard.
+
+    Scores of hard attention that differ by less than rounding can explain are equal; where it is
+    not plain whether they are, and where β makes rounding visible, TooSteepError is raised.
+    """
+
+    def array(matrix: Matrix, columns: int) -> Any:
+        entries = [[wide(x) for x in row] for row in matrix]
+        return np.array(entries, dtype=np.longdouble).reshape(len(matrix), columns)
+
+    d, n = model.d_model, len(words[0])
+    x = np.stack([array(tuple(tuple(v) for v in embed(model, word)), d) for word in words])
+    size = x.shape[1]
+    places = np.arange(size)
+    for l, layer in enumerate(model.layers):
+        after = x
+        for h, head in enumerate(layer.heads):
+            if not head.value:
+                continue
+            query, key, value = (array(m, d) for m in (head.query, head.key, head.value))
+            i, j = places[:, None], places[None, :]
+            mask = {"none": j >= 0, "<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i}[head.mask]
+            mask = np.broadcast_to(mask, (size, size))
+            q, k = x @ query.T, x @ key.T
+            scores = np.zeros((len(words), size, size), dtype=np.longdouble)
+            rounding = np.longdouble(0)
+            for c in range(len(head.query)):
+                scores += q[:, :, None, c] * k[:, None, :, c]
+                largest = np.abs(q[..., c]).max() * np.abs(k[..., c]).max()
+                rounding += largest * 64 * np.longdouble(2.0) ** -63
+            scores[:, ~mask] = -np.inf
+            top = scores.max(axis=2, keepdims=True)
+            top = np.where(np.isfinite(top), top, 0)
+            below = top - scores
+            if betas is None:
+                if ((below > rounding) & (below < 1000 * rounding)).any():
+                    raise TooSteepError
+                best = below <= rounding
+                if head.ties != "average":
+                    turned = best if head.ties == "leftmost" else best[..., ::-1]
+                    turned = turned & (np.cumsum(turned, axis=2) == 1)
+                    best = turned if head.ties == "leftmost" else turned[..., ::-1]
+                weights = best.astype(np.longdouble)
+            else:
+                beta = wide(Fraction(betas[l, h]))
+                if float(beta * rounding) > 1e-5:
+                    raise TooSteepError
+                weights = np.exp(-beta * below)
+            total = weights.sum(axis=2, keepdims=True)
+            values = x @ value.T
+            mean = np.stack(
+                [(weights * values[:, None, :, c]).sum(axis=2) for c in range(len(head.value))],
+                axis=2,
+            ) / np.where(total == 0, 1, total)
+            after = after + mean @ array(head.output, len(head.value)).T
+        x = after
+        forward = layer.feed_forward
+        if forward is not None:
+            units = len(forward.in_weights)
+            bias = array((forward.in_bias,), units)[0]
+            hidden = np.maximum(x @ array(forward.in_weights, d).T + bias, 0)
+            x = x + hidden @ array(forward.out_weights, units).T
+            x = x + array((forward.out_bias,), d)[0]
+    result = x @ array((model.output_weights,), d)[0] + wide(model.output_bias)
+    return result[:, int(model.bos) :][:, :n]
+
+
 def _fraction(x: Any) -> Fraction:
     if isinstance(x, Decimal):
         return Fraction(x)
