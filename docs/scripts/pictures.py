@@ -11,6 +11,7 @@ A picture that shows numbers is drawn from what softhat computes here, never fro
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,11 @@ import numpy as np
 import softhat
 from softhat import rasp
 from softhat.ahat import gallery
+from softhat.ahat.bounds.functionals import plan as directions
+from softhat.ahat.bounds.sets import SetBounds
+from softhat.ahat.exact import run
 from softhat.ahat.simulation.curves import simulation_curves
+from softhat.ahat.simulation.lengths import Lengths
 from softhat.pictures.laws import save_laws
 from softhat.pictures.style import COLOURS, figure, save
 from softhat.pictures.traces import attention_map
@@ -182,6 +187,39 @@ def gaps() -> Any:
     return made
 
 
+def words_and_sets() -> Any:
+    model = gallery.GALLERY["induction-latest"]()
+    simulation = softhat.simulate(model, max_length=12)
+    made = figure(6.4, 3.4)
+    axes = made.subplots()
+    lengths, plan = Lengths(model, 12), directions(model)
+    by_sets = {n: SetBounds(plan, lengths.sets(n)) for n in range(2, 13)}
+    curves = {
+        "by laws": {n: lengths.by_laws(n, simulation.betas).error for n in by_sets},
+        "by sets": {n: b.errors(simulation.betas).error for n, b in by_sets.items()},
+        "by words": {n: lengths.bound(n, simulation.betas).error for n in range(2, 10)},
+    }
+    for (label, points), colour in zip(curves.items(), COLOURS, strict=False):
+        axes.plot(list(points), list(points.values()), color=colour, label=f"certified {label}")
+    true = {}
+    for n in range(2, 10):
+        words = [list(w) for w in itertools.product(model.alphabet, repeat=n)]
+        soft = simulation.run_batch(model.codes(words))[..., 0]
+        exact = np.array(
+            [[float(v) for v in row] for row in run(model, model.codes(words)).values()]
+        )
+        true[n] = float(np.abs(soft - exact).max())
+    axes.plot(list(true), list(true.values()), "o", color="0.2", markersize=4, label="true")
+    axes.set_yscale("log")
+    axes.set_xticks(range(2, 13))
+    axes.set_xlabel("n")
+    axes.set_ylabel("error")
+    beta = ", ".join(f"{beta:g}" for beta in simulation.betas.values())
+    axes.set_title(f"induction-latest at β = {beta}: the greatest error at length n", fontsize=9)
+    axes.legend(fontsize=7)
+    return made
+
+
 def temperature() -> Any:
     made = figure(6.4, 3.6)
     axes = made.subplots()
@@ -331,6 +369,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "gaps": gaps,
     "temperature": temperature,
     "unique": unique,
+    "words-and-sets": words_and_sets,
     "stock-gpt2": stock_gpt2,
     "stock-llama": stock_llama,
     "disguise": disguise,

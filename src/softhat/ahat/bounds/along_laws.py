@@ -1,9 +1,9 @@
 """The error of softmax at one length and given β, from the gap laws and ranges alone.
 
-The same inequalities that temperature laws are made of (`simulation.temperature_laws`), with
-numbers for laws: total variation of a row ≤ (T-1)·e^(-β(γ-η)) + tanh(βη/4), errors passed on
-through absolute weights. Looser than the bounds on words and sets, independent of how many there
-are, and quick at any length.
+The same inequality of one row that temperature laws are made of (Theorem 12), with numbers for
+laws: total variation of a row ≤ (T-1)·e^(-β(γ-η)) + tanh(βη/4), errors passed on through absolute
+weights. Looser than the bounds on words and sets, independent of how many there are, and quick at
+any length.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Which linear functionals of the error have to be tracked, from the last layer to the first.
 
-A box around the error of every coordinate forgets that errors cancel: attention that moves
-weight from one symbol of a one-hot to another errs by -L and +L. So the error is bounded in
-exactly the directions that are read later: the output, the rows a ReLU reads, the rows a query
+A box around the error of every coordinate forgets that errors cancel: attention that moves weight
+from one symbol of a one-hot to another errs by -L and +L. So the error (of Theorem 33) is bounded
+in exactly the directions that are read later: the output, the rows a ReLU reads, the rows a query
 or key reads, and what the heads' values turn into those. Directions that touch only coordinates
 without error are dropped; too many directions fall back to coordinates.
 
-An error is stored as upper bounds of the tracked functionals, then of their negatives: a vector
-of 2r numbers, read by non-negative matrices.
+An error is stored as upper bounds of the tracked functionals, then of their negatives: a vector of
+2r numbers, read by non-negative matrices.
 """
 
 from __future__ import annotations

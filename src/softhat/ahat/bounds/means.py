@@ -1,13 +1,13 @@
 """The largest weighted mean: the arithmetic behind every error bound of a softmax row.
 
-A softmax head errs by Σ w_j z_j / Σ w_j, where z_j is what key j would contribute to the error
-and w_j its weight, known to lie in an interval. The least t with Σ_j max_w w_j (z_j - t) ≤ 0
-bounds that fraction, and is attained: F(t) = Σ_j max(w⁺(z_j - t), w⁻(z_j - t)) is convex and
+A softmax head errs by Σ w_j z_j / Σ w_j, where z_j is what key j would contribute to the error and
+w_j its weight, known to lie in an interval. Theorem 32. The least t with Σ_j max_w w_j (z_j - t) ≤
+0 bounds that fraction, and is attained: F(t) = Σ_j max(w⁺(z_j - t), w⁻(z_j - t)) is convex and
 decreasing, with slopes between -Σw⁺ and -Σw⁻. A step of F/Σw⁺ and secants after it approach its
 root from the left; one last step of F/Σw⁻ passes it.
 
-This is plain float64. Its own rounding is covered by widening weights by 1e-12 (relative) and F
-by 1e-14 of the sum of absolute terms.
+This is plain float64. Its own rounding is covered by widening weights by 1e-12 (relative) and F by
+1e-14 of the sum of absolute terms.
 """
 
 from __future__ import annotations

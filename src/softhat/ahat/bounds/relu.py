@@ -1,6 +1,6 @@
 """How error passes a ReLU sublayer, given the exact pre-activations.
 
-Hidden units that read the same direction y are taken together with the residual along y: their
+Theorem 34. Hidden units that read the same direction y are taken together with the residual: their
 joint effect is a piecewise linear function of y, whose range over an interval is settled at the
 ends and the kinks. So a clip, built from two ReLUs, or a snap, which is flat around each exact
 value, loses nothing.

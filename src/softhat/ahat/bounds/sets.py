@@ -1,8 +1,8 @@
 """Certified error over all words of a length at once, on the reachable sets.
 
-The same bounds of one row as for single words (`words`), where every key position takes the
-worst of the vectors it can hold (`set_rows`). An error belongs to each vector a position can hold,
-joined over the ways to reach it.
+The same bounds of one row as for single words (Theorem 33), where every key position takes the
+worst of the vectors it can hold (Theorem 35, in `set_rows`). An error belongs to each vector a
+position can hold, joined over the ways to reach it.
 """
 
 from __future__ import annotations

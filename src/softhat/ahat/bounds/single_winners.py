@@ -1,9 +1,9 @@
 """Bounds of rows with a single winner, over the reachable sets: all rows of a head at once.
 
-The winner is the reference: its weight is 1, that of a key with gap g is e^-βg, moved by the
-errors of query and keys, and every other position takes the worst of its options below the
-winner. A batch holds the (row, winner) pairs of many rows, option after option, in flat arrays
-that do not depend on β; what softmax makes of them is a few passes over these arrays.
+Theorem 35. The winner is the reference: its weight is 1, that of a key with gap g is e^-βg, moved
+by the errors of query and keys, and every other position takes the worst of its options below the
+winner. A batch holds the (row, winner) pairs of many rows, option after option, in flat arrays that
+do not depend on β; what softmax makes of them is a few passes over these arrays.
 """
 
 from __future__ import annotations

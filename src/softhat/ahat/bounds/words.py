@@ -1,10 +1,10 @@
 """Certified error of the softmax model on given words: the bounds of one row, layer by layer.
 
 For each word the exact run is known, so each row's argmax set, gaps and values are exact; what
-softmax adds is an error whose tracked functionals are bounded from both sides. With M = W_Qᵀ W_K
-and input errors e, the score of key j moves, against a reference key of the argmax set, by
-e_iᵀM(x_j - x_ref) + (x_i + e_i)ᵀM(e_j - e_ref); weights follow, and the head's error is the
-largest weighted mean of v_j - o + (error of v_j). Sums over all words of a length.
+softmax adds is an error whose tracked functionals are bounded from both sides. Theorem 33. With M =
+W_Qᵀ W_K and input errors e, the score of key j moves, against a reference key of the argmax set, by
+e_iᵀM(x_j - x_ref) + (x_i + e_i)ᵀM(e_j - e_ref); weights follow, and the head's error is the largest
+weighted mean of v_j - o + (error of v_j). Sums over all words of a length.
 """
 
 from __future__ import annotations
