@@ -10,7 +10,7 @@ import decimal
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,18 @@ class TooSteepError(Exception):
     """Long doubles cannot tell: scores times β round too much, or two scores are too close."""
 
 
+@lru_cache(maxsize=64)
+def _embedded(model: AHAT, n: int) -> Any:
+    """(symbols, T, d): what each symbol is at each position, by the definition."""
+    return np.array(
+        [
+            [[wide(x) for x in vector] for vector in embed(model, [symbol] * n)]
+            for symbol in model.alphabet
+        ],
+        dtype=np.longdouble,
+    )
+
+
 def wide_values(
     model: AHAT, words: Sequence[Sequence[str]], betas: Mapping[tuple[int, int], Fraction] | None
 ) -> Any:
@@ -123,8 +135,12 @@ def wide_values(
         return np.array(entries, dtype=np.longdouble).reshape(len(matrix), columns)
 
     d, n = model.d_model, len(words[0])
-    x = np.stack([array(tuple(tuple(v) for v in embed(model, word)), d) for word in words])
-    size = x.shape[1]
+    table = _embedded(model, n)
+    size = table.shape[1]
+    symbol = np.zeros((len(words), size), dtype=np.int64)  # any will do at the sinks
+    own = slice(int(model.bos), int(model.bos) + n)
+    symbol[:, own] = [[model.alphabet.index(s) for s in word] for word in words]
+    x = table[symbol, np.arange(size)]
     places = np.arange(size)
     for l, layer in enumerate(model.layers):
         after = x

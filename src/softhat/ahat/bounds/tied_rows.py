@@ -1,9 +1,9 @@
 """Bounds of one row whose maximum several positions share, over the reachable sets.
 
 Theorem 35. Of a tied row only the level, |A| = k and the average o are known: its weights lie in
-[e^-βh, e^βh] around a common centre, h half the spread of the tied scores. So the tied positions add
-at most k((D + |t|)·sinh βh - t·cosh βh) to F(t), with D their mean absolute deviation, and that is
-at most 2(max - o)(o - min)/(max - min).
+[e^-βh, e^βh] around a common centre, h half the spread of the tied scores. So the tied positions
+add at most k((D + |t|)·sinh βh - t·cosh βh) to F(t), with D their mean absolute deviation, and that
+is at most 2(max - o)(o - min)/(max - min).
 """
 
 from __future__ import annotations
