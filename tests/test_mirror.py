@@ -195,6 +195,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "proof/llama/scores.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/llama/undisguise.py": ("proof/llama/test_dense_bounds.py", STOCK),
     "proof/stock/certificate.py": ("proof/gpt2/test_certificate.py", STOCK),
+    "proof/stock/checkpoint.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/counts.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/distribution.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/readout.py": ("proof/gpt2/test_certificate.py", STOCK),
