@@ -5,7 +5,7 @@ was laid out anew) checks the commit out into a temporary folder and runs each j
 processes of both, alternately, several times in each; what counts is the ratio of the least
 processor times. Fails where the geometric mean of the ratios is above 0.95 or one of them above
 1.05: two runs of the same code differ by that much. Prints a table and JSON; the numbers of a run
-are in results/against.json.
+are in benchmarks/against.json.
 """
 
 from __future__ import annotations

@@ -78,6 +78,8 @@ _PRETTY = {
     "true": "⊤",
     "false": "⊥",
 }
+_SIGNS = {sign: f" {sign} " for sign, *_ in _BINARY.values()}
+_PRETTY_SIGNS = {sign: f" {_PRETTY.get(sign, sign)} " for sign in _SIGNS}
 _PLAIN = 20_000  # nodes; longer texts name what they share
 _LONGEST = 1 << 28  # operators; only formulas that share subformulas in memory get there
 
@@ -144,6 +146,7 @@ def to_short(node: Node, limit: int = 60) -> str:
 
 def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator[str]:
     """The text from left to right; what is nested deeper than `depth` becomes …."""
+    signs = _PRETTY_SIGNS if spelling else _SIGNS
     # To do, last first: text, or a node with the level it must have and its depth.
     todo: list[str | tuple[Node, int, int]] = [(root, 0, 0)]
     while todo:
@@ -161,7 +164,7 @@ def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator
             node, second = node.children
             needed, down = left, down + 1
             todo.append((second, right, down))
-            todo.append(f" {spelling.get(sign, sign)} ")
+            todo.append(signs[sign])
         if depth is not None and down > depth and node.children:
             yield "…"
             continue
