@@ -87,7 +87,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "ahat/analysis/margins.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/pairs.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/residual.py": ("ahat/analysis/test_gap_laws.py", LAWS),
-    "ahat/analysis/tally.py": ("ahat/analysis/test_analyze.py", "what it finds is in the analysis"),
     "ahat/bounds/along_laws.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/floats.py": (
         "ahat/simulation/test_finite_floats.py",
@@ -157,10 +156,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "lowering/llama/heads.py": ("lowering/llama/test_weights.py", "one set of weights"),
     "lowering/llama/layout.py": ("lowering/llama/test_weights.py", "one set of weights"),
     "lowering/llama/rotary.py": ("lowering/llama/test_weights.py", "one set of weights"),
-    "lowering/matrices.py": (
-        "lowering/test_lower.py",
-        "a name in the wrong place breaks what coordinates hold",
-    ),
     "lowering/rows.py": ("lowering/test_lower.py", DATA),
     "program/draw.py": ("program/test_build.py", "the text of programs"),
     "program/gates.py": ("program/test_evaluate.py", DATA),
