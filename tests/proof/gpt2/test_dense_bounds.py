@@ -14,7 +14,6 @@ import pytest
 import softhat
 from softhat.export.circuits.gpt2 import GPT2Network
 from softhat.export.reading import Export, read_export
-from softhat.proof.dense.snapping import snapped
 from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import derive
@@ -97,13 +96,6 @@ def test_measured_errors_stay_within_the_bounds(text: str, tmp_path: Path) -> No
     stored = [p for p, cell in enumerate(found.cells[-1]) if type(cell).__name__ == "Bit"]
     off = np.abs(np.abs(values[..., stored]) - 1).max()
     assert off <= bounds.bounds["stored bit"] + bounds.bounds["noise"]
-
-
-def test_short_fractions_are_found_again() -> None:
-    values = np.array([0.5, -640.0, 0.515625, 3.0, 0.0])
-    near = 1e-6 * np.abs(values).max()
-    noisy = values + near * np.array([0.9, -0.9, 0.5, -0.5, 0.9])
-    assert np.array_equal(snapped(noisy, near), values)
 
 
 def out_of_span(
