@@ -98,7 +98,12 @@ def head_of(
     basis = block[h]
     size = basis.value.shape[1]
     rows = np.linalg.qr(rng.standard_normal((size, size)))[0].astype(np.float32)
-    match int(rng.integers(3)):
+    match int(rng.integers(5)):
+        case 3:
+            factor = np.float32(rng.choice([-1.0, 0.01, 0.5, 0.999, 1.001, 100.0]))
+            block[h] = replace(basis, value=basis.value * factor)
+        case 4:
+            block[h] = replace(basis, value=np.concatenate([basis.value, basis.value[:1]]))
         case 0:
             block[h] = replace(basis, query_key=rows[: len(basis.query_key)])
         case 1:

@@ -87,6 +87,8 @@ def directions_from(
         )
     except KeyError as error:
         raise SofthatError(f"directions.safetensors has no tensor {error}") from None
+    if any(not np.issubdtype(u.part.dtype, np.integer) for u in units):
+        raise SofthatError("directions.safetensors: a block's parts are not whole numbers")
     if any(u.part.shape != u.factor.shape or u.part.shape != u.share.shape for u in units):
         raise SofthatError("directions.safetensors: a block's units have different shapes")
     return Directions(residual, heads, units)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
+from softhat.proof.dense.matrices import frobenius
 from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.checkpoint import Array
@@ -168,9 +169,10 @@ class _Heads:
                 place.append(same[0] if same else len(known) - 1)
             self.values.append(rows)
             self.places.append(place)
-        if any(len(rows) > size for rows in shared):
-            raise VoidError(f"block {at}: a head has more values than room for them")
         self.shared_values = [np.array(rows).reshape(-1, size) for rows in shared]
+        for rows in (*self.values, *self.shared_values):
+            if len(rows) > size or frobenius(rows @ rows.T - np.eye(len(rows))) > 2.0**-10:
+                raise VoidError(f"block {at}: the directions of values are not orthonormal")
         self.query, self.key, self.value, self.output = self._read()
 
     def _turned(self, h: int, rows: Matrix) -> list[int]:
@@ -230,7 +232,8 @@ def attention(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix, Matr
 def hidden(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix]:
     """What gates, factors and outgoing weights of a block's hidden units are, a row a unit."""
     name = f"model.layers.{at}.mlp"
-    gate = c.tensor(f"{name}.gate_proj.weight").astype(np.float64)
+    units = len(c.tensor(f"{name}.gate_proj.weight"))
+    gate = c.tensor(f"{name}.gate_proj.weight", units, c.d_model).astype(np.float64)
     return (
         gate,
         c.tensor(f"{name}.up_proj.weight", len(gate), c.d_model).astype(np.float64),
