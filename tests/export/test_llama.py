@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -215,13 +214,3 @@ def test_refusals_say_what_to_do(
     with pytest.raises(SofthatError, match=message):
         softhat.to_llama(softhat.compile(formula, "ab"), tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
-
-
-def test_bytes_are_the_same_each_time(tmp_path: Path) -> None:
-    digests = []
-    for name in ("one", "two"):
-        model = softhat.compile("#(a & Y b) > 2 | (a S b)", "ab")
-        softhat.to_llama(model, tmp_path / name, context=64)
-        files = sorted((tmp_path / name).iterdir())
-        digests.append([(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in files])
-    assert digests[0] == digests[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +14,10 @@ from hypothesis import strategies as st
 import softhat
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
+from tests.export.stock_models import answers, stated, stock, torch, transformers
 from tests.lowering.suite import all_codes, expected, long_words
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-os.environ["HF_HUB_OFFLINE"] = "1"
 FORMULA = "(a S (b & Y a)) & #(#(a) > #(Y b)) > 2 | 2*#(a) - 3*#(b) = 1"
-
-
-def stock(folder: Path, dtype: str = "float32", kernel: str = "sdpa") -> Any:
-    torch.set_num_threads(1)
-    transformers.utils.logging.disable_progress_bar()
-    return transformers.GPT2ForTokenClassification.from_pretrained(
-        folder, dtype=getattr(torch, dtype), attn_implementation=kernel
-    ).eval()
-
-
-def answers(model: Any, codes: Any) -> Any:
-    first = np.full((len(codes), 1), model.config.bos_token_id)
-    tokens = torch.from_numpy(np.concatenate([first, codes], axis=1))
-    with torch.no_grad():
-        logits = model(tokens).logits[:, 1:].float().numpy()
-    return logits[..., 1] > logits[..., 0]
-
-
-def certificate(folder: Path) -> dict[str, Any]:
-    stated: dict[str, Any] = json.loads((folder / "certificate.json").read_text())
-    return stated
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu_new"])
@@ -50,7 +26,7 @@ def test_measured_errors_stay_within_the_bounds(
     activation: Any, dtype: str, tmp_path: Path
 ) -> None:
     softhat.to_gpt2(softhat.compile(FORMULA, "ab"), tmp_path / "out", 256, activation)
-    proved = certificate(tmp_path / "out")["formats"][dtype]
+    proved = stated(tmp_path / "out")["formats"][dtype]
     assert proved["certified"]
     bounds = proved["bounds"]
     labels = json.loads((tmp_path / "out" / "labels.json").read_text())
@@ -91,15 +67,15 @@ def test_eager_bfloat16_is_certified_as_far_as_scores_are_exact(tmp_path: Path) 
     formula = parse("!c S a")
     model = softhat.compile(formula, "abc")
     softhat.to_gpt2(model, tmp_path / "short", 512, kernel="eager")
-    assert certificate(tmp_path / "short")["max_length"]["bfloat16"] == 511
+    assert stated(tmp_path / "short")["max_length"]["bfloat16"] == 511
     codes = long_words(511, 3, 5)
     found = answers(stock(tmp_path / "short", "bfloat16", "eager"), codes)
     assert (found == expected(formula, codes, "abc")).all()
     softhat.to_gpt2(model, tmp_path / "long", 2048, kernel="eager")
-    stated = certificate(tmp_path / "long")
-    assert stated["max_length"]["float32"] == 2047
-    assert stated["max_length"]["bfloat16"] == 512
-    assert "use kernel='sdpa'" in stated["formats"]["bfloat16"]["reason"]
+    found = stated(tmp_path / "long")
+    assert found["max_length"]["float32"] == 2047
+    assert found["max_length"]["bfloat16"] == 512
+    assert "use kernel='sdpa'" in found["formats"]["bfloat16"]["reason"]
     codes = long_words(512, 3, 5)
     found = answers(stock(tmp_path / "long", "bfloat16", "eager"), codes)
     assert (found == expected(formula, codes, "abc")).all()
@@ -114,18 +90,18 @@ def test_lengths_of_counts_depend_on_the_kernel(tmp_path: Path) -> None:
     lengths = {}
     for kernel in ("sdpa", "eager"):
         softhat.to_gpt2(model, tmp_path / kernel, 4096, kernel=kernel)  # type: ignore[arg-type]
-        stated = certificate(tmp_path / kernel)
-        lengths[kernel] = stated["max_length"]["float32"]
-        assert any("float32" in text for text in stated["assumptions"])
+        found = stated(tmp_path / kernel)
+        lengths[kernel] = found["max_length"]["float32"]
+        assert any("float32" in text for text in found["assumptions"])
     assert lengths["sdpa"] == 4095 > lengths["eager"] > 1000
 
 
 def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
     softhat.to_gpt2(softhat.compile("301*#(a) >= 300*#(b)", "ab"), tmp_path / "out", 64)
-    stated = certificate(tmp_path / "out")
-    assert stated["max_length"]["float32"] == 63
-    assert stated["max_length"]["bfloat16"] == 0
-    assert "bfloat16 cannot hold" in stated["formats"]["bfloat16"]["reason"]
+    found = stated(tmp_path / "out")
+    assert found["max_length"]["float32"] == 63
+    assert found["max_length"]["bfloat16"] == 0
+    assert "bfloat16 cannot hold" in found["formats"]["bfloat16"]["reason"]
 
 
 @pytest.mark.parametrize("kernel", ["sdpa", "eager"])
@@ -133,7 +109,7 @@ def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
 def test_constants_beyond_the_digits_of_a_format(text: str, kernel: Any, tmp_path: Path) -> None:
     formula = parse(text)
     softhat.to_gpt2(softhat.compile(formula, "ab"), tmp_path / "out", 450, kernel=kernel)
-    lengths = certificate(tmp_path / "out")["max_length"]
+    lengths = stated(tmp_path / "out")["max_length"]
     # Eager attention rounds n weights of 1/n in bfloat16: nothing is certified there.
     assert (lengths["bfloat16"] > 400) == (kernel == "sdpa") and lengths["float32"] == 449
     codes = np.stack(
@@ -169,7 +145,7 @@ def test_wide_gates_are_certified_in_every_format(
     symbols = [f"s{k}" for k in range(count)]
     formula = parse(" & ".join(f"O {s}" for s in symbols))
     softhat.to_gpt2(softhat.compile(formula, symbols), tmp_path / "out", 64, activation)
-    lengths = certificate(tmp_path / "out")["max_length"]
+    lengths = stated(tmp_path / "out")["max_length"]
     assert set(lengths.values()) == {63}
     rng = np.random.default_rng(count)
     words = np.stack([np.resize(rng.permutation(count), 63) for _ in range(3)])
@@ -189,7 +165,7 @@ def test_any_decoder_formula(
     formula = random_formula(rng, size, ["a", "b"], "decoder")
     activation: Any = ("relu", "gelu_new")[seed % 2]
     softhat.to_gpt2(softhat.compile(formula, "ab"), folder, context, activation)
-    lengths = certificate(folder)["max_length"]
+    lengths = stated(folder)["max_length"]
     assert lengths["float32"] == context - 1
     for dtype, longest in lengths.items():
         if not longest:
@@ -235,7 +211,7 @@ def test_comparisons_by_eager_attention_are_not_certified_in_small_formats(tmp_p
     """n weights of 1/n, each rounded to eight digits, do not add up to exactly 1."""
     model = softhat.compile("#(a) > #(b)", "ab")
     softhat.to_gpt2(model, tmp_path / "out", 256, kernel="eager")
-    stated = certificate(tmp_path / "out")
-    assert stated["max_length"]["float32"] == 255
-    assert stated["max_length"]["bfloat16"] == stated["max_length"]["float16"] == 0
-    assert "kernel='sdpa'" in stated["formats"]["bfloat16"]["reason"]
+    found = stated(tmp_path / "out")
+    assert found["max_length"]["float32"] == 255
+    assert found["max_length"]["bfloat16"] == found["max_length"]["float16"] == 0
+    assert "kernel='sdpa'" in found["formats"]["bfloat16"]["reason"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,33 +17,9 @@ import softhat
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from tests.export.stock_models import answers, stated, stock, torch
 from tests.export.test_llama import fits_rope
 from tests.lowering.suite import all_codes, expected, long_words
-
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-os.environ["HF_HUB_OFFLINE"] = "1"
-
-
-def stock(folder: Path, dtype: str = "float32", kernel: str = "sdpa") -> Any:
-    torch.set_num_threads(1)
-    transformers.utils.logging.disable_progress_bar()
-    return transformers.AutoModelForTokenClassification.from_pretrained(
-        folder, dtype=getattr(torch, dtype), attn_implementation=kernel
-    ).eval()
-
-
-def answers(model: Any, codes: Any) -> Any:
-    first = np.full((len(codes), 1), model.config.bos_token_id)
-    with torch.no_grad():
-        logits = model(torch.from_numpy(np.concatenate([first, codes], axis=1))).logits
-    logits = logits[:, 1:].float().numpy()
-    return logits[..., 1] > logits[..., 0]
-
-
-def stated(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "certificate.json").read_text())
-    return found
 
 
 @settings(max_examples=12)
