@@ -13,6 +13,7 @@ import softhat
 from softhat import SofthatError
 from softhat.export.checking import certify, verify
 from softhat.export.circuits.gpt2 import GPT2Network
+from softhat.export.circuits.llama import LlamaNetwork
 from softhat.verification.report import Verification
 from tests.cli.run import softhat as run
 
@@ -100,10 +101,13 @@ def test_other_names_are_refused(tmp_path: Path) -> None:
         certify(tmp_path / "m")
 
 
-def test_circuits_name_all_outputs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("to", "kind"), [(softhat.to_gpt2, GPT2Network), (softhat.to_llama, LlamaNetwork)]
+)
+def test_circuits_name_all_outputs(to: Any, kind: Any, tmp_path: Path) -> None:
     model = softhat.compile(FORMULAS, alphabet="abc")
-    softhat.to_gpt2(model, tmp_path / "m", context=32, head="multi-label")
-    network = GPT2Network(tmp_path / "m")
+    to(model, tmp_path / "m", context=32, head="multi-label")
+    network = kind(tmp_path / "m")
     assert network.outputs == tuple(FORMULAS)
     circuit = softhat.circuit(tmp_path / "m")
     (logits,) = [node for node in circuit.nodes if node.name == "logits"]

@@ -44,8 +44,8 @@ class LlamaNetwork:
         self.symbols = tuple(name for name in names if vocabulary[name] not in special)
         self.ids = np.array([vocabulary[name] for name in self.symbols])
         self.classifies = "score" in self.w
-        name = read_text(folder / "formula.txt").partition(": ")[0]
-        self.outputs = (name,) if self.classifies else self.symbols
+        self.several = self.config.get("problem_type") == "multi_label_classification"
+        self.outputs = self._outputs(folder)
         self.d_model = int(self.config["hidden_size"])
         self.heads = int(self.config["num_attention_heads"])
         self.layers = int(self.config["num_hidden_layers"])
@@ -97,6 +97,13 @@ class LlamaNetwork:
             seen[f"blocks.{number}.hook_resid_post"] = x
         return added, self._margins(self._norm(read("logits", ""), "norm"))
 
+    def _outputs(self, folder: Path) -> tuple[str, ...]:
+        if not self.classifies:
+            return self.symbols
+        if self.several:
+            return tuple(self.config["id2label"][str(k)] for k in range(len(self.w[self.last])))
+        return (read_text(folder / "formula.txt").partition(": ")[0],)
+
     def _own(self, h: int) -> slice:
         return slice(h * self.width, (h + 1) * self.width)
 
@@ -132,12 +139,12 @@ class LlamaNetwork:
         return Structure(w["embed_tokens"] != 0, tuple(blocks), w[self.last] != 0)
 
     def _margins(self, x: Array) -> Array:
+        logits: Array = x @ self.w[self.last].T
+        if self.several:
+            return logits[:, 1:]
         if self.classifies:
-            logits = x @ self.w[self.last].T
             return (logits[..., 1:] - logits[..., :1])[:, 1:]
-        logits = x @ self.w[self.last].T
-        own = logits[..., self.ids]
-        return (own - logits.max(axis=-1, keepdims=True) / 2)[:, 1:]
+        return logits[:, 1:, self.ids]  # positive where the token is allowed
 
     def _norm(self, x: Array, name: str) -> Array:
         squares = (x**2).mean(axis=-1, keepdims=True)
