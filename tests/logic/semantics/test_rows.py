@@ -41,8 +41,10 @@ def test_places(sizes: list[int]) -> None:
     assert row.begins.tolist() == [sum(sizes[:k]) for k in range(len(sizes))]
 
 
-def test_no_words_have_no_row() -> None:
-    row, _ = lay_out([])
-    assert row is None
-    row, _ = lay_out(["ab", "b"])
-    assert row is not None and row.lengths.tolist() == [2, 1]
+def test_words_and_where_their_symbols_stand() -> None:
+    assert lay_out([]) is None
+    laid = lay_out(["ab", "b"])
+    assert laid is not None
+    row, symbol = laid
+    assert row.lengths.tolist() == [2, 1]
+    assert symbol("a") == 0b00001 and symbol("b") == 0b01010  # a b _ b _
