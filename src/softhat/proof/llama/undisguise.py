@@ -128,8 +128,9 @@ class Constants:
         if self.one is None or self.bos is None:
             return found
         near = near * (1 + float(np.sqrt((self.held**2).sum())))
-        read = snapped(rows[:, self.places] @ self.held, near[:, None])
-        alike = np.abs(read[:, 0] - read[:, 1]) <= near
+        constants = rows[:, self.places] @ self.held
+        read = snapped(constants, near[:, None])
+        alike = np.abs(constants[:, 0] - constants[:, 1]) <= near
         read[alike, 1] = read[alike, 0]
         found[:, self.places] = 0.0
         found[:, self.one] = read[:, 0]
