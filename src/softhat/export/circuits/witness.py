@@ -2,9 +2,9 @@
 
 Corrupt words differ from clean ones in one place or in many, and have the same length. An edge
 carries `input` if some pair shows an effect on an answer; it carries a `constant` if what its
-source adds where the reader looks is the same on all words of a length. Where the reader notices,
-but no answer does, more words are tried; if none of these shows an effect, the edge is said to
-carry a constant too, which is then what the search says and no proof.
+source adds where the reader looks is the same on all words of a length. Where the source adds this
+and that, but no answer notices, more words are tried; if none of these shows an effect, the edge is
+said to carry a constant too, which is then what the search says and no proof.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EFFECT = 1e-3
 MOST = 1e6
 """Far above every margin."""
 WIDER = 2
-"""How often four times as many words are tried for what readers notice and answers do not."""
+"""How often four times as many words are tried for what differs and no answer notices."""
 
 
 def draw(network: Network, rng: np.random.Generator, *shape: int) -> NDArray[np.int64]:
@@ -56,6 +56,11 @@ class Search:
         one = np.arange(count), rng.integers(0, n, count)
         corrupt[one] = draw(self.network, rng, count)
         corrupt[count // 2 :] = draw(self.network, rng, count - count // 2, n)
+        if self.given[2] < WIDER and not self.network.propositional:
+            # Of many symbols what must occur again and again is rare: half the pairs have two.
+            two = draw(self.network, rng, len(clean[::2]), 2)
+            for words in (clean, corrupt):
+                words[::2] = np.take_along_axis(two, words[::2] % 2, axis=1)
         added, _ = self.network.run(corrupt)
         return clean, corrupt, Begun.of(self.network, clean), added
 
@@ -65,7 +70,7 @@ class Search:
         found = self._strongest(lambda added, begun: Patch(source, reader, added[source], begun))
         if found is not None:
             return "input", found
-        if self._wider is not None and self._notices(source, target, slot):
+        if self._wider is not None and self._may_matter(source, target, slot):
             return self._wider.judged(source, target, slot)
         return "constant", None
 
@@ -74,6 +79,16 @@ class Search:
         """The same with more words."""
         seed, words, wider = self.given
         return Search(self.network, seed, 4 * words, wider - 1) if wider else None
+
+    def _may_matter(self, source: str, target: str, slot: str) -> bool:
+        """Does what a head or a feed-forward layer adds differ from word to word? Of the input,
+        which always does, the reader must notice."""
+        if source == "input":
+            return self._notices(source, target, slot)
+        return any(
+            float(np.abs(added[source] - begun.added[source]).max()) > EFFECT
+            for _, _, begun, added in self.batches
+        )
 
     def _notices(self, source: str, target: str, slot: str) -> bool:
         """Does what the target adds change with what the source adds?"""
