@@ -204,6 +204,18 @@ def test_weights_below_the_least_number(power: int) -> None:
     attack(softhat.simulate(b.build(), epsilon=1e-3), b.build(), random.Random(4))
 
 
+def test_an_output_weight_beyond_the_format() -> None:
+    """100,000 is no float16: 0 times what it is stored as is no number."""
+    b = Builder("ab")
+    y = b.head("none", value={"y": b.embed("x", {"a": Fraction(1, 10**9), "b": 0})})["y"]
+    b.output(y)
+    model = b.build()
+    head = model.layers[0].heads[0]
+    head = replace(head, output=scaled(head.output, Fraction(10**5)))
+    s = softhat.simulate(replace(model, layers=(Layer((head,), None),)), epsilon=0.1)
+    assert s.certificate.max_length["float16"] == 0 < s.certificate.max_length["float32"]
+
+
 def test_uniform_heads_with_large_score_weights() -> None:
     """Values 1/3 and -2/7 averaged, then equal scores times 10^7: off by 0.03 in float32."""
     b = Builder("ab")

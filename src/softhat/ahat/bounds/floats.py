@@ -116,6 +116,7 @@ class _Walk:
         tied = np.where(still.all(axis=0), 0.0, np.inf)
         for h, head in enumerate(heads):
             o = self._head((l, h), head, x)
+            at.fits(head.output.size)  # a weight that overflows makes 0 times it no number
             tied = tied + scaled(head.output, o.tied)
             error = error + o.error @ head.output.size.T
             added = added + o.hat @ head.output.size.T
@@ -212,6 +213,7 @@ class _Walk:
             return x
         assert layer.into_bias is not None and layer.out_bias is not None
         at, out = self.at, layer.out
+        at.fits(out.size)
         sums = at.linear(x, layer.into, stored=False)
         hidden = at.shifted(sums, layer.into_bias)
         active = np.maximum(np.minimum(hidden.box.high, hidden.size), 0.0)
