@@ -62,7 +62,7 @@ def test_the_contract(induction: Simulation) -> None:
         induction.truth(word, output="x")
     with pytest.raises(softhat.SofthatError, match="unknown dtype 'float8'"):
         induction.values(word, dtype="float8")
-    with pytest.warns(softhat.CertificateWarning, match="certified only to 0 in float16"):
+    with pytest.warns(softhat.CertificateWarning, match="certified only to 3 in float16"):
         induction.values(word, dtype="float16")
 
 
