@@ -70,7 +70,7 @@ class Search:
         found = self._strongest(lambda added, begun: Patch(source, reader, added[source], begun))
         if found is not None:
             return "input", found
-        if self._wider is not None and self._may_matter(source, target, slot):
+        if self._wider is not None and self._may_matter(source):
             return self._wider.judged(source, target, slot)
         return "constant", None
 
@@ -80,28 +80,12 @@ class Search:
         seed, words, wider = self.given
         return Search(self.network, seed, 4 * words, wider - 1) if wider else None
 
-    def _may_matter(self, source: str, target: str, slot: str) -> bool:
-        """Does what a head or a feed-forward layer adds differ from word to word? Of the input,
-        which always does, the reader must notice."""
-        if source == "input":
-            return self._notices(source, target, slot)
-        return any(
+    def _may_matter(self, source: str) -> bool:
+        """Does what the source adds differ from word to word? The input always does."""
+        return source == "input" or any(
             float(np.abs(added[source] - begun.added[source]).max()) > EFFECT
             for _, _, begun, added in self.batches
         )
-
-    def _notices(self, source: str, target: str, slot: str) -> bool:
-        """Does what the target adds change with what the source adds?"""
-        for clean, _, begun, added in self.batches:
-            here = begun.added.get(target)
-            if here is None:
-                return False  # the read-out adds nothing: what it notices are answers
-            patch = Patch(source, (target, slot), added[source], begun)
-            patched, _ = self.network.run(clean, patch)
-            least = max(EFFECT, self.network.leak) * float(np.abs(here).max())
-            if float(np.abs(patched[target] - here).max()) > least:
-                return True
-        return False
 
     def node(self, source: str) -> Witness | None:
         """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
