@@ -1,6 +1,6 @@
 (** Weights as they are given, by Python or by anyone, against those of `Lowering`: equal up to the
-    order of entries, entries that are 0 and rows that add nothing. If they are, the theorems hold
-    for the given weights. *)
+    order of entries, entries that are 0 and the rows among which a head shares out its scores. If
+    they are, the theorems hold for the given weights. *)
 From Coq Require Import Reals Lra Lia Arith ZArith QArith Qreals Qreduction List Bool FunctionalExtensionality.
 From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct.
 From Softhat Require Transformer.
@@ -51,17 +51,58 @@ Qed.
 Lemma coef_normal f c : coef (real_form (normal f)) c = coef (real_form f) c.
 Proof. rewrite !coef_dot. apply dot_normal. Qed.
 
-(* rows that add nothing are dropped *)
+(* Scores are one bilinear form, however a query and a key share it out among rows: what each
+   coordinate of the query is multiplied with. *)
+Definition times (a : Q) (k : form) : form := map (fun e => (fst e, (a * snd e)%Q)) k.
+Fixpoint meet (c : nat) (k : form) (m : list (nat * form)) : list (nat * form) :=
+  match m with
+  | [] => [(c, k)]
+  | (d, k') :: m' =>
+      if Nat.eqb c d then (c, k ++ k') :: m'
+      else if Nat.ltb c d then (c, k) :: m else (d, k') :: meet c k m'
+  end.
+Definition meetings (r : list (form * form)) : list (nat * form) :=
+  fold_right (fun qk m => fold_right (fun e m => meet (fst e) (times (snd e) (snd qk)) m) m (fst qk)) [] r.
 Definition normal_rows (r : list (form * form)) : list (form * form) :=
-  filter (fun qk => match qk with ([], _) | (_, []) => false | _ => true end)
-    (map (fun qk => (normal (fst qk), normal (snd qk))) r).
+  filter (fun qk => match qk with (_, []) => false | _ => true end)
+    (map (fun ck => ([(fst ck, 1%Q)], normal (snd ck))) (meetings r)).
+
+Fixpoint paired (m : list (nat * form)) (x y : nat -> R) : R :=
+  match m with [] => 0 | (c, k) :: m => x c * dot (real_form k) y + paired m x y end.
+
+Lemma dot_times a k y : dot (real_form (times a k)) y = Q2R a * dot (real_form k) y.
+Proof.
+  induction k as [|[c b] k IH]; [cbn; ring|]. cbn [times map fst snd]. fold (times a k).
+  rewrite !dot_cons, IH, Q2R_mult. ring.
+Qed.
+
+Lemma dot_app k k' y : dot (real_form (k ++ k')) y = dot (real_form k) y + dot (real_form k') y.
+Proof. induction k as [|[c b] k IH]; [symmetry; apply Rplus_0_l|]. cbn [app]. rewrite !dot_cons, IH. ring. Qed.
+
+Lemma paired_meet c k m x y : paired (meet c k m) x y = x c * dot (real_form k) y + paired m x y.
+Proof.
+  induction m as [|[d k'] m IH]; [reflexivity|]. cbn [meet].
+  destruct (Nat.eqb_spec c d) as [->|]; [cbn [paired]; rewrite dot_app; ring|].
+  destruct (Nat.ltb c d); cbn [paired]; rewrite ?IH; ring.
+Qed.
+
+Lemma paired_meetings r x y : paired (meetings r) x y = score (real_rows r) x y.
+Proof.
+  induction r as [|[q k] r IH]; [reflexivity|]. rewrite (score_cons q k), <- IH.
+  cbn [meetings fold_right fst snd]. fold (meetings r). generalize (meetings r). intros m.
+  induction q as [|[c a] q IHq].
+  { cbn [fold_right real_form map Transformer.dot]. ring. }
+  cbn [fold_right fst snd].
+  rewrite paired_meet, dot_times, dot_cons, IHq. ring.
+Qed.
 
 Lemma score_normal r x y : score (real_rows (normal_rows r)) x y = score (real_rows r) x y.
 Proof.
-  unfold normal_rows. induction r as [|[q k] r IH]; [reflexivity|]. cbn [map fst snd filter].
-  rewrite (score_cons q k), <- (dot_normal q), <- (dot_normal k), <- IH.
-  destruct (normal q) as [|e q'] eqn:Eq; [cbn; ring|]. destruct (normal k) as [|e' k'] eqn:Ek; [cbn; ring|].
-  reflexivity.
+  rewrite <- (paired_meetings r). unfold normal_rows. induction (meetings r) as [|[c k] m IH]; [reflexivity|].
+  cbn [map fst snd filter paired]. rewrite <- (dot_normal k), <- IH.
+  destruct (normal k) as [|e k'].
+  { cbn [real_form map Transformer.dot]. ring. }
+  rewrite score_cons, dot_cons, RMicromega.Q2R_1. cbn [real_form map Transformer.dot]. ring.
 Qed.
 
 Definition normal_head (h : head) : head :=

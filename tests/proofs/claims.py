@@ -154,8 +154,9 @@ def _number(model: Compiled, layer: int, head: int, value: int, at: int) -> int:
     used = [row for row in range(len(keys)) if keys[row].any()]
     if isinstance(signal, Shift):  # two rows for the distance, then one for each residue
         return max(1, len(used) - 2)
-    if isinstance(signal, Sign):  # the last row pair: -i against D·ordinary
-        steep = Fraction(float(np.abs(keys[used[-1]]).max()))
+    if isinstance(signal, Sign):  # the row of D·1 against where the key is
+        column = _coordinate(model.weights, Named("1"))
+        steep = Fraction(float(weights.query.dense()[head, :, column].max()))
         sharpness = sharpness_of(weights.laws[head])
         scaled = model.weights.attention == "temperature"
         return max(1, int(steep * Fraction(sharpness) if scaled else steep))
