@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.llama import EPSILON, Checkpoint, checkpoint
+from softhat.export.llama import Checkpoint, checkpoint
+from softhat.export.stock import EPSILON
 from softhat.export.stock_heads import LABELS
 from softhat.export.tokenizer import BLANK
 from softhat.files import write_file

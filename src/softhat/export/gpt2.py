@@ -19,11 +19,12 @@ from softhat.export.certificates import export_facts
 from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise, disguised_labels
 from softhat.export.gpt2_labels import label
 from softhat.export.stock import (
+    EPSILON,
+    Kernel,
     check_choice,
     check_context,
-    check_decoder,
     check_margin,
-    check_tables,
+    fitted,
     safetensors_bytes,
     sampling,
 )
@@ -39,9 +40,7 @@ from softhat.export.stock_readme import readme
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
 from softhat.logic.binding import predicates_file
-from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
-from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.disguise import disguise as disguised
 from softhat.lowering.gpt2.layout import lay_out
 from softhat.lowering.gpt2.weights import Trunk, read_row, trunk
@@ -51,11 +50,6 @@ from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.transformer.weights import BOS, EOS
 
 Activation = Literal["relu", "gelu_new"]
-Kernel = Literal["sdpa", "eager"]
-EPSILON = 1e-12
-"""LayerNorm's ε: far below what float32 resolves."""
-MOST_CONTEXT = 1 << 17
-"""Learned positions are a table: this many rows are enough, and more than the proofs reach."""
 
 
 def to_gpt2(
@@ -112,12 +106,7 @@ def gpt2_files(
     t = model.transformer
     claimed = None if weights is None else claimed_weights(model, head, weights)
     formulas, program = asked_of(model, head, output, claimed)
-    for named, formula in formulas.items():
-        check_decoder(named, formula, "GPT-2")
-        check_tables(formula, context)
-    if disguise is not None:
-        depth = max(describe(formula).temporal_depth for formula in formulas.values())
-        program = with_distractors(seeded(disguise, 2), program, depth)
+    program = fitted(program, formulas, "GPT-2", context, disguise)
     layout = lay_out(program, context, dense=disguise is not None, steady=claimed is not None)
     tokens = vocabulary(t.symbols, t.propositional)
     made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)
@@ -180,7 +169,7 @@ def _check(context: int, activation: str, kernel: str, head: str, margin: float)
     check_choice("activation", activation, Activation)
     check_choice("kernel", kernel, Kernel)
     check_choice("head", head, HeadName)
-    check_context(context, MOST_CONTEXT)
+    check_context(context)
     check_margin(margin)
 
 

@@ -21,22 +21,16 @@ from softhat.export.labels import (
 )
 from softhat.export.stock_labels import (
     Held,
+    feature_held,
     gate_text,
     head_reads,
     key_text,
-    mean_held,
     output_nodes,
     unit_meaning,
     value_meanings,
 )
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.lowering.gpt2.layout import (
-    BOS_PAIR,
-    Key,
-    Layout,
-    bit,
-    previous_bit,
-)
+from softhat.lowering.gpt2.layout import Key, Layout, bit, previous_bit
 from softhat.lowering.gpt2.weights import GAIN, Trunk
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register
@@ -49,7 +43,7 @@ def label(
     """Names from the layout, edges from the weights, outputs as they were asked for."""
     layout = weights.layout
     said = meanings(layout.program)
-    layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
+    layout = replace(layout, program=spoken(layout.program, said))
     needed = needed_by(layout.program, formulas)
     heads = tuple(
         HeadLabel(
@@ -125,15 +119,9 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
         if key.raw:
             return "raw", formula, 0.5 / layout.amplitude, 0.5
         return "gate" if since else "input", formula, 0.5, 0.5
-    mean = mean_held(layout, said, key)
-    if mean is not None:
-        return mean
-    for b in range(layout.bits):
-        for name, term in ((bit(b), "i"), (previous_bit(b), "i - 1")):
-            if key == name:
-                return "position", None, 0.5, 0.5, {"term": term, "over": "1", "digit": b}
-    sink = key == BOS_PAIR
-    return "sink" if sink else "constant", FALSE if sink else TRUE, 1.0
+    digits = {bit(b): ("i", b) for b in range(layout.bits)}
+    digits |= {previous_bit(b): ("i - 1", b) for b in range(layout.bits)}
+    return feature_held(layout, said, key, digits)
 
 
 def _edges(
@@ -161,9 +149,7 @@ def _edges(
         if block.gates:
             mlp = Node(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
             stages.append([mlp])
-    lm = "lm_head.weight" in tensors
-    rows = tensors["lm_head.weight" if lm else "classifier.weight"]
-    outputs = output_nodes(layout.program, rows, lm, names)
+    outputs = output_nodes(layout.program, tensors, "classifier.weight", names)
     return circuit([*stages, outputs])
 
 

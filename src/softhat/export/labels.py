@@ -15,7 +15,7 @@ something that varies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from softhat.errors import SofthatError
@@ -100,8 +100,8 @@ def outputs_said(formulas: Mapping[str, nodes.Formula]) -> tuple[Meaning, ...]:
     return tuple(Meaning("output", str(f), output=name) for name, f in formulas.items())
 
 
-def spoken(program: Program, said: Meanings) -> tuple[str, ...]:
-    """A text for each signal, that parses: as the user wrote it where the program knows that."""
+def spoken(program: Program, said: Meanings) -> Program:
+    """With a label for each signal that parses: as the user wrote it where the program knows."""
     known = {"propositions" if program.propositional else "alphabet": program.symbols}
     texts = []
     for label, meaning in zip(program.labels, said.of, strict=True):
@@ -113,7 +113,7 @@ def spoken(program: Program, said: Meanings) -> tuple[str, ...]:
             texts.append(label)
         except SofthatError:
             texts.append(str(meaning.formula))
-    return tuple(texts)
+    return replace(program, labels=tuple(texts))
 
 
 def residual(layer: int) -> str:

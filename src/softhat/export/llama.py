@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from softhat.compiler import compile as compile_model
 from softhat.errors import SofthatError
 from softhat.export.certificates import export_facts
-from softhat.export.gpt2 import Kernel
 from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise
 from softhat.export.llama_disguise import disguised_llama_labels
 from softhat.export.llama_labels import label
 from softhat.export.stock import (
+    EPSILON,
+    Kernel,
     check_choice,
     check_context,
-    check_decoder,
     check_margin,
-    check_tables,
+    fitted,
     safetensors_bytes,
     sampling,
 )
@@ -44,10 +44,8 @@ from softhat.export.stock_readme import readme
 from softhat.export.tokenizer import tokenizer_files, vocabulary
 from softhat.files import json_bytes, write_folder
 from softhat.logic.binding import predicates_file
-from softhat.logic.fragments import describe
 from softhat.logic.sources import Weights
 from softhat.logic.syntax import nodes
-from softhat.lowering.disguise import seeded, with_distractors
 from softhat.lowering.gpt2.heads import Form
 from softhat.lowering.llama.disguise import Disguised
 from softhat.lowering.llama.disguise import disguise as disguised
@@ -61,9 +59,6 @@ from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.weights import BOS, EOS
 
 Family = Literal["llama", "mistral", "qwen2"]
-EPSILON = 1e-12
-"""RMSNorm's ε: far below what float32 resolves."""
-MOST_CONTEXT = 1 << 17
 CLASSES: dict[str, str] = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2"}
 
 
@@ -203,12 +198,7 @@ def checkpoint(
     t = model.transformer
     claimed = None if weights is None else claimed_weights(model, head, weights)
     formulas, program = asked_of(model, head, output, claimed)
-    for named, formula in formulas.items():
-        check_decoder(named, formula, CLASSES[family])
-        check_tables(formula, context)
-    if disguise is not None:
-        depth = max(describe(formula).temporal_depth for formula in formulas.values())
-        program = with_distractors(seeded(disguise, 2), program, depth)
+    program = fitted(program, formulas, CLASSES[family], context, disguise)
     turning, square = rotary(positions, context), family == "qwen2"
     layout = lay_out(program, turning, square, disguise is not None, claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))
@@ -237,7 +227,7 @@ def _check(
     check_choice("head", head, HeadName)
     check_choice("positions", positions, Positions)
     check_choice("kernel", kernel, Kernel)
-    check_context(context, MOST_CONTEXT)
+    check_context(context)
     check_margin(margin)
 
 

@@ -23,10 +23,10 @@ from softhat.export.labels import (
 )
 from softhat.export.stock_labels import (
     Held,
+    feature_held,
     gate_text,
     head_reads,
     key_text,
-    mean_held,
     output_nodes,
     unit_meaning,
     value_meanings,
@@ -46,7 +46,7 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
     """Names from the layout, edges from the weights, outputs as they were asked for."""
     layout = weights.layout
     said = meanings(layout.program)
-    layout = replace(layout, program=replace(layout.program, labels=spoken(layout.program, said)))
+    layout = replace(layout, program=spoken(layout.program, said))
     needed = needed_by(layout.program, formulas)
     heads = tuple(
         HeadLabel(
@@ -151,14 +151,8 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
     if isinstance(key, Register):
         formula = said.of[key.signal].formula
         return "raw" if key.raw else "gate" if since else "input", formula, 0.5, 0.5
-    mean = mean_held(layout, said, key)
-    if mean is not None:
-        return mean
-    for b in range(layout.rotary.digits):
-        if key == bit(b):
-            return "position", None, 0.5, 0.5, {"term": "i", "over": "1", "digit": b}
-    sink = key == BOS_PAIR
-    return "sink" if sink else "constant", FALSE if sink else TRUE, 1.0
+    digits = {bit(b): ("i", b) for b in range(layout.rotary.digits)}
+    return feature_held(layout, said, key, digits)
 
 
 def _edges(
@@ -190,9 +184,7 @@ def _edges(
             reads = _some(block.gate.any(axis=0))
             writes = _some(block.down.any(axis=1))
             stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
-    lm = "lm_head.weight" in tensors
-    rows = tensors["lm_head.weight" if lm else "score.weight"]
-    outputs = output_nodes(layout.program, rows, lm, names)
+    outputs = output_nodes(layout.program, tensors, "score.weight", names)
     return circuit([*stages, outputs])
 
 

@@ -58,7 +58,7 @@ def native_meanings(t: Transformer, program: Program | None) -> NativeMeanings |
 
 
 def _named(t: Transformer, program: Program, said: Meanings) -> Transformer:
-    other = lowered(replace(program, labels=spoken(program, said)), t.attention).transformer
+    other = lowered(spoken(program, said), t.attention).transformer
     layers = zip(t.layers, other.layers, strict=True)
     return replace(
         t,

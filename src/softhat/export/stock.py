@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,16 @@ from softhat.logic.binding import predicates_of
 from softhat.logic.fragments import describe
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
+from softhat.lowering.disguise import seeded, with_distractors
 from softhat.predicates import depends_on_length, longest
+from softhat.program.signals import Program
 from softhat.transformer.weights import BOS, EOS
 
+Kernel = Literal["sdpa", "eager"]
+EPSILON = 1e-12
+"""LayerNorm's and RMSNorm's ε: far below what float32 resolves."""
+MOST_CONTEXT = 1 << 17
+"""Positions may be a table: this many rows are enough, and more than the proofs reach."""
 FUTURE = {
     nodes.Tomorrow: "X",
     nodes.WeakTomorrow: "N",
@@ -39,14 +46,16 @@ def check_choice(what: str, value: Any, allowed: Any) -> None:
         raise SofthatError(f"unknown {what} {value!r}: choose one of {names}")
 
 
-def check_context(context: Any, most: int) -> None:
+def check_context(context: Any) -> None:
     if not isinstance(context, int) or isinstance(context, bool) or context < 2:
         raise SofthatError(
             f"context is {context!r}, but it counts <bos>: give a whole number of at least 2, one "
             "more than the longest word"
         )
-    if context > most:
-        raise SofthatError(f"context is {context:,}, but an export has at most {most:,} positions")
+    if context > MOST_CONTEXT:
+        raise SofthatError(
+            f"context is {context:,}, but an export has at most {MOST_CONTEXT:,} positions"
+        )
 
 
 def check_margin(margin: Any) -> None:
@@ -81,6 +90,24 @@ def check_tables(formula: nodes.Formula, context: int) -> None:
                 f"the numerical predicate {name!r} is a table of {most:,} positions, and a context "
                 f"of {context:,} has {context - 1:,}: choose a context of at most {most + 1:,}"
             )
+
+
+def fitted(
+    program: Program,
+    formulas: Mapping[str, nodes.Formula],
+    architecture: str,
+    context: int,
+    disguise: int | None,
+) -> Program:
+    """The program of formulas that fit a decoder of this context; in a disguise, with distractors
+    of their depth."""
+    for name, formula in formulas.items():
+        check_decoder(name, formula, architecture)
+        check_tables(formula, context)
+    if disguise is None:
+        return program
+    depth = max(describe(formula).temporal_depth for formula in formulas.values())
+    return with_distractors(seeded(disguise, 2), program, depth)
 
 
 def safetensors_bytes(tensors: Mapping[str, NDArray[Any]]) -> bytes:

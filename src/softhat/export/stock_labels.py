@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import ROLES, Meaning, Node, residual, stated
-from softhat.logic.syntax.nodes import Formula
-from softhat.lowering.gpt2.layout import Count, Key, mean_of
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
+from softhat.lowering.gpt2.layout import BOS_PAIR, Count, Key, mean_of
 from softhat.lowering.gpt2.weights import GateTerm
 from softhat.program.heads import Latest, Previous
 from softhat.program.literals import Literal
@@ -120,13 +120,19 @@ def mean_said(said: Meanings, count: Count) -> dict[str, Any]:
     return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
 
 
-def mean_held(layout: Laid, said: Meanings, key: Key) -> tuple[Any, ...] | None:
-    """Role, formula, weight, offset and numbers of a mean; None if it is none."""
+def feature_held(
+    layout: Laid, said: Meanings, key: str, digits: Mapping[str, tuple[str, int]]
+) -> tuple[Any, ...]:
+    """Role, formula, weight, offset and numbers of what is no register: a mean, a digit of the
+    position (its term and number, by name), a sink or a constant."""
     for sign, count in layout.counts.items():
         if key == mean_of(sign):
             weight = 2 * count.scale / layout.mean_amplitude
             return "mean", said.of[sign].formula, weight, 0.0, mean_said(said, count)
-    return None
+    if key in digits:
+        term, digit = digits[key]
+        return "position", None, 0.5, 0.5, {"term": term, "over": "1", "digit": digit}
+    return ("sink", FALSE, 1.0) if key == BOS_PAIR else ("constant", TRUE, 1.0)
 
 
 def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
@@ -153,9 +159,14 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
 
 
 def output_nodes(
-    program: Program, rows: NDArray[np.float32], lm: bool, names: tuple[str, ...]
+    program: Program,
+    tensors: Mapping[str, NDArray[np.float32]],
+    classifier: str,
+    names: tuple[str, ...],
 ) -> list[Node]:
     """The outputs and what they read; of a classifier's two logits, that of `true`."""
+    lm = "lm_head.weight" in tensors
+    rows = tensors["lm_head.weight" if lm else classifier]
     outputs: list[str | None] = [*program.symbols, None, EOS] if lm else [*names]
     return [
         Node(f"output:{name}", (("", frozenset(map(int, np.flatnonzero(row)))),), frozenset())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from softhat.formats import format_of
 from softhat.lowering.lower import lower
 from softhat.positions import Feature
+from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate
+from softhat.program.heads import Head
 from softhat.program.schedule import schedule
 from softhat.program.signals import Program
 from softhat.proof.arithmetic import FORMATS
@@ -26,6 +29,21 @@ from softhat.runtime.trace import trace
 from softhat.transformer.weights import Attention, Sparse, Transformer
 
 ATTENTIONS: tuple[Attention, ...] = ("unbounded", "temperature")
+
+
+def one_head(made: Callable[..., Head], alphabet: str = "abc") -> Program:
+    """The program of one head, made from the bits of the symbols."""
+    draft = Draft(alphabet)
+    head = made(*[draft.token([symbol]) for symbol in alphabet])
+    return draft.finish({"out": draft.add(head, "head")})
+
+
+def decided_far_away(seed: int) -> list[NDArray[np.int64]]:
+    """Words for `a S b`: random ones, and the worst, b far away behind a's, which are ruled out."""
+    n = 40
+    far = np.array([1, *[0] * (n - 2), 2])
+    some = np.random.default_rng(seed).integers(0, 3, n)
+    return [some, np.ones(n, np.int64), far, far[::-1].copy()]
 
 
 class Derived:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from softhat.formats import FORMATS
 from softhat.lowering.lower import lower
-from softhat.program.draft import Draft
 from softhat.program.heads import Direction
 from softhat.program.heads import Latest as LatestHead
 from softhat.program.signals import Program
@@ -20,16 +19,21 @@ from softhat.proof.cells import VoidError
 from softhat.proof.heads.latest import Latest
 from softhat.proof.scores import Failure
 from softhat.transformer.weights import Attention
-from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
+from tests.proof.heads.suite import (
+    ATTENTIONS,
+    Derived,
+    decided_far_away,
+    one_head,
+    outputs_within_bounds,
+    scaled,
+)
 
 NAMES: dict[Direction, str] = {"past": "Latest", "future": "Earliest"}
 
 
 def program_of(direction: Direction) -> Program:
     """`a S b`, mirrored `a U b`, over {a, b, c}."""
-    draft = Draft("abc")
-    head = LatestHead(draft.token(["a"]), draft.token(["b"]), direction)
-    return draft.finish({"out": draft.add(head, "head")})
+    return one_head(lambda a, b, _: LatestHead(a, b, direction))
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -47,12 +51,8 @@ def test_it_is_recognised(direction: Direction, attention: Attention) -> None:
 def test_outputs_stay_within_the_bound(
     direction: Direction, attention: Attention, dtype: str
 ) -> None:
-    """Random words, and the worst: a decision far away behind what is ruled out."""
-    rng = np.random.default_rng(3)
-    n = 40
-    far = np.array([1, *[0] * (n - 2), 2])
-    words = [rng.integers(0, 3, n), np.ones(n, np.int64), far, far[::-1].copy()]
-    reached = outputs_within_bounds(program_of(direction), attention, words, dtype)
+    program = program_of(direction)
+    reached = outputs_within_bounds(program, attention, decided_far_away(3), dtype)
     assert max(reached) > 0.5  # the bound is about what happens
 
 

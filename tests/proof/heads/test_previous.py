@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from softhat.formats import FORMATS
 from softhat.lowering.lower import lower
-from softhat.program.draft import Draft
 from softhat.program.heads import Direction
 from softhat.program.heads import Previous as PreviousHead
 from softhat.program.signals import Program
@@ -19,14 +18,13 @@ from softhat.proof.cells import VoidError
 from softhat.proof.heads.previous import Previous
 from softhat.proof.scores import Scores
 from softhat.transformer.weights import Attention
-from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
+from tests.proof.heads.suite import ATTENTIONS, Derived, one_head, outputs_within_bounds, scaled
 
 NAMES: dict[Direction, str] = {"past": "Previous", "future": "Next"}
 
 
 def program_of(direction: Direction) -> Program:
-    draft = Draft("ab")
-    return draft.finish({"out": draft.add(PreviousHead(draft.token(["a"]), direction), "head")})
+    return one_head(lambda a, *_: PreviousHead(a, direction), "ab")
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

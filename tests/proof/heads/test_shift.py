@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from softhat.formats import FORMATS
 from softhat.lowering.lower import lower
-from softhat.program.draft import Draft
 from softhat.program.heads import Direction
 from softhat.program.heads import Shift as ShiftHead
 from softhat.program.signals import Program
@@ -17,15 +16,13 @@ from softhat.proof.cells import VoidError
 from softhat.proof.heads.shift import Shift
 from softhat.proof.scores import Scores
 from softhat.transformer.weights import Attention
-from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
+from tests.proof.heads.suite import ATTENTIONS, Derived, one_head, outputs_within_bounds, scaled
 
 NAMES: dict[Direction, str] = {"past": "Shift", "future": "ShiftAhead"}
 
 
 def program_of(direction: Direction, distance: int = 3) -> Program:
-    draft = Draft("ab")
-    head = ShiftHead(draft.token(["a"]), distance, direction)
-    return draft.finish({"out": draft.add(head, "head")})
+    return one_head(lambda a, *_: ShiftHead(a, distance, direction), "ab")
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

@@ -13,11 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from softhat.errors import SofthatError
-from softhat.export.circuits.disguised import plain_tensors
-from softhat.export.circuits.network import LEAK, Array, Change, started, visible
-from softhat.export.circuits.structure import Block, Head, Structure, needed
-from softhat.export.gpt2_disguise import DIRECTIONS
-from softhat.files import read_json, read_tensors, read_text
+from softhat.export.circuits.network import Array, Change, started
+from softhat.export.circuits.stock_network import StockNetwork, mixed
+from softhat.export.circuits.structure import Block, Head, Structure
 
 
 def _relu(x: Array) -> Array:
@@ -32,32 +30,14 @@ def _gelu_new(x: Array) -> Array:
 _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": _relu, "gelu_new": _gelu_new}
 
 
-def _named(tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """Without the trunk's name."""
-    return {
-        name.removeprefix("transformer."): np.asarray(value, np.float64)
-        for name, value in tensors.items()
-    }
+class GPT2Network(StockNetwork):
+    """A GPT-2 for token classification or language modelling."""
 
-
-class GPT2Network:
-    """A GPT-2 for token classification or language modelling, from its folder."""
-
-    propositional = False
-    leak = LEAK
+    classifier = "classifier.weight"
+    language_model = "lm_head.weight"
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.config = read_json(folder / "config.json")
-        self.w = _named(read_tensors(folder / "model.safetensors"))
-        vocabulary = read_json(folder / "tokenizer.json")["model"]["vocab"]
-        special = {self.config["bos_token_id"], self.config["eos_token_id"]}
-        names = sorted(vocabulary, key=vocabulary.__getitem__)
-        self.symbols = tuple(name for name in names if vocabulary[name] not in special)
-        self.ids = np.array([vocabulary[name] for name in self.symbols])
-        self.classifies = "classifier.weight" in self.w
-        self.several = self.config.get("problem_type") == "multi_label_classification"
-        self.outputs = self._outputs(folder)
+        super().__init__(folder)
         self.heads = int(self.config["n_head"])
         self.layers = int(self.config["n_layer"])
         self.d_model = int(self.config["n_embd"])
@@ -66,18 +46,14 @@ class GPT2Network:
             raise SofthatError(f"unknown activation {self.config['activation_function']!r}")
         self.activation = _ACTIVATIONS[self.config["activation_function"]]
 
-    @property
-    def last(self) -> str:
-        """The read-out."""
-        return "classifier.weight" if self.classifies else "lm_head.weight"
+    @staticmethod
+    def named(tensors: Mapping[str, Array]) -> dict[str, Array]:
+        return {
+            name.removeprefix("transformer."): np.asarray(value, np.float64)
+            for name, value in tensors.items()
+        }
 
-    def structure(self) -> Structure:
-        """Where the weights are; of a disguised model, along its directions."""
-        if (self.folder / DIRECTIONS).exists():
-            return needed(self._structure(_named(plain_tensors(self.folder))))
-        return self._structure(self.w)
-
-    def _structure(self, w: Mapping[str, Array]) -> Structure:
+    def places(self, w: Mapping[str, Array]) -> Structure:
         blocks = []
         for number in range(self.layers):
             block = f"h.{number}."
@@ -95,21 +71,9 @@ class GPT2Network:
         tables = np.concatenate([w["wte.weight"], w["wpe.weight"]])
         return Structure(tables != 0, tuple(blocks), w[self.last] != 0)
 
-    def _outputs(self, folder: Path) -> tuple[str, ...]:
-        if not self.classifies:
-            return self.symbols
-        if self.several:
-            return tuple(self.config["id2label"][str(k)] for k in range(self._logits))
-        return (read_text(folder / "formula.txt").partition(": ")[0],)
-
-    @property
-    def _logits(self) -> int:
-        return len(self.w["classifier.weight"])
-
     def run(
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
-        """What every node adds, and the margins (words, n, outputs)."""
         asked = seen is not None
         seen = {} if seen is None else seen
         w = self.w
@@ -117,7 +81,8 @@ class GPT2Network:
         if known is not None:
             first, x, added = known
         else:
-            first, x = 0, self._embedded(tokens)
+            ids = self.tokens_with_bos(tokens)
+            first, x = 0, w["wte.weight"][ids] + w["wpe.weight"][: ids.shape[1]]
             added = {"input": x}
             seen["blocks.0.hook_resid_pre"] = x
 
@@ -143,7 +108,7 @@ class GPT2Network:
                     if given is not x:
                         patched = self._norm(given, f"{block}ln_1") @ matrix[:, own] + bias[own]
                     parts.append(whole[..., own] if given is x else patched)
-                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(*parts)
+                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = mixed(*parts)
                 added[name] = z @ projection
             bias = w[block + "attn.c_proj.bias"]
             x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads)) + bias
@@ -157,37 +122,16 @@ class GPT2Network:
             seen[f"blocks.{number}.mlp.hook_post"] = hidden
             x = x + added[name]
             seen[f"blocks.{number}.hook_resid_post"] = x
-        return added, self._margins(self._norm(read("logits", ""), "ln_f"))
-
-    def _embedded(self, tokens: Array) -> Array:
-        bos = np.full((len(tokens), 1), self.config["bos_token_id"])
-        ids = np.concatenate([bos, self.ids[tokens]], axis=1)
-        x: Array = self.w["wte.weight"][ids] + self.w["wpe.weight"][: ids.shape[1]]
-        return x
-
-    def _margins(self, x: Array) -> Array:
+        logits = self._norm(read("logits", ""), "ln_f") @ w[self.last].T
         if self.classifies:
-            logits = x @ self.w["classifier.weight"].T + self.w["classifier.bias"]
-            if self.several:
-                return logits[:, 1:]
-            return (logits[..., 1:] - logits[..., :1])[:, 1:]
-        logits = x @ self.w["lm_head.weight"].T
-        return logits[:, 1:, self.ids]  # positive where the token is allowed
+            logits = logits + w["classifier.bias"]
+        return added, self.margins(logits)
 
     def _norm(self, x: Array, name: str) -> Array:
         centred = x - x.mean(axis=-1, keepdims=True)
         variance = (centred**2).mean(axis=-1, keepdims=True)
         spread = np.sqrt(variance + self.config["layer_norm_epsilon"])
         return centred / spread * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
-
-    def _mixed(self, q: Array, k: Array, v: Array) -> Array:
-        """The values of a head, averaged by its attention."""
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(self.width)
-        scores[:, ~visible("<=", scores.shape[1])] = -np.inf
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        weights /= weights.sum(axis=2, keepdims=True)
-        mean: Array = weights @ v
-        return mean
 
     def _projection(self, block: str, h: int) -> Array:
         matrix = self.w[block + "attn.c_proj.weight"]

@@ -7,45 +7,24 @@ edges into its keys and values, though several share them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from softhat.export.circuits.disguised import plain_tensors
-from softhat.export.circuits.network import LEAK, Array, Change, started, visible
-from softhat.export.circuits.structure import Block, Head, Structure, needed
-from softhat.export.gpt2_disguise import DIRECTIONS
-from softhat.files import read_json, read_tensors, read_text
+from softhat.export.circuits.network import Array, Change, started
+from softhat.export.circuits.stock_network import StockNetwork, mixed
+from softhat.export.circuits.structure import Block, Head, Structure
 
 
-def _named(tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """Without the trunk's name."""
-    return {
-        name.removeprefix("model.").removesuffix(".weight"): np.asarray(value, np.float64)
-        for name, value in tensors.items()
-    }
-
-
-class LlamaNetwork:
+class LlamaNetwork(StockNetwork):
     """A Llama, Mistral or Qwen2 for token classification or language modelling."""
 
-    propositional = False
-    leak = LEAK
+    classifier = "score"
+    language_model = "lm_head"
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.config = read_json(folder / "config.json")
-        self.w = _named(read_tensors(folder / "model.safetensors"))
-        vocabulary = read_json(folder / "tokenizer.json")["model"]["vocab"]
-        special = {self.config["bos_token_id"], self.config["eos_token_id"]}
-        names = sorted(vocabulary, key=vocabulary.__getitem__)
-        self.symbols = tuple(name for name in names if vocabulary[name] not in special)
-        self.ids = np.array([vocabulary[name] for name in self.symbols])
-        self.classifies = "score" in self.w
-        self.several = self.config.get("problem_type") == "multi_label_classification"
-        self.outputs = self._outputs(folder)
+        super().__init__(folder)
         self.d_model = int(self.config["hidden_size"])
         self.heads = int(self.config["num_attention_heads"])
         self.layers = int(self.config["num_hidden_layers"])
@@ -55,18 +34,23 @@ class LlamaNetwork:
         exponents = np.arange(0, self.width, 2) / self.width
         self.frequencies = rope["rope_theta"] ** -exponents / rope.get("factor", 1.0)
 
+    @staticmethod
+    def named(tensors: Mapping[str, Array]) -> dict[str, Array]:
+        return {
+            name.removeprefix("model.").removesuffix(".weight"): np.asarray(value, np.float64)
+            for name, value in tensors.items()
+        }
+
     def run(
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
-        """What every node adds, and the margins (words, n, outputs)."""
         seen = {} if seen is None else seen
         w = self.w
         known = started(patch)
         if known is not None:
             first, x, added = known
         else:
-            bos = np.full((len(tokens), 1), self.config["bos_token_id"])
-            first, x = 0, w["embed_tokens"][np.concatenate([bos, self.ids[tokens]], axis=1)]
+            first, x = 0, w["embed_tokens"][self.tokens_with_bos(tokens)]
             added = {"input": x}
             seen["blocks.0.hook_resid_pre"] = x
 
@@ -95,30 +79,12 @@ class LlamaNetwork:
             added[f"m{number}"] = hidden @ w[block + "mlp.down_proj"].T
             x = x + added[f"m{number}"]
             seen[f"blocks.{number}.hook_resid_post"] = x
-        return added, self._margins(self._norm(read("logits", ""), "norm"))
-
-    def _outputs(self, folder: Path) -> tuple[str, ...]:
-        if not self.classifies:
-            return self.symbols
-        if self.several:
-            return tuple(self.config["id2label"][str(k)] for k in range(len(self.w[self.last])))
-        return (read_text(folder / "formula.txt").partition(": ")[0],)
+        return added, self.margins(self._norm(read("logits", ""), "norm") @ w[self.last].T)
 
     def _own(self, h: int) -> slice:
         return slice(h * self.width, (h + 1) * self.width)
 
-    @property
-    def last(self) -> str:
-        """The read-out."""
-        return "score" if self.classifies else "lm_head"
-
-    def structure(self) -> Structure:
-        """Where the weights are; of a disguised model, along its directions."""
-        if (self.folder / DIRECTIONS).exists():
-            return needed(self._structure(_named(plain_tensors(self.folder))))
-        return self._structure(self.w)
-
-    def _structure(self, w: Mapping[str, Array]) -> Structure:
+    def places(self, w: Mapping[str, Array]) -> Structure:
         blocks = []
         for number in range(self.layers):
             attention, mlp = f"layers.{number}.self_attn.", f"layers.{number}.mlp."
@@ -138,14 +104,6 @@ class LlamaNetwork:
             blocks.append(Block(tuple(heads), into, w[mlp + "down_proj"].T != 0))
         return Structure(w["embed_tokens"] != 0, tuple(blocks), w[self.last] != 0)
 
-    def _margins(self, x: Array) -> Array:
-        logits: Array = x @ self.w[self.last].T
-        if self.several:
-            return logits[:, 1:]
-        if self.classifies:
-            return (logits[..., 1:] - logits[..., :1])[:, 1:]
-        return logits[:, 1:, self.ids]  # positive where the token is allowed
-
     def _norm(self, x: Array, name: str) -> Array:
         squares = (x**2).mean(axis=-1, keepdims=True)
         normed: Array = x / np.sqrt(squares + self.config["rms_norm_eps"]) * self.w[name]
@@ -157,12 +115,7 @@ class LlamaNetwork:
         q = self._turned(query @ self.w[block + "self_attn.q_proj"][self._own(h)].T)
         k = self._turned(key @ self.w[block + "self_attn.k_proj"][group].T)
         v = value @ self.w[block + "self_attn.v_proj"][group].T
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(self.width)
-        scores[:, ~visible("<=", scores.shape[1])] = -np.inf
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        weights /= weights.sum(axis=2, keepdims=True)
-        mean: Array = weights @ v
-        return mean
+        return mixed(q, k, v)
 
     def _turned(self, x: Array) -> Array:
         angles = np.arange(x.shape[1])[:, None] * self.frequencies

@@ -22,22 +22,30 @@ from softhat.program.signals import Program, Signal
 from softhat.program.strict import rewritten
 
 
+def within_reach(
+    program: Draft | Program, sign: Sign, context: int
+) -> tuple[tuple[tuple[int, int], ...], int, int, int]:
+    """A comparison of past counts as Σ a·bit >= c: the terms (a, bit), how much the sum falls and
+    rises a position at the most, and c, no further from 0 than words of this context tell."""
+    assert sign.past is not None
+    average = program.signals[sign.past]
+    assert isinstance(average, Average)
+    terms = average.terms
+    if sign.position:
+        terms = (*terms, (sign.position, -1))
+    low, high = extremes(program, terms)
+    low, high = min(low, 0), max(high, 0)
+    most = context - 1
+    return terms, low, high, max(min(sign.threshold, most * high + 1), most * low)
+
+
 def told_by_positions(program: Program, context: int) -> Program:
     """The same outputs for words of a decoder with this context, with small constants."""
 
     def rule(draft: Draft, signal: Signal, label: str) -> Literal:
         if not isinstance(signal, Sign) or signal.past is None:
             return draft.add(signal, label)
-        average = draft.signals[signal.past]
-        assert isinstance(average, Average)
-        terms = average.terms
-        if signal.position:
-            terms = (*terms, (signal.position, -1))
-        low, high = extremes(draft, terms)
-        low, high = min(low, 0), max(high, 0)
-        # Beyond what words of this context reach, any constant says the same.
-        most = context - 1
-        c = max(min(signal.threshold, most * high + 1), most * low)
+        terms, low, high, c = within_reach(draft, signal, context)
         if abs(c - 0.5) > max(high, -low, 0.5):
             step, m = (high, (c - 1) // high) if c > 0 else (low, -c // -low)
             early = draft.add(PositionAtLeast(-1, -m), f"i <= {m}")

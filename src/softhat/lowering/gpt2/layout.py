@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal as Choice
 
-from softhat.lowering.gpt2.constants import told_by_positions
-from softhat.program.counting import extremes
+from softhat.lowering.gpt2.constants import told_by_positions, within_reach
 from softhat.program.heads import Average, Latest, Previous, Sign
 from softhat.program.inputs import PositionAtLeast
 from softhat.program.literals import Literal
@@ -279,16 +278,7 @@ def counts_of(program: Program, context: int) -> dict[int, Count]:
         if not isinstance(signal, Sign):
             continue
         assert signal.past is not None
-        average = program.signals[signal.past]
-        assert isinstance(average, Average)
-        terms = average.terms
-        if signal.position:
-            terms = (*terms, (signal.position, -1))
-        low, high = extremes(program, terms)
-        low, high = min(low, 0), max(high, 0)
-        # Beyond what words of this context reach, any constant says the same.
-        most = context - 1
-        threshold = max(min(signal.threshold, most * high + 1), most * low)
+        terms, low, high, threshold = within_reach(program, signal, context)
         scale = 1.0
         while scale < max(high, -low, abs(threshold - 0.5)):
             scale *= 2
