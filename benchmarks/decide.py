@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))  # before the imports of tests
 
 from softhat import SofthatError, equivalent, parse, satisfiable  # noqa: E402
 from softhat.logic.fragments import describe  # noqa: E402

@@ -27,7 +27,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "ahat"
 
 def formula_row(case: Case, attention: Any) -> dict[str, Any]:
     given = {"propositions" if case.propositional else "alphabet": case.alphabet}
-    model = softhat.compile(case.formula, attention=attention, **given)  # type: ignore[arg-type]
+    model = softhat.compile(case.formula, attention=attention, **given)
     size = model.size
     return {
         "layers": size.layers,

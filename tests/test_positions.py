@@ -118,7 +118,7 @@ def test_a_word_past_the_table_is_an_error() -> None:
     assert longest((Named("i"),), bos=True) is None
     for run in (floats, exact):
         with pytest.raises(SofthatError, match="12 entries, but a word of length 12 needs 13"):
-            run((TABLE,), 12, bos=True)  # type: ignore[operator]
+            run((TABLE,), 12, bos=True)
 
 
 def test_which_features_need_the_end() -> None:

@@ -87,7 +87,7 @@ def test_refusals() -> None:
         column(Unbound("q"), np.arange(1, 5), 4)
     for length in (0, 10**9, "7"):
         with pytest.raises(SofthatError, match="predicate_length"):
-            tabulated(define("q", lambda i: True), length)  # type: ignore[arg-type]
+            tabulated(define("q", lambda i: True), length)
     for data in ({}, {"predicate": "q"}, {"predicate": "q", "longest": 3, "by_length": "AA"},
                  {"predicate": "q", "longest": 3, "by_length": "!"}):  # fmt: skip
         with pytest.raises(SofthatError, match="here"):

@@ -155,7 +155,7 @@ def _unpacked(predicate: ListedByLength) -> Bools:
 def _said(name: str, function: Callable[[int], Any], i: int) -> bool:
     try:
         value = function(i)
-    except Exception as error:
+    except Exception as error:  # whatever a user's function may raise
         raise SofthatError(
             f"the numerical predicate {name!r} failed at position {i}: {error}"
         ) from None

@@ -169,8 +169,8 @@ class ValueModel(Answers):
         from softhat.program.evaluate import numbers, outputs
 
         program = self.compiled.program
-        bits, exact = outputs(program, codes), numbers(program, codes)
-        return decode(self.compiled.decoder, bits, exact, len(codes))  # type: ignore[arg-type]
+        bits = {name: column.tolist() for name, column in outputs(program, codes).items()}
+        return decode(self.compiled.decoder, bits, numbers(program, codes), len(codes))
 
     def encode(self, word: Any) -> NDArray[Any]:
         """Places of the tokens in the alphabet; arrays are encoded already."""

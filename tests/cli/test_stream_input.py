@@ -31,7 +31,7 @@ def answers(model: Model, path: Path, data: bytes) -> tuple[str, str]:
 
 def lines(model: Model, words: list[object]) -> str:
     (formula,) = model.formulas.values()
-    rows = [formula.truth(word) for word in words]  # type: ignore[arg-type]
+    rows = [formula.truth(word) for word in words]
     return "".join("".join(".1"[bit] for bit in row.tolist()) + "\n" for row in rows)
 
 

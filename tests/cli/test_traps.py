@@ -227,9 +227,9 @@ def test_the_builder_is_exact() -> None:
             lambda b=builder, x=bad: b.head("<=", {"v": b.token("a")}, [(x, b.token("a"))]),
         ):
             with pytest.raises(SofthatError, match="exact"):
-                use()  # type: ignore[no-untyped-call]
+                use()
     with pytest.raises(SofthatError, match="mask must be one of"):
-        Builder("ab").head("causal", {"v": Builder("ab").token("a")})  # type: ignore[arg-type]
+        Builder("ab").head("causal", {"v": Builder("ab").token("a")})
 
 
 def test_a_trace_of_a_long_word_is_refused_at_once() -> None:

@@ -47,7 +47,7 @@ def in_javascript(jobs: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         [NODE, "-e", script + RUNNER], input=json.dumps(jobs), text=True, capture_output=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    return json.loads(done.stdout)
 
 
 def job(model: Any, words: list[Any]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def compare(models: list[Any], words: list[list[Any]]) -> None:
 
 def compiled(case: Case, attention: Any) -> Any:
     given = {"propositions" if case.propositional else "alphabet": list(case.alphabet)}
-    return softhat.compile(case.formula, attention=attention, **given)  # type: ignore[arg-type]
+    return softhat.compile(case.formula, attention=attention, **given)
 
 
 @pytest.mark.parametrize("attention", ["unbounded", "temperature"])

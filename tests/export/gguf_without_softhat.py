@@ -23,7 +23,7 @@ def main(manifest: str) -> None:
     results = []
     for task in tasks:
 
-        class Model(llama_cpp.LlamaModel):  # type: ignore[misc]
+        class Model(llama_cpp.LlamaModel):
             n_vocab = task["vocabulary"]  # which this binding's get_logits_ith asks for
 
         params = llama_cpp.LlamaModelParams()

@@ -86,7 +86,7 @@ def export(
     lengths: Iterable[int] = range(1, 9),
 ) -> Export:
     folder.mkdir()
-    softhat.to_gpt2(softhat.compile(formula, "ab"), folder / "out", context, activation)  # type: ignore[arg-type]
+    softhat.to_gpt2(softhat.compile(formula, "ab"), folder / "out", context, activation)
     write_words(folder / "words.npz", formula, lengths, context - 1, few)
     stated = json.loads((folder / "out" / "certificate.json").read_text())["max_length"]
     entry = {"folder": str(folder / "out"), "words": str(folder / "words.npz")}

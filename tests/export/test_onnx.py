@@ -105,7 +105,7 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SofthatError, match="float32 or float64"):
         softhat.to_onnx(model, tmp_path / "m.onnx", dtype="bfloat16")
     with pytest.raises(SofthatError, match="expected a model"):
-        softhat.to_onnx("a", tmp_path / "m.onnx")  # type: ignore[arg-type]
+        softhat.to_onnx("a", tmp_path / "m.onnx")
     (tmp_path / "folder").mkdir()
     with pytest.raises(SofthatError, match="is a folder: give the name of a file"):
         softhat.to_onnx(model, tmp_path / "folder")

@@ -35,7 +35,7 @@ WORDS = ["a", "ab", "abba", "bbaab", "abbbaabab" * 3, "ab" * 60]
 
 
 def model_of(text: str, attention: str) -> Model:
-    return compile(text, "ab", attention, predicates=GIVEN, predicate_length=160)  # type: ignore[arg-type]
+    return compile(text, "ab", attention, predicates=GIVEN, predicate_length=160)
 
 
 def codes(word: str) -> np.ndarray:

@@ -141,4 +141,4 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="leave output out"):
         softhat.to_huggingface(model, tmp_path / "m", output=model.transformer.outputs[0])
     with pytest.raises(SofthatError, match="RASP"):
-        softhat.to_gpt2(model, tmp_path / "m")  # type: ignore[arg-type]
+        softhat.to_gpt2(model, tmp_path / "m")

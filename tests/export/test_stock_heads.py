@@ -19,9 +19,9 @@ def logits(
     """With stored bits as `state` says by output; None everywhere: `<bos>`."""
     model = softhat.compile(FORMULAS, "ab")
     weights = options.get("weights")
-    claimed = None if weights is None else claimed_weights(model, head, weights)  # type: ignore[arg-type]
-    formulas, program = asked_of(model, head, options.get("output"), claimed)  # type: ignore[arg-type]
-    rows = logit_rows(program, formulas, head, margin, claimed)  # type: ignore[arg-type]
+    claimed = None if weights is None else claimed_weights(model, head, weights)
+    formulas, program = asked_of(model, head, options.get("output"), claimed)
+    rows = logit_rows(program, formulas, head, margin, claimed)
     start = all(value is None for value in state.values())
     held: dict[object, float] = {ONE: 1.0, BOS_PAIR: float(start)}
     for name, literal in program.outputs:

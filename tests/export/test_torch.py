@@ -276,7 +276,7 @@ def test_errors() -> None:
     with pytest.raises(SofthatError, match="unknown dtype 'int8'"):
         module_of("a", dtype="int8")
     with pytest.raises(SofthatError, match="unknown kernel 'flash'"):
-        softhat.to_torch(softhat.compile("a"), kernel="flash")  # type: ignore[arg-type]
+        softhat.to_torch(softhat.compile("a"), kernel="flash")
     with pytest.raises(ValueError, match="the module adds <bos> and <eos> itself"):
         module_of("a")(torch.tensor([[2, 0, 1]]))
     with pytest.raises(ValueError, match=r"expected symbol indices of shape \(batch, n\)"):

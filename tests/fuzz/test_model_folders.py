@@ -25,7 +25,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for k, (text, attention) in enumerate(
         itertools.product(FORMULAS, ("unbounded", "temperature", "hard"))
     ):
-        softhat.compile(text, alphabet="abc", attention=attention).save(home / f"c{k}")  # type: ignore[arg-type]
+        softhat.compile(text, alphabet="abc", attention=attention).save(home / f"c{k}")
     softhat.compile("p S (q & !r)", propositions=["p", "q", "r"]).save(home / "props")
     softhat.simulate(GALLERY["last-token"](), max_length=5).save(home / "s1")
     softhat.simulate(GALLERY["previous-token"](), max_length=4, epsilon=None).save(home / "s2")

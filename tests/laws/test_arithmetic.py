@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -46,7 +47,9 @@ EXAMPLES: list[tuple[Law, object, str]] = [
 @pytest.mark.parametrize(
     ("law", "expected", "text"), EXAMPLES, ids=[text for _, _, text in EXAMPLES]
 )
-def test_values_logarithms_text_and_json(law: Law, expected, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_values_logarithms_text_and_json(
+    law: Law, expected: Callable[[int], Fraction], text: str
+) -> None:
     for n in (1, 2, 3, 7, 16, 50):
         assert law.at(n) == expected(n)
         assert isinstance(law.at(n), Fraction)

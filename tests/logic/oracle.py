@@ -52,7 +52,7 @@ def truth(formula: Formula, word: Sequence[object]) -> list[bool]:
 
 
 class Meaning:
-    def __init__(self, word: Sequence[object]) -> None:
+    def __init__(self, word: Sequence[Any]) -> None:
         self.word = word
         self.n = len(word)
         self.known: dict[tuple[int, int], bool] = {}
@@ -70,7 +70,7 @@ class Meaning:
         match f:
             case nodes.Symbol(name):
                 here = self.word[i - 1]
-                return here == name if isinstance(here, str) else name in here  # type: ignore[operator]
+                return here == name if isinstance(here, str) else name in here
             case nodes.Constant(value):
                 return value
             case nodes.First():
@@ -131,7 +131,7 @@ class Meaning:
                 return RELATIONS[relation](self.value(left, i), self.value(right, i))
         raise AssertionError(f)
 
-    def until(self, left, right, i: int) -> bool:  # type: ignore[no-untyped-def]
+    def until(self, left: Callable[[int], bool], right: Callable[[int], bool], i: int) -> bool:
         return any(right(j) and all(left(k) for k in range(i, j)) for j in range(i, self.n + 1))
 
     def value(self, t: Term, i: int) -> int:

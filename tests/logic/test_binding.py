@@ -37,9 +37,9 @@ def test_a_name_is_bound_once() -> None:
 def test_what_has_no_meaning_is_refused() -> None:
     for ask in (predicates_of, lambda f: with_tables(f, 5)):
         with pytest.raises(SofthatError, match="the numerical predicate 'q' is unknown"):
-            ask(parse("a & at(q)"))  # type: ignore[operator]
+            ask(parse("a & at(q)"))
     with pytest.raises(SofthatError, match="must be a mapping"):
-        bind(parse("at(p)"), ["p"])  # type: ignore[arg-type]
+        bind(parse("at(p)"), ["p"])
 
 
 def test_the_file_holds_what_the_names_mean() -> None:

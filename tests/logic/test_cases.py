@@ -18,7 +18,7 @@ def test_formula_accepts_its_language(case: Case) -> None:
     else:
         formula = parse(case.formula, alphabet=case.alphabet)
     for word in case.words(60, 20):
-        assert formula.accepts(word, at=case.at) == case.accepts(word), word  # type: ignore[arg-type]
+        assert formula.accepts(word, at=case.at) == case.accepts(word), word
 
 
 @pytest.mark.parametrize("case", CASES[::4], ids=lambda case: case.name)

@@ -58,14 +58,14 @@ def test_simplification_on_all_short_words(formula: Formula) -> None:
 
 def cost(formula: Formula) -> int:
     """An attention head costs three, any other node one."""
-    heads = (nodes.Comparison, nodes.Counting, nodes.Since, nodes.Until, nodes.Triggered)
-    heads += (nodes.Release, nodes.WeakUntil, nodes.StrongRelease)  # type: ignore[assignment]
+    heads = nodes.Comparison | nodes.Counting | nodes.Since | nodes.Until | nodes.Triggered
+    heads |= nodes.Release | nodes.WeakUntil | nodes.StrongRelease
     total, stack = 0, [formula]
     while stack:
         node = stack.pop()
         temporal = isinstance(node, nodes.Unary) and not isinstance(node, nodes.Not)
         total += 3 if temporal or isinstance(node, heads) else 1
-        stack += node.children  # type: ignore[arg-type]
+        stack += node.children
     return total
 
 

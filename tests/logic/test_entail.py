@@ -43,7 +43,7 @@ def test_answers_are_true(f: Formula, g: Formula) -> None:
 def test_what_holds_at_an_end(formula: Formula) -> None:
     look = Look()
     for edge, at in (("first", 0), ("last", -1)):
-        simpler = look.at_edge(formula, edge)  # type: ignore[arg-type]
+        simpler = look.at_edge(formula, edge)
         for word in WORDS:
             assert oracle.truth(simpler, word)[at] == oracle.truth(formula, word)[at]
 

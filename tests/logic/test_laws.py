@@ -69,13 +69,13 @@ def mirror(formula: Formula) -> Formula:
             case nodes.Position():
                 return nodes.length + 1 - nodes.position
             case nodes.WeakUntil():
-                return nodes.Triggered(below[1], nodes.Or(*below))  # type: ignore[arg-type]
+                return nodes.Triggered(below[1], nodes.Or(*below))
             case nodes.StrongRelease():
-                return nodes.Since(below[1], nodes.And(*below))  # type: ignore[arg-type]
+                return nodes.Since(below[1], nodes.And(*below))
             case nodes.Mod():
                 return nodes.TRUE  # has no mirror image
         if type(node) in MIRROR:
-            return MIRROR[type(node)](*below)  # type: ignore[call-arg]
+            return MIRROR[type(node)](*below)
         return rebuild(node, below)
 
     found = fold(formula, step)

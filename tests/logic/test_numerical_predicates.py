@@ -100,7 +100,7 @@ def test_binding() -> None:
         ("a", 7, "mapping"),
     ):
         with pytest.raises(SofthatError, match=message):
-            f.truth(word, predicates=given)  # type: ignore[arg-type]
+            f.truth(word, predicates=given)
 
 
 def test_fragments() -> None:

@@ -50,7 +50,7 @@ def test_coordinates_hold_what_they_say(number: int, attention: Attention) -> No
 def test_there_is_an_end_only_where_something_looks_ahead(attention: Attention) -> None:
     for direction, sinks in (("past", (BOS,)), ("future", (BOS, EOS))):
         draft = Draft("ab")
-        head = Previous(draft.token(["a"]), direction)  # type: ignore[arg-type]
+        head = Previous(draft.token(["a"]), direction)
         program = draft.finish({"out": draft.add(head, "head")})
         assert lower(program, attention).sinks == sinks
 
@@ -58,7 +58,7 @@ def test_there_is_an_end_only_where_something_looks_ahead(attention: Attention) 
 def test_positions_are_divided_with_temperature_only() -> None:
     program = build({"out": SUITE[0]}, ("a", "b"), False)
     for attention in ("unbounded", "temperature", "hard"):
-        made = lower(program, attention)  # type: ignore[arg-type]
+        made = lower(program, attention)
         scaled = {f.scaled for f in made.positions if isinstance(f, Named) and f.name in ("i", "r")}
         assert scaled <= {attention == "temperature"}
 

@@ -42,7 +42,7 @@ def check(formula: Formula, longest: int) -> None:
             for runtime in ("dense", "linear") if target != "hard" else ("dense",):
                 if runtime == "dense" and len(word) > 300 and target == "hard":
                     continue
-                got = model.truth(word, runtime=runtime)  # type: ignore[arg-type]
+                got = model.truth(word, runtime=runtime)
                 assert np.array_equal(got, expected), (target, runtime, len(word))
         if describe(formula).is_decoder and target != "hard":
             stream = model.stream()
@@ -95,9 +95,9 @@ def test_tables_end() -> None:
     assert model.linear_max_length("float32") == 4
     assert "the table of at(t) ends" in model.certificate.explain()
     for runtime in ("dense", "linear"):
-        assert len(model.truth("abab", runtime=runtime)) == 4  # type: ignore[arg-type]
+        assert len(model.truth("abab", runtime=runtime)) == 4
         with pytest.raises(SofthatError, match="'t' is a table of 4 positions"):
-            model.truth("ababa", runtime=runtime)  # type: ignore[arg-type]
+            model.truth("ababa", runtime=runtime)
     stream = model.stream()
     stream.push("abab")
     with pytest.raises(SofthatError, match="'t' is a table of 4 positions"):

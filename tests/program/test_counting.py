@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -24,7 +25,12 @@ parts = st.lists(
 )
 
 
-def holds(terms: list[tuple[Range, int, bool, int]], rest: tuple[int, int, int], word, i) -> bool:  # type: ignore[no-untyped-def]
+def holds(
+    terms: list[tuple[Range, int, bool, int]],
+    rest: tuple[int, int, int],
+    word: Sequence[int],
+    i: int,
+) -> bool:
     """By counting."""
     position, length, constant = rest
     seen = {"past": word[:i], "future": word[i - 1 :], "total": word}

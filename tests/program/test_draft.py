@@ -67,7 +67,7 @@ def test_symbols_are_kept_as_the_smaller_set() -> None:
 
 def test_conjunctions_are_flat_and_without_repeats() -> None:
     draft = Draft("ab")
-    heads = [draft.add(Previous(draft.token("a"), d), d) for d in ("past", "future")]  # type: ignore[arg-type]
+    heads = [draft.add(Previous(draft.token("a"), d), d) for d in ("past", "future")]
     inner = draft.conjunction(heads, "inner")
     outer = draft.conjunction([inner, heads[0], TRUE, draft.token("a")], "outer")
     signal = draft.signal(outer)

@@ -45,7 +45,7 @@ def codes(word: str) -> np.ndarray:
 @pytest.mark.parametrize("direction", ["past", "future"])
 def test_strict_latest(direction: str) -> None:
     draft = Draft("abc")
-    head = draft.add(StrictLatest(draft.token("b"), draft.token("a"), direction), "h")  # type: ignore[arg-type]
+    head = draft.add(StrictLatest(draft.token("b"), draft.token("a"), direction), "h")
     program = draft.finish({"f": head})
     for word in WORDS:
         text = word if direction == "past" else word[::-1]

@@ -19,7 +19,7 @@ CASES = [case for case in ALL if case.name != "huge weights"]  # which no weight
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_formulas_of_programs(case: Case) -> None:
     kind = "propositions" if case.propositional else "alphabet"
-    model = compile(parse(case.formula), **{kind: case.alphabet})  # type: ignore[arg-type]
+    model = compile(parse(case.formula), **{kind: case.alphabet})
     found = read_back(model.program)
     assert found is not None
     for word in case.words(40, 20):
@@ -29,7 +29,7 @@ def test_formulas_of_programs(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_programs_are_proved_to_be_their_formulas(case: Case) -> None:
     kind = "propositions" if case.propositional else "alphabet"
-    model = compile(parse(case.formula), **{kind: case.alphabet})  # type: ignore[arg-type]
+    model = compile(parse(case.formula), **{kind: case.alphabet})
     assert is_proved(model.program, model.formulas)
 
 

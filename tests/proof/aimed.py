@@ -385,4 +385,4 @@ def originals(attentions: tuple[str, ...]) -> Iterator[Model]:
 
     for attention in attentions:
         for formula in FORMULAS:
-            yield compiled(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+            yield compiled(formula, alphabet="abc", attention=attention)

@@ -154,7 +154,7 @@ def test_many(models: list[Model], start: int) -> None:
 
 
 def changed(formula: str, attention: str, change: Callable[[Open], None]) -> Model:
-    model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(formula, alphabet="abc", attention=attention)
     opened = Open(model.transformer)
     change(opened)
     return Model(opened.close(), model.formulas)

@@ -25,7 +25,11 @@ def functions(space: Space) -> list[tuple[int, str]]:
     return [(a, "a"), (b, "b"), (space.negation(a), "bc"), (space.true, "abc")]
 
 
-def value(parts: tuple[dict[tuple[Range, int], int], int, int, int], word: str, i: int) -> int:
+Parts = tuple[dict[tuple[Range, int], int], int, int, int]
+"""Weights of (range, number of a function), of i, of n, and a constant."""
+
+
+def value(parts: Parts, word: str, i: int) -> int:
     """By counting."""
     terms, position, length, constant = parts
     letters = ("a", "b", "bc", "abc")
@@ -35,11 +39,13 @@ def value(parts: tuple[dict[tuple[Range, int], int], int, int, int], word: str, 
 
 
 @given(sums, st.integers(-6, 6), sums, st.integers(-6, 6))
-def test_comparisons_with_one_number_have_one_meaning(left, k, right, m) -> None:  # type: ignore[no-untyped-def]
+def test_comparisons_with_one_number_have_one_meaning(
+    left: Parts, k: int, right: Parts, m: int
+) -> None:
     atoms = Atoms(Space("abc", False))
     known = [f for f, _ in functions(atoms.space)]
 
-    def function(parts, threshold):  # type: ignore[no-untyped-def]
+    def function(parts: Parts, threshold: int) -> int:
         terms, position, length, constant = parts
         total = Sum({(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant)
         return atoms.at_least(total, threshold, 0)
@@ -56,7 +62,7 @@ def test_comparisons_with_one_number_have_one_meaning(left, k, right, m) -> None
 
 
 @given(sums, st.integers(-6, 6), st.integers(1, 4))
-def test_a_comparison_times_a_factor_is_the_same(parts, k: int, factor: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_comparison_times_a_factor_is_the_same(parts: Parts, k: int, factor: int) -> None:
     atoms = Atoms(Space("abc", False))
     known = [f for f, _ in functions(atoms.space)]
     terms, position, length, constant = parts

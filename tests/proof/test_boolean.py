@@ -127,7 +127,7 @@ def _value(formula: nodes.Formula, holds: dict[str, bool]) -> bool:
             return value
         case nodes.Not(operand):
             return not _value(operand, holds)
-    left, right = (_value(child, holds) for child in formula.children)  # type: ignore[arg-type]
+    left, right = (_value(child, holds) for child in formula.children)
     match formula:
         case nodes.And():
             return left and right

@@ -18,7 +18,7 @@ FAR = {"float16": 2_000, "bfloat16": 250, "float32": 16_000_000, "float64": 2**5
 
 def lengths(formula: object, attention: str = "unbounded", **options: object) -> dict[str, int]:
     options = options or {"alphabet": "abcd"}
-    certificate = softhat.compile(formula, attention=attention, **options).certificate  # type: ignore[arg-type]
+    certificate = softhat.compile(formula, attention=attention, **options).certificate
     assert certificate.void == ()
     return certificate.max_length
 

@@ -15,7 +15,7 @@ from tests.logic.strategies import formulas
 @settings(max_examples=40)
 def test_what_the_compiler_makes_is_proved(formula: nodes.Formula, attention: str) -> None:
     try:
-        model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+        model = softhat.compile(formula, alphabet="abc", attention=attention)
     except softhat.SofthatError:  # a number that cannot be an exact weight
         assume(False)
     certificate = model.certificate

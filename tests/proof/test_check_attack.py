@@ -37,7 +37,7 @@ def random_model(seed: int, size: int) -> Model:
     family = ("all", "past", "counting", "past-counting", "star-free")[seed % 5]
     attention = ("unbounded", "temperature")[seed // 5 % 2]
     formula = random_formula(rng, size, "abc", family)
-    return softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    return softhat.compile(formula, alphabet="abc", attention=attention)
 
 
 def attack_at_the_limit(seed: int, dtype: str, size: int, words: int, longest: int) -> None:
@@ -121,7 +121,7 @@ def ends(n: int, count: int, future: bool) -> NDArray[np.int64]:
 @pytest.mark.parametrize("formula", STAR_FREE)
 def test_a_million_positions(formula: str) -> None:
     attention = ("unbounded", "temperature")[list(STAR_FREE).index(formula) % 2]
-    model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(formula, alphabet="abc", attention=attention)
     n = 1_000_003
     assert model.certificate.max_length["float32"] >= n
     for word in long_words(STAR_FREE[formula], n):
@@ -132,7 +132,7 @@ def test_a_million_positions(formula: str) -> None:
 @pytest.mark.parametrize("attention", ["unbounded", "temperature"])
 @pytest.mark.parametrize("formula", STAR_FREE)
 def test_star_free_at_the_certified_maximum(formula: str, attention: str) -> None:
-    model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(formula, alphabet="abc", attention=attention)
     n = model.certificate.max_length["float32"]
     assert n >= 16_000_000
     rng = np.random.default_rng(0)
@@ -176,7 +176,7 @@ def badly_rounded(word: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 @pytest.mark.parametrize("attention", ["unbounded", "temperature"])
 @pytest.mark.parametrize("formula", COMPARISONS)
 def test_comparisons_in_float32(formula: str, attention: str) -> None:
-    model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(formula, alphabet="abc", attention=attention)
     limit = model.certificate.max_length["float32"]
     for n in {min(limit, 150_001), min(limit, 150_000)}:
         for word in hugging_words(n):
@@ -187,7 +187,7 @@ def test_comparisons_in_float32(formula: str, attention: str) -> None:
 @pytest.mark.parametrize("attention", ["unbounded", "temperature"])
 @pytest.mark.parametrize("formula", COMPARISONS)
 def test_comparisons_at_the_certified_maximum(formula: str, attention: str) -> None:
-    model = softhat.compile(formula, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(formula, alphabet="abc", attention=attention)
     limit = model.certificate.max_length["float32"]
     rng = np.random.default_rng(0)
     for n in (limit, limit - 1):
@@ -214,7 +214,7 @@ def test_constants_on_the_threshold(share: float) -> None:
 def test_the_other_sink_does_not_overflow(formula: str, attention: str) -> None:
     """Its query sees all keys. Were its score infinite, its row would not be a number, and no
     row of a later head that reads it either."""
-    model = softhat.compile(f"!O ({formula})", alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(f"!O ({formula})", alphabet="abc", attention=attention)
     limit = model.certificate.max_length["float16"]
     for n in (limit, limit - 1):
         words = np.stack([np.full(n, letter) for letter in range(3)])

@@ -42,7 +42,7 @@ def sample(model: Model, count: int) -> list[Mutation]:
 @pytest.mark.parametrize("attention", ["unbounded", "temperature", "hard"])
 @pytest.mark.parametrize("name", MODELS)
 def test_single_weight_mutations(name: str, attention: str) -> None:
-    model = softhat.compile(MODELS[name], alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(MODELS[name], alphabet="abc", attention=attention)
     chosen = sample(model, 25)
     assert len(chosen) >= 12
     original = claims(model)
@@ -57,7 +57,7 @@ def test_single_weight_mutations(name: str, attention: str) -> None:
 @pytest.mark.parametrize("attention", ["unbounded", "temperature", "hard"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_single_weight_mutation(name: str, attention: str) -> None:
-    model = softhat.compile(MODELS[name], alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(MODELS[name], alphabet="abc", attention=attention)
     original = claims(model)
     for mutation in mutations(model):
         mutant = mutation.apply(model)

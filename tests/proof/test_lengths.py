@@ -53,7 +53,7 @@ def test_asking_once_for_all_lengths_changes_nothing(
     formulas = ["(a S b) S c & Y a", "#(a) >= #(b) | !c S a", "F (a & X b) & 2*#(a) > i"]
 
     def certified() -> list[dict[str, int]]:
-        made = [softhat.compile(f, alphabet="abc", attention=attention) for f in formulas]  # type: ignore[arg-type]
+        made = [softhat.compile(f, alphabet="abc", attention=attention) for f in formulas]
         return [dict(model.certificate.max_length) for model in made]
 
     found = certified()

@@ -49,7 +49,7 @@ def test_right_up_to_the_bound(text: str, dtype: str) -> None:
 @pytest.mark.parametrize("text", [*COMPARISONS, "a S Y b", "#(a) - #>(b) = 3", "2*#>(a) < i"])
 def test_no_shorter_than_the_dense_runtime(text: str, attention: str) -> None:
     """Long words run in linear time by default: within the certificate nobody is warned."""
-    model = softhat.compile(text, alphabet="abc", attention=attention)  # type: ignore[arg-type]
+    model = softhat.compile(text, alphabet="abc", attention=attention)
     for dtype in ("float32", "float64"):
         proved = min(model.certificate.max_length[dtype], 2**40)
         assert linear_max_length(model.transformer, dtype) >= proved

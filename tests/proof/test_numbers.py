@@ -49,7 +49,7 @@ def program_of() -> Program:
 @pytest.mark.parametrize("dtype", FORMATS)
 def test_values_are_within_the_stated_error(dtype: str, attention: str) -> None:
     program = program_of()
-    t = lower(program, attention)  # type: ignore[arg-type]
+    t = lower(program, attention)
     certificate = certify_program(t, program, LENGTH, dict.fromkeys(t.outputs, PLAIN))
     assert not certificate.void
     n = certificate.max_length[dtype]

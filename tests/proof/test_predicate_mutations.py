@@ -34,7 +34,7 @@ SHORT = {**GIVEN, "t": "0110"}
 @pytest.mark.parametrize("name", MUTANTS)
 def test_other_predicates_void_the_certificate(text: str, name: str) -> None:
     for attention in ("unbounded", "temperature"):
-        model = compile(text, "ab", attention, predicates=SHORT, predicate_length=64)  # type: ignore[arg-type]
+        model = compile(text, "ab", attention, predicates=SHORT, predicate_length=64)
         changed = False
         features = []
         for feature in model.transformer.positions:

@@ -37,7 +37,7 @@ PROGRAMS: dict[str, rasp.SOp] = {
     "reverse": lib.make_reverse(tokens),
     "frac_prevs": lib.make_frac_prevs(tokens == 1),
     "pair_balance": lib.make_pair_balance(tokens, 1, 2),
-    "shuffle_dyck": lib.make_shuffle_dyck([(1, 2)]),  # type: ignore[list-item]
+    "shuffle_dyck": lib.make_shuffle_dyck([(1, 2)]),
     "induction": lib.make_induction(),
     "first_token": lib.make_first_token(),
     "majority": lib.make_majority(1),

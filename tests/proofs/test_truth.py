@@ -177,7 +177,7 @@ def _bool(value: bool) -> str:
 
 
 def _list(items: object) -> str:
-    return f"[{'; '.join(items)}]"  # type: ignore[call-overload]
+    return f"[{'; '.join(items)}]"
 
 
 def _compare(seed: int, count: int, folder: Path) -> None:

@@ -71,7 +71,7 @@ def test_what_push_takes() -> None:
     assert stream.push("b").dtype == np.bool_
     for bad in ("x", "abx", ["b", "x"], 3, -1, np.array([7])):
         with pytest.raises(SofthatError):
-            stream.push(bad)  # type: ignore[arg-type]
+            stream.push(bad)
     assert stream.position == 8  # nothing of a bad piece was read
     assert stream.push("b").tolist() == [True]
 
@@ -157,7 +157,7 @@ def test_codes_of_an_array_and_what_is_no_word() -> None:
     assert found == [[False], [True], [True]]
     for nothing in (None, 1.5):
         with pytest.raises(SofthatError, match="a word is text"):
-            stream.push(nothing)  # type: ignore[arg-type]
+            stream.push(nothing)
     with pytest.raises(SofthatError, match="indices from 0 to 1"):
         stream.push(np.int64(2))
     assert stream.position == 3

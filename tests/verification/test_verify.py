@@ -126,7 +126,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 def test_not_a_model() -> None:
     with pytest.raises(SofthatError, match="expected a model"):
-        softhat.verify(7)  # type: ignore[call-overload]
+        softhat.verify(7)
 
 
 # Splitting
@@ -275,7 +275,7 @@ def test_the_words_of_items_are_all_words_once() -> None:
     job = Job(model, Settings(4, 0, 0, 1, 10**6, "float32", "dense", 0))
     seen: list[bytes] = []
     for item in job.items():
-        for tokens, _ in job._batches(item, None):  # type: ignore[arg-type]
+        for tokens, _ in job._batches(item, None):
             assert not tokens[..., 2].any()
             seen += [np.packbits(word).tobytes() + bytes([len(word)]) for word in tokens]
     assert len(seen) == len(set(seen)) == 4 + 16 + 64 + 256

@@ -8,7 +8,6 @@ as `layers[1].heads[0].key[2][3]`.
 from __future__ import annotations
 
 import json
-import os
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from softhat import positions, rationals
 from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
 from softhat.errors import SofthatError
-from softhat.files import parse_json, read_text, write_file
+from softhat.files import exists, is_file, parse_json, read_text, write_file
 from softhat.positions import Feature, Named
 from softhat.rationals import kind
 
@@ -27,9 +26,9 @@ FORMAT = "softhat-ahat/1"
 def load(path: str | Path) -> AHAT:
     """Read an AHAT from its JSON file, or from the folder of a simulation of it."""
     source = Path(path)
-    if os.path.isfile(source / "ahat.json"):  # noqa: PTH113
+    if is_file(source / "ahat.json"):
         source = source / "ahat.json"
-    if not os.path.exists(source):  # noqa: PTH110 - Path.exists raises where the name is too long
+    if not exists(source):
         raise SofthatError(f"no file {str(path)!r}: give the JSON file of an AHAT")
     return loads(read_text(source), str(path))
 
@@ -39,7 +38,7 @@ def loads(text: str, source: str = "the AHAT") -> AHAT:
     data = parse_json(text, source)
     try:
         return _model(data)
-    except _BadPlace as fault:
+    except _BadPlaceError as fault:
         raise SofthatError(f"{source}: {fault}") from None
 
 
@@ -78,21 +77,23 @@ def dumps(model: AHAT) -> str:
     return flat.sub(lambda m: "[" + re.sub(r",\s+", ", ", m[1]) + "]", text) + "\n"
 
 
-class _BadPlace(Exception):  # noqa: N818
+class _BadPlaceError(Exception):
     """What is wrong and where; becomes the SofthatError's message."""
 
 
 def _fields(data: Any, place: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
     """data is an object with exactly these fields."""
     if not isinstance(data, dict):
-        raise _BadPlace(f"{place or 'the file'} must be an object, not {kind(data)}")
+        raise _BadPlaceError(f"{place or 'the file'} must be an object, not {kind(data)}")
     dot = f"{place}." if place else ""
     for key in data:
         if key not in required and key not in optional:
-            raise _BadPlace(f"unknown field {dot}{key}; known: {', '.join(required + optional)}")
+            raise _BadPlaceError(
+                f"unknown field {dot}{key}; known: {', '.join(required + optional)}"
+            )
     for key in required:
         if key not in data:
-            raise _BadPlace(f"the field {dot}{key} is missing")
+            raise _BadPlaceError(f"the field {dot}{key} is missing")
 
 
 def _model(data: Any) -> AHAT:
@@ -100,21 +101,21 @@ def _model(data: Any) -> AHAT:
         "format", "alphabet", "positions", "embedding", "position_embedding", "layers", "output",
     )  # fmt: skip
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
-        raise _BadPlace(f"format must be {FORMAT!r}, not {data['format']!r}")
+        raise _BadPlaceError(f"format must be {FORMAT!r}, not {data['format']!r}")
     _fields(data, "", required, ("bos", "eos", "names"))
     alphabet = _list(data["alphabet"], "alphabet")
     for k, symbol in enumerate(alphabet):
         if not isinstance(symbol, str) or not symbol:
-            raise _BadPlace(f"alphabet[{k}] must be a non-empty string, not {kind(symbol)}")
+            raise _BadPlaceError(f"alphabet[{k}] must be a non-empty string, not {kind(symbol)}")
         if symbol in (BOS, EOS) or any(c.isspace() for c in symbol):
-            raise _BadPlace(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
+            raise _BadPlaceError(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
         if symbol in alphabet[:k]:
-            raise _BadPlace(f"alphabet[{k}]: {symbol!r} appears twice")
+            raise _BadPlaceError(f"alphabet[{k}]: {symbol!r} appears twice")
     if not alphabet:
-        raise _BadPlace("alphabet must have at least one symbol")
+        raise _BadPlaceError("alphabet must have at least one symbol")
     bos = data.get("bos", False)
     if not isinstance(bos, bool):
-        raise _BadPlace(f"bos must be true or false, not {kind(bos)}")
+        raise _BadPlaceError(f"bos must be true or false, not {kind(bos)}")
     features = tuple(
         _feature(f, f"positions[{k}]") for k, f in enumerate(_list(data["positions"], "positions"))
     )
@@ -122,20 +123,22 @@ def _model(data: Any) -> AHAT:
     weights = _vector(data["output"]["weights"], "output.weights", None)
     d = len(weights)
     if d == 0:
-        raise _BadPlace("output.weights must have one entry a coordinate of the residual, not none")
+        raise _BadPlaceError(
+            "output.weights must have one entry a coordinate of the residual, not none"
+        )
     eos = data.get("eos", False)
     if not isinstance(eos, bool):
-        raise _BadPlace(f"eos must be true or false, not {kind(eos)}")
+        raise _BadPlaceError(f"eos must be true or false, not {kind(eos)}")
     if eos and not bos:
-        raise _BadPlace("eos needs bos: <eos> comes only with <bos>")
+        raise _BadPlaceError("eos needs bos: <eos> comes only with <bos>")
     wanted = (*alphabet, *(BOS,) * bos, *(EOS,) * eos)
     _fields(data["embedding"], "embedding", wanted, ())
     embedding = {s: _vector(data["embedding"][s], f"embedding[{s!r}]", d) for s in wanted}
     names = data.get("names", [])
     if not isinstance(names, list) or not all(isinstance(s, str) for s in names):
-        raise _BadPlace("names must be a list of strings")
+        raise _BadPlaceError("names must be a list of strings")
     if names and len(names) != d:
-        raise _BadPlace(f"names must have {d} entries, one a coordinate, not {len(names)}")
+        raise _BadPlaceError(f"names must have {d} entries, one a coordinate, not {len(names)}")
     layers = _list(data["layers"], "layers")
     return AHAT(
         alphabet=tuple(alphabet),
@@ -169,13 +172,13 @@ def _layer(data: Any, place: str, d: int) -> Layer:
 def _head(data: Any, place: str, d: int) -> Head:
     _fields(data, place, ("mask", "query", "key", "value", "output"), ("name", "ties"))
     if data["mask"] not in MASKS:
-        raise _BadPlace(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
+        raise _BadPlaceError(f"{place}.mask must be one of {' '.join(MASKS)}, not {data['mask']!r}")
     ties = data.get("ties", "average")
     if ties not in TIES:
-        raise _BadPlace(f"{place}.ties must be one of {' '.join(TIES)}, not {ties!r}")
+        raise _BadPlaceError(f"{place}.ties must be one of {' '.join(TIES)}, not {ties!r}")
     name = data.get("name", "")
     if not isinstance(name, str):
-        raise _BadPlace(f"{place}.name must be a string, not {kind(name)}")
+        raise _BadPlaceError(f"{place}.name must be a string, not {kind(name)}")
     query = _matrix(data["query"], f"{place}.query", None, d)
     value = _matrix(data["value"], f"{place}.value", None, d)
     return Head(
@@ -204,29 +207,29 @@ def _feature(data: Any, place: str) -> Feature:
     try:
         feature = positions.from_json(data, place)
     except SofthatError as error:
-        raise _BadPlace(str(error)) from None
+        raise _BadPlaceError(str(error)) from None
     if isinstance(feature, Named) and feature.scaled:
-        raise _BadPlace(f"{place}: hard attention has no P to divide by")
+        raise _BadPlaceError(f"{place}: hard attention has no P to divide by")
     return feature
 
 
 def _list(data: Any, place: str) -> list[Any]:
     if not isinstance(data, list):
-        raise _BadPlace(f"{place} must be a list, not {kind(data)}")
+        raise _BadPlaceError(f"{place} must be a list, not {kind(data)}")
     return data
 
 
 def _matrix(data: Any, place: str, rows: int | None, columns: int) -> Matrix:
     entries = _list(data, place)
     if rows is not None and len(entries) != rows:
-        raise _BadPlace(f"{place} must have {rows} rows, not {len(entries)}")
+        raise _BadPlaceError(f"{place} must have {rows} rows, not {len(entries)}")
     return tuple(_vector(row, f"{place}[{k}]", columns) for k, row in enumerate(entries))
 
 
 def _vector(data: Any, place: str, length: int | None) -> Vector:
     entries = _list(data, place)
     if length is not None and len(entries) != length:
-        raise _BadPlace(f"{place} must have {length} entries, not {len(entries)}")
+        raise _BadPlaceError(f"{place} must have {length} entries, not {len(entries)}")
     return tuple(_number(x, f"{place}[{k}]") for k, x in enumerate(entries))
 
 
@@ -234,7 +237,7 @@ def _number(data: Any, place: str) -> Fraction:
     try:
         return rationals.from_json(data, place)
     except SofthatError as error:
-        raise _BadPlace(str(error)) from None
+        raise _BadPlaceError(str(error)) from None
 
 
 def _out(row: Vector) -> list[int | str]:

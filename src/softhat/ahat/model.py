@@ -8,7 +8,7 @@ Sublayers have residual connections; a row without keys gives 0; the model's val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.errors import SofthatError
+from softhat.logic.semantics import words
 from softhat.positions import Feature, longest
 
 if TYPE_CHECKING:
@@ -112,29 +113,31 @@ class AHAT:
         """All (layer, head) indices, in order."""
         return tuple((a, b) for a, layer in enumerate(self.layers) for b in range(len(layer.heads)))
 
-    def symbols(self, word: Word) -> tuple[str, ...]:
-        """The word as a tuple of symbols of the alphabet; an error names the first unknown one."""
+    def symbols(self, word: words.Word) -> tuple[str, ...]:
+        """The word as a tuple of symbols of the alphabet; an error names the first unknown one
+        (every set of propositions is one)."""
         if isinstance(word, str) and any(c.isspace() for c in word):
-            parts: tuple[str, ...] = tuple(word.split())
+            parts: Sequence[str | Set[str]] = word.split()
         else:
             parts = tuple(word)
         if isinstance(word, str) and word in self.alphabet:
             parts = (word,)
         if not parts:
             raise SofthatError("the empty word has no position: give at least one symbol")
-        known = set(self.alphabet)
+        known, found = set(self.alphabet), list[str]()
         for place, symbol in enumerate(parts):
-            if symbol not in known:
+            if not isinstance(symbol, str) or symbol not in known:
                 raise SofthatError(
                     f"symbol {symbol!r} at position {place + 1} is not in the alphabet "
                     f"({' '.join(self.alphabet)})"
                 )
-        return parts
+            found.append(symbol)
+        return tuple(found)
 
-    def codes(self, words: Iterable[Word]) -> npt.NDArray[np.int64]:
+    def codes(self, given: Iterable[words.Word]) -> npt.NDArray[np.int64]:
         """Words of one length as a (words, n) array of symbol numbers."""
         number = {symbol: k for k, symbol in enumerate(self.alphabet)}
-        rows = [[number[s] for s in self.symbols(word)] for word in words]
+        rows = [[number[s] for s in self.symbols(word)] for word in given]
         if len({len(row) for row in rows}) > 1:
             raise SofthatError("these words have different lengths: run them length by length")
         return np.array(rows, dtype=np.int64)
@@ -144,21 +147,21 @@ class AHAT:
         symbols = tuple(self.alphabet[c] for c in codes)
         return "".join(symbols) if all(len(s) == 1 for s in self.alphabet) else symbols
 
-    def values(self, word: Word) -> list[Fraction]:
+    def values(self, word: words.Word) -> list[Fraction]:
         """The exact value at each position of the word (not at `<bos>`)."""
         from softhat.ahat.exact import run
 
         return run(self, self.codes([word])).values()[0]
 
-    def truth(self, word: Word) -> npt.NDArray[np.bool_]:
+    def truth(self, word: words.Word) -> npt.NDArray[np.bool_]:
         """The decision value > 0 at each position."""
         return np.array([value > 0 for value in self.values(word)], dtype=bool)
 
-    def accepts(self, word: Word) -> bool:
+    def accepts(self, word: words.Word) -> bool:
         """The decision at the last position."""
         return bool(self.truth(word)[-1])
 
-    def run(self, word: Word, dtype: str = "float64") -> Trace:
+    def run(self, word: words.Word, dtype: str = "float64") -> Trace:
         """Average-hard attention in floats: the same forward pass with β infinite."""
         from softhat.ahat.simulation.lower import lower
         from softhat.ahat.simulation.unique import tie_broken

@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
@@ -86,7 +87,7 @@ def machine() -> dict[str, Any]:
 
 def _processor() -> str:
     if sys.platform == "linux":
-        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
             for line in file:
                 if line.startswith("model name"):
                     return line.split(":", 1)[1].strip()

@@ -117,7 +117,7 @@ def _open_streams() -> None:
     terminal that cannot show ¬ gets an escape."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:
+        if stream is None:  # the new one stays open, so that its number is taken
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

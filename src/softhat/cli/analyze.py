@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from softhat.ahat.file import load
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
 from softhat.errors import SofthatError
+from softhat.files import is_file, is_folder
 from softhat.pictures.style import check_name
 from softhat.work import progress
 
@@ -67,7 +67,7 @@ def command(
     """
     if plot is not None:
         check_name(plot)
-    if os.path.isdir(model) and not os.path.isfile(model / "ahat.json"):  # noqa: PTH112, PTH113
+    if is_folder(model) and not is_file(model / "ahat.json"):
         _lens(model, text or [], leak, row, plot, as_json)
         return
     if text or row is not None:

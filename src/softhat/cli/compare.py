@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import ModelArgument, is_ahat, is_folder, read_model
+from softhat.cli.models import ModelArgument, is_ahat, read_model
 from softhat.cli.output import print_json, print_table, say
 from softhat.errors import SofthatError
+from softhat.files import is_folder
 from softhat.formats import FORMATS
 from softhat.transformer.weights import Attention
 

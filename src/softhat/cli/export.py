@@ -15,13 +15,12 @@ from softhat.cli.models import (
     AttentionOption,
     ModelArgument,
     OutputNameOption,
-    is_folder,
     read_model,
     refuse_ahat,
 )
 from softhat.cli.output import print_facts, print_json
 from softhat.errors import SofthatError
-from softhat.files import parse_json, read_json, read_text
+from softhat.files import is_folder, parse_json, read_json, read_text
 from softhat.model import Model
 from softhat.value_model import ValueModel
 
@@ -107,7 +106,7 @@ def command(
     if output is not None and to in ("torch", "onnx"):
         raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
     read = read_model(model, alphabet, attention, symbols, props)
-    if is_folder(str(out)) and os.path.realpath(out) == os.path.realpath(model):
+    if is_folder(out) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
     if to in STOCK and not isinstance(read, Model):

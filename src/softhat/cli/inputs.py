@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Annotated, Any
 
@@ -214,9 +214,9 @@ def show_word(word: Word, limit: int | None = None) -> str:
     return ("" if isinstance(word, str) else " ").join(items) + more
 
 
-def show_item(item: object) -> str:
+def show_item(item: str | Iterable[str]) -> str:
     """One symbol or set of propositions."""
-    text = item if isinstance(item, str) else "{" + ",".join(sorted(item)) + "}"  # type: ignore[call-overload]
+    text = item if isinstance(item, str) else "{" + ",".join(sorted(item)) + "}"
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 

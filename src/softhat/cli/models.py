@@ -21,6 +21,7 @@ from softhat.cli.inputs import (
 from softhat.cli.rasp import is_rasp, read_rasp, to_tokens
 from softhat.compiler import compile as compile_formula
 from softhat.errors import SofthatError
+from softhat.files import is_file, is_folder
 from softhat.folders import load
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.words import Word
@@ -47,11 +48,6 @@ OutputNameOption = Annotated[
 ]
 
 
-def is_folder(argument: str) -> bool:
-    """Is it a model's folder? A formula may be longer than any file name, or no name at all."""
-    return os.path.isdir(argument)  # noqa: PTH112 - Path.is_dir raises where the name is too long
-
-
 _PATH = re.compile(r"[\w.~+-]*/[\w./~+-]*|[\w~+-]*[A-Za-z_~][\w~+-]*\.\w+", re.ASCII)
 """What nobody writes as a formula: a name with a slash in it, or with a suffix."""
 _NAME = re.compile(r"[A-Za-z_]\w+", re.ASCII)
@@ -59,7 +55,7 @@ _NAME = re.compile(r"[A-Za-z_]\w+", re.ASCII)
 
 def is_ahat(argument: str) -> bool:
     """Is it the file of an AHAT? Such files are JSON."""
-    return argument.endswith(".json") and os.path.isfile(argument)  # noqa: PTH113
+    return argument.endswith(".json") and is_file(argument)
 
 
 def read_ahat(argument: str, alphabet: str | None) -> AHAT:

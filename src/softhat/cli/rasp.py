@@ -7,7 +7,6 @@ of the zoo, `zoo:rasp-NAME`, may stand in the place of a file.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from softhat.cli.inputs import RASP
 from softhat.cli.output import print_json, print_table
 from softhat.compiler import compile as compile_program
 from softhat.errors import SofthatError
+from softhat.files import is_file
 from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def read_program(
         example = example_of(found["entry"])
         return Asked(example.make(to), _tokens(alphabet, example.alphabet), to, argument)
     path, name = found["file"], found["name"]
-    if not os.path.isfile(path):  # noqa: PTH113
+    if not is_file(path):
         raise SofthatError(f"no such file: {path}")
     said = _run(path)
     if name not in said:

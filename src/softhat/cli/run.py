@@ -28,13 +28,13 @@ from softhat.cli.models import (
     DtypeOption,
     ModelArgument,
     OutputNameOption,
-    is_folder,
     read_model,
     read_model_and_words,
 )
 from softhat.cli.output import print_json, print_table, say, tell
 from softhat.cli.rasp import print_values
 from softhat.errors import SofthatError
+from softhat.files import is_folder
 from softhat.logic.semantics.words import Word
 from softhat.model import Model
 from softhat.value_model import ValueModel
@@ -137,7 +137,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
     if at not in (None, "first", "last"):
         raise SofthatError(f"at must be first or last, not {at!r}")
     where = 0 if at == "first" else -1
-    found = [(word, model.values(word)) for word in words]  # type: ignore[arg-type]
+    found = [(word, model.values(word)) for word in words]
     if as_json:
         print_json(
             [

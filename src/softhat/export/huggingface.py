@@ -15,6 +15,7 @@ try:
 except ImportError:
     raise MissingExtraError("transformers", "hf") from None
 
+# Only now: their modules need both libraries.
 from softhat.export.architecture.configuration_softhat import SofthatConfig  # noqa: E402
 from softhat.export.architecture.modeling_softhat import (  # noqa: E402
     SofthatForTokenClassification,

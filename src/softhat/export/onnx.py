@@ -26,7 +26,7 @@ from softhat.export.native_labels import labels_of
 from softhat.export.onnx_model import graph_of
 from softhat.export.onnx_positions import longest_word
 from softhat.export.torch import architecture, transformer_of
-from softhat.files import json_bytes, read_json, resolved, write_files
+from softhat.files import is_folder, json_bytes, read_json, resolved, write_files
 from softhat.runtime.answers import Answers
 
 OPSET = 18
@@ -38,7 +38,7 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
     """Write the ONNX file, and beside it `NAME.labels.json` and `NAME.certificate.json`."""
     path = resolved(file)
     t = transformer_of(model)
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where the name is too long
+    if is_folder(path):
         raise SofthatError(f"{path} is a folder: give the name of a file, such as model.onnx")
     certificate = export_certificate(model, "onnx", longest_word(t), dtype)
     data = _serialized(model, dtype, certificate)

@@ -33,12 +33,13 @@ def read_onnx(path: Path) -> Export:
     """The model in an ONNX file that `to_onnx` wrote."""
     try:
         import onnx
+        from google.protobuf.message import DecodeError
     except ImportError:
         raise MissingExtraError("onnx", "onnx") from None
     data = read_bytes(path, most=1 << 31)
     try:
         read = onnx.load_model_from_string(data)
-    except Exception:
+    except DecodeError:
         raise SofthatError(f"{path} is no ONNX file") from None
     facts = {entry.key: entry.value for entry in read.metadata_props}
     if "architecture" not in facts:

@@ -21,7 +21,7 @@ from softhat.errors import SofthatError
 from softhat.export.certificates import digest_of
 from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.tokenizer import vocabulary
-from softhat.files import read_bytes, read_json, read_tensors, read_text
+from softhat.files import is_file, is_folder, read_bytes, read_json, read_tensors, read_text
 from softhat.laws import from_json as law_of
 from softhat.logic.binding import bind, predicates_of
 from softhat.logic.sources import Weights
@@ -74,8 +74,8 @@ def is_export(path: str | Path) -> bool:
     """Does this look like something that `softhat export` wrote?"""
     name = os.fspath(path)
     if name.endswith(".onnx"):
-        return os.path.isfile(name)  # noqa: PTH113 - Path.is_file raises where the name is too long
-    if not os.path.isdir(name):  # noqa: PTH112
+        return is_file(name)
+    if not is_folder(name):
         return False
     try:
         return _kind(_config(Path(name))) is not None

@@ -187,7 +187,7 @@ class _Runner:
         try:
             with torch.no_grad():
                 logits = self.model(tokens).logits[:, 1:].float().numpy()
-        except Exception as error:
+        except Exception as error:  # so do weights of the wrong shape
             raise _failure("run", self.export, error) from None
         if self.c.head == "lm":  # a token is allowed if its logit is positive
             order = [*range(len(self.c.symbols)), len(self.c.symbols) + 1]

@@ -1,11 +1,12 @@
 """How bytes come in and go out: every file that softhat reads or writes passes here.
 
-`reading` opens regular files only, of a bounded size, as UTF-8 whatever the locale says, JSON
-without duplicate fields, tensors after their header was checked. `writing` puts files and folders
-in place whole or not at all, and replaces nothing that softhat did not write. What the bytes
-mean is for the callers to say.
+`names` tells what is there. `reading` opens regular files only, of a bounded size, as UTF-8
+whatever the locale says, JSON without duplicate fields, tensors after their header was checked.
+`writing` puts files and folders in place whole or not at all, and replaces nothing that softhat did
+not write. What the bytes mean is for the callers to say.
 """
 
+from softhat.files.names import exists, is_file, is_folder
 from softhat.files.reading import (
     opened,
     parse_json,
@@ -28,6 +29,9 @@ from softhat.files.writing import (
 
 __all__ = [
     "check_writable",
+    "exists",
+    "is_file",
+    "is_folder",
     "json_bytes",
     "locked",
     "make_folder",

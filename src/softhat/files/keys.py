@@ -38,6 +38,7 @@ def is_signed(data: bytes, stated: object) -> bool:
 
 def _key() -> bytes | None:
     """The key, made when first asked for."""
+    # Path.expanduser raises where there is no home.
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
     path = Path(home) / "softhat" / "key"
     with suppress(OSError):

@@ -62,7 +62,7 @@ def opened(path: str | Path, inside: Path | None = None) -> BufferedReader:
         try:
             _check_kind(name, os.fstat(handle).st_mode)  # it may be another one by now
             return os.fdopen(handle, "rb")
-        except BaseException:
+        except BaseException:  # Ctrl-C too
             os.close(handle)
             raise
     except OSError as error:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.errors import SofthatError
+from softhat.files.names import is_folder
 from softhat.files.reading import MOST_TENSOR_BYTES, opened, read_json
 
 PATIENCE = 30.0
@@ -57,7 +58,7 @@ def write_file(path: str | Path, data: bytes) -> None:
             try:
                 _write_new(fresh, data, _mode(target))
                 fresh.replace(target)
-            except BaseException:
+            except BaseException:  # Ctrl-C too
                 fresh.unlink(missing_ok=True)
                 raise
 
@@ -66,7 +67,7 @@ def resolved(path: str | Path) -> Path:
     """Where a name leads. Links that a killed run left are not the user's: they are gone first."""
     with _refusals(Path(path)):
         parent = os.path.realpath(Path(path).parent)
-        if os.path.isdir(parent):  # noqa: PTH112 - Path.is_dir raises where the name is too long
+        if is_folder(parent):
             with locked(parent):
                 pass
         return Path(os.path.realpath(path))
@@ -121,7 +122,7 @@ def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
                 for name, data in contents.items():
                     _write_new(fresh / name, data)
                 fresh.rename(place)
-            except BaseException:
+            except BaseException:  # Ctrl-C too
                 shutil.rmtree(fresh, ignore_errors=True)
                 raise
 
@@ -235,7 +236,7 @@ def _one_by_one(directory: Path, contents: Mapping[str, bytes], old: Iterable[st
                 fresh[name].replace(directory / name)
             else:
                 (directory / name).unlink()
-    except BaseException:
+    except BaseException:  # Ctrl-C too
         for name, data in kept.items():
             (directory / name).write_bytes(data)
         raise

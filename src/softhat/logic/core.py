@@ -8,7 +8,7 @@ the form `Σ a·count >= c`.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from softhat.logic.linear import LinearForm, difference, linear, to_comparison
 from softhat.logic.simplify import simplify
@@ -63,7 +63,8 @@ def to_named_core(*formulas: Formula) -> tuple[list[Formula], dict[Node, Name]]:
                 names.setdefault(operand, Name(node, "!(", ")"))
             case nodes.Formula(), _:
                 names.setdefault(core, Name(node))
-    return [made[root] for root in roots], names  # type: ignore[misc]  # formulas give formulas
+    cores = cast("list[Formula]", [made[root] for root in roots])  # formulas give formulas
+    return cores, names
 
 
 _CORE = frozenset(
@@ -75,7 +76,7 @@ _CORE = frozenset(
 def _core(node: Node, below: tuple[Node, ...]) -> Node:
     if type(node) in _CORE:
         return rebuild(node, below)
-    parts: tuple[Formula, ...] = below  # type: ignore[assignment]  # formulas where matched as such
+    parts = cast("tuple[Formula, ...]", below)  # they are, where they are matched as such
     match node:
         case Not():
             return negation(parts[0])

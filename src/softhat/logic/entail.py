@@ -41,17 +41,20 @@ from softhat.logic.syntax.nodes import (
 )
 
 # !op(!f) is dual(f); !op(!f, !g) is dual(f, g).
-DUAL: dict[type[Formula], type[Formula]] = {
+DUAL: dict[type[Unary], type[Unary]] = {
     Yesterday: WeakYesterday,
     Once: Historically,
     Tomorrow: WeakTomorrow,
     Eventually: Always,
+}
+DUAL |= {dual: kind for kind, dual in DUAL.items()}
+BINARY_DUAL: dict[type[Binary], type[Binary]] = {
     And: Or,
     Since: Triggered,
     Until: Release,
     WeakUntil: StrongRelease,
 }
-DUAL |= {dual: kind for kind, dual in DUAL.items()}
+BINARY_DUAL |= {dual: kind for kind, dual in BINARY_DUAL.items()}
 NEGATED: dict[str, nodes.Relation] = {
     "<": ">=",
     "<=": ">",
@@ -92,9 +95,9 @@ def without_not(node: Not) -> Formula:
         case Comparison(left, relation, right):
             return Comparison(left, NEGATED[relation], right)
         case Unary(Not(operand)) as inner:
-            return DUAL[type(inner)](operand)  # type: ignore[call-arg]
-        case Binary(Not(left), Not(right)) as inner if type(inner) in DUAL:
-            return DUAL[type(inner)](left, right)  # type: ignore[call-arg]
+            return DUAL[type(inner)](operand)
+        case Binary(Not(left), Not(right)) as inner if type(inner) in BINARY_DUAL:
+            return BINARY_DUAL[type(inner)](left, right)
         case Xor(left, right):
             return Iff(left, right)
         case Iff(left, right):
@@ -246,28 +249,28 @@ class Look:
                 return _either(again(left), again(right))
             case StrongRelease(left, right) if not first:
                 return _both(again(left), again(right))
-            case Not() | And() | Or() | Implies() | Xor() | Iff():
-                below = [again(part) for part in formula.children]  # type: ignore[arg-type]
-                if below != list(formula.children):
-                    return _gate(formula, below)
+            case Not(inner):
+                if (now := again(inner)) != inner:
+                    return _no(now)
+            case And(f, g) | Or(f, g) | Implies(f, g) | Xor(f, g) | Iff(f, g):
+                left, right = again(f), again(g)
+                if (left, right) != (f, g):
+                    return _gate(formula, left, right)
         return formula
 
 
-def _gate(gate: Formula, below: list[Formula]) -> Formula:
-    match gate, below:
-        case Not(), [f]:
-            return _no(f)
-        case And(), [f, g]:
+def _gate(gate: And | Or | Implies | Xor | Iff, f: Formula, g: Formula) -> Formula:
+    match gate:
+        case And():
             return _both(f, g)
-        case Or(), [f, g]:
+        case Or():
             return _either(f, g)
-        case Implies(), [f, g]:
+        case Implies():
             return _either(_no(f), g)
-        case Xor(), [f, g]:
+        case Xor():
             return _differ(f, g)
-        case _, [f, g]:
+        case Iff():
             return _no(_differ(f, g))
-    raise TypeError(f"not a gate: {gate!r}")
 
 
 def _no(f: Formula) -> Formula:

@@ -215,9 +215,9 @@ def _below(*roots: Term) -> list[Term]:
                 stack.pop()
                 continue
             inner = () if isinstance(term, nodes.Counting) else term.children
-            pending = [part for part in inner if id(part) not in done]
+            pending = [part for part in inner if isinstance(part, Term) and id(part) not in done]
             if pending:
-                stack.extend(reversed(pending))  # type: ignore[arg-type]  # terms hold terms
+                stack.extend(reversed(pending))
                 continue
             stack.pop()
             done.add(id(term))

@@ -12,7 +12,7 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Formula, Term
+from softhat.logic.syntax.nodes import Binary, Formula, Relation, Term, Unary
 
 BOOLEAN = frozenset(("!", "&", "|", "xor", "->", "<->", "true", "false"))
 PAST = frozenset(("Y", "Z", "O", "H", "S", "T"))
@@ -34,7 +34,7 @@ FAMILIES: dict[str, frozenset[str]] = {
     "decoder": BOOLEAN | PAST | {"first", "mod", "#", "i"},
 }
 
-_UNARY: dict[str, type[Formula]] = {
+_UNARY: dict[str, type[Unary]] = {
     "!": nodes.Not,
     "Y": nodes.Yesterday,
     "Z": nodes.WeakYesterday,
@@ -45,7 +45,8 @@ _UNARY: dict[str, type[Formula]] = {
     "F": nodes.Eventually,
     "G": nodes.Always,
 }
-_BINARY: dict[str, type[Formula]] = {
+_RELATIONS: tuple[Relation, ...] = ("<", "<=", "=", "!=", ">=", ">")
+_BINARY: dict[str, type[Binary]] = {
     "&": nodes.And,
     "|": nodes.Or,
     "xor": nodes.Xor,
@@ -120,10 +121,10 @@ class _Generator:
                 continue
             kind, data = goal
             if kind == "unary":
-                results.append(_UNARY[str(data)](results.pop()))  # type: ignore[call-arg]
+                results.append(_UNARY[str(data)](results.pop()))
             elif kind == "binary":
                 right, left = results.pop(), results.pop()
-                results.append(_BINARY[str(data)](left, right))  # type: ignore[call-arg]
+                results.append(_BINARY[str(data)](left, right))
             else:
                 assert isinstance(data, int)
                 counted = [results.pop() for _ in range(data)]
@@ -174,8 +175,8 @@ class _Generator:
                 sides[side] = nodes.Sum(sides[side], term)
             else:
                 sides[side] = nodes.Difference(sides[side], term)
-        relation = self._pick(["<", "<=", "=", "!=", ">=", ">"])
-        return nodes.Comparison(sides[0], relation, sides[1])  # type: ignore[arg-type]
+        relation = _RELATIONS[int(self.rng.integers(len(_RELATIONS)))]
+        return nodes.Comparison(sides[0], relation, sides[1])
 
     def _constant(self) -> Term:
         return nodes.Integer(int(self.rng.integers(-2, 5)))

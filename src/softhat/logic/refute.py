@@ -52,9 +52,7 @@ def signal(formula: Formula) -> int:
     stack = [formula]
     while stack:
         last = stack[-1]
-        below: tuple[Formula, ...] = ()
-        if not isinstance(last, Comparison):
-            below = last.children  # type: ignore[assignment]  # comparisons alone hold terms
+        below = [part for part in last.children if isinstance(part, Formula)]
         missing = [part for part in below if not hasattr(part, "_signal")]
         if missing:
             stack += missing

@@ -111,9 +111,12 @@ class Draft:
         flat: list[Literal] = []
         for literal in literals:
             signal = self.signal(literal)
-            inner = isinstance(signal, And) and literal.positive
-            if inner and len(signal.literals) <= FLATTEN_LIMIT:  # type: ignore[union-attr]
-                flat.extend(signal.literals)  # type: ignore[union-attr]  # itself flat
+            if (
+                isinstance(signal, And)
+                and literal.positive
+                and len(signal.literals) <= FLATTEN_LIMIT
+            ):
+                flat.extend(signal.literals)  # itself flat
             else:
                 flat.append(literal)
         return flat

@@ -144,13 +144,13 @@ def attention_of(
         elif isnan(layer.sharpness[h]) if scaled else law != ONE:
             said = "C·P" if scaled else "1"
             raise VoidError(f"{where} has the inverse temperature {law.text}, not {said}")
-        level = (1 << 50) + (len(proof.heads) << 20)
+        own = len(proof.heads)  # its number over all layers
         try:
-            kind, made = recognise(weights, cells, len(proof.heads), atoms, level)
+            kind, made = recognise(weights, cells, own, atoms, (1 << 50) + (own << 20))
         except VoidError as error:
             raise VoidError(f"{where}: {error}") from None
         by_format = {
-            f.name: _loaded(weights, kind, made, cells, atoms, f) for f in FORMATS.values()
+            f.name: _loaded(weights, kind, made, own, cells, atoms, f) for f in FORMATS.values()
         }
         proof.heads.append(Head(number - 1, h, layer.labels[h], kind, by_format))
         for cell, at in zip(made, places.values(), strict=True):
@@ -186,6 +186,7 @@ def _loaded(
     weights: HeadWeights,
     kind: Kind,
     made: list[Cell],
+    own: int,
     cells: list[Cell],
     atoms: Atoms,
     form: Format,
@@ -193,15 +194,15 @@ def _loaded(
     """The head as its weights are stored, if its bound does not count their rounding."""
     if kind.bounds_weights:
         return kind
-    sides = {"query": weights.query, "key": weights.key}
-    loaded = {
-        side: tuple({at: form.load(w) for at, w in row.items()} for row in rows)
-        for side, rows in sides.items()
-    }
-    if loaded == sides:
+    query, key = (
+        tuple({at: form.load(w) for at, w in row.items()} for row in rows)
+        for rows in (weights.query, weights.key)
+    )
+    if (query, key) == (weights.query, weights.key):
         return kind
     try:
-        stored, again = recognise(replace(weights, **loaded), cells, made[0].head, atoms, 1 << 60)  # type: ignore[union-attr, arg-type]
+        loaded = replace(weights, query=query, key=key)
+        stored, again = recognise(loaded, cells, own, atoms, 1 << 60)
     except (VoidError, OverflowError, ValueError):
         return Failure("its weights are not representable")
     return stored if again == made else Failure("its weights are not representable")

@@ -206,7 +206,7 @@ class Report:
             assert threshold is not None
             take(self._sum_limit(threshold.sum, None, form, best), f"the read-out of {output!r}")
         for fails in self.also:
-            take(self._search(lambda n, fails=fails: fails(n, form), best), "a numeric output")  # type: ignore[misc]
+            take(self._search(_in_format(fails, form), best), "a numeric output")
         return best, why
 
     def _search(
@@ -300,6 +300,12 @@ def _spread(
     loss = sum(e.low if positive else e.high for e, positive in errors) + rounding
     gain = max((e.high if positive else e.low for e, positive in errors), default=0.0) + over
     return loss, gain, over
+
+
+def _in_format(
+    fails: Callable[[int, Format], str | None], form: Format
+) -> Callable[[int], str | None]:
+    return lambda n: fails(n, form)
 
 
 def _reason(result: Bound | Failure) -> str | None:

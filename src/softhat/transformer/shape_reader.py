@@ -152,7 +152,7 @@ class Reader:
             return Uniform()
         if content or mask == "none" or self._is_content(terms, values):
             return self._classes(terms)
-        if any(isinstance(self.fixed.get(left), Mod) for left, _, _ in terms):  # type: ignore[arg-type]
+        if any(isinstance(self._feature(left), Mod) for left, _, _ in terms):
             return self._residues(terms, mask)
         ordinary = {c for c, feature in self.fixed.items() if feature == Named("ordinary")}
         if mask in ("<=", ">=") and all(c in ordinary for row in values for c, _ in row):
@@ -171,8 +171,12 @@ class Reader:
     def _is_bit(self, factor: Factor) -> bool:
         if isinstance(factor, str):
             return factor in ("1", "ordinary")
-        feature = self.fixed.get(factor)
+        feature = self._feature(factor)
         return feature is None or feature in (Named("first"), Named("last"))
+
+    def _feature(self, factor: Factor) -> Feature | None:
+        """The position feature that a coordinate holds; a factor with a name is none."""
+        return None if isinstance(factor, str) else self.fixed.get(factor)
 
     def _classes(self, terms: Terms) -> Classes:
         held = self.fixed.items()
@@ -236,7 +240,7 @@ class Reader:
         pairs: set[tuple[Mod, Mod]] = set()
         queries: set[Mod] = set()
         for left, right, _ in rest:
-            query, key = self.fixed.get(left), self.fixed.get(right)  # type: ignore[arg-type]
+            query, key = self._feature(left), self._feature(right)
             if isinstance(query, Mod) and right == "ordinary":
                 queries.add(query)
             elif isinstance(query, Mod) and isinstance(key, Mod):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import CertificateWarning
 from softhat.model import Model
+from softhat.runtime.answers import Runtime
 from softhat.verification.adversary import Shape, climb, shapes
 from softhat.verification.letters import letters
 from softhat.verification.measure import Meter
@@ -56,7 +57,7 @@ class Settings:
     longest: int
     max_words: int
     dtype: str
-    runtime: str
+    runtime: Runtime
     seed: int
 
 
@@ -166,7 +167,7 @@ class Job:
         with warnings.catch_warnings():  # going past the certificate is the point here
             warnings.simplefilter("ignore", CertificateWarning)
             outputs = [
-                np.stack(self.model.margins_many(words, dtype, name, runtime))  # type: ignore[arg-type]
+                np.stack(self.model.margins_many(words, dtype, name, runtime))
                 for name in self.model.transformer.outputs
             ]
         return np.stack(outputs, axis=-1)

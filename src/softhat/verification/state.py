@@ -7,7 +7,6 @@ to, and is signed with this user's key: what somebody else wrote into it is not 
 from __future__ import annotations
 
 import json
-import os
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.errors import SofthatError
-from softhat.files import check_writable, read_json, write_file
+from softhat.files import check_writable, exists, read_json, write_file
 from softhat.files.keys import is_signed, signature
 
 FORMAT = "softhat-verification/2"
@@ -44,7 +43,7 @@ class State:
         state = State(Path(path) if path is not None else None, fingerprint)
         if state.path is None:
             return state
-        if not os.path.exists(state.path):  # noqa: PTH110 - Path.exists raises for a long name
+        if not exists(state.path):
             check_writable(state.path)
             return state
         try:

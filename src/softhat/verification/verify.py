@@ -21,6 +21,7 @@ from typing import Any
 from softhat.errors import SofthatError
 from softhat.formats import format_of
 from softhat.model import Model
+from softhat.runtime.answers import Runtime
 from softhat.verification.items import KINDS, Item, Job, Settings
 from softhat.verification.locate import locate
 from softhat.verification.proved import is_proved
@@ -31,7 +32,7 @@ from softhat.verification.state import State
 from softhat.verification.words import decode
 from softhat.work import Results, Task, run, source_digest
 
-RUNTIMES = ("dense", "linear", "auto")
+RUNTIMES: tuple[Runtime, ...] = ("dense", "linear", "auto")
 
 
 def verify(
@@ -60,9 +61,8 @@ def verify(
     `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
     result so far.
     """
-    settings = Settings(
-        exhaustive, random, adversarial, max_length, max_words, format_of(dtype).name, runtime, seed
-    )
+    how = (format_of(dtype).name, _runtime(runtime))
+    settings = Settings(exhaustive, random, adversarial, max_length, max_words, *how, seed)
     _check(settings)
     tables = model.longest_word
     if tables is not None:  # longer words are refused
@@ -95,6 +95,13 @@ def certified_length(model: Model, dtype: str, runtime: str = "dense") -> int:
     return min(dense, model.linear_max_length(dtype))
 
 
+def _runtime(name: str) -> Runtime:
+    for runtime in RUNTIMES:
+        if runtime == name:
+            return runtime
+    raise SofthatError(f"unknown runtime {name!r}: choose one of {', '.join(RUNTIMES)}")
+
+
 def _check(settings: Settings) -> None:
     for name in ("exhaustive", "random", "adversarial", "max_words"):
         value = getattr(settings, name)
@@ -104,10 +111,6 @@ def _check(settings: Settings) -> None:
         raise SofthatError(f"a seed is a whole number from 0 up, not {settings.seed}")
     if settings.longest < 1:
         raise SofthatError(f"max_length must be at least 1, not {settings.longest}")
-    if settings.runtime not in RUNTIMES:
-        raise SofthatError(
-            f"unknown runtime {settings.runtime!r}: choose one of {', '.join(RUNTIMES)}"
-        )
     if settings.exhaustive == settings.random == settings.adversarial == 0:
         raise SofthatError("nothing to verify: exhaustive, random and adversarial are all 0")
 
@@ -133,7 +136,7 @@ def _run(
     pending = [(k, item) for k, item in pending if k not in state.done]
     results = run(_tasks(job, pending, executor is not None or renew is not None), executor, renew)
     try:
-        with closing(results):  # type: ignore[type-var]
+        with closing(results):
             for k, found in _until_mismatch(results, state, len(items)):
                 state.add(k, found)
                 if progress is not None:

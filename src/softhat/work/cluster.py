@@ -101,7 +101,7 @@ def alive(executor: Executor) -> bool:
         return client.status == "running" and bool(
             client.sync(client.scheduler.ncores, callback_timeout=PATIENCE)
         )
-    except Exception:
+    except Exception:  # in whatever way the connection was lost
         return False
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +27,7 @@ LOOK = 5.0
 
 Task = tuple[int, Callable[..., Any], tuple[Any, ...]]
 """A number, a function and its arguments."""
-Results = Iterator[tuple[int, Any]]
+Results = Generator[tuple[int, Any], None, None]
 Renew = Callable[[], Executor]
 
 

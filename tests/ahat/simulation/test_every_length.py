@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ MAKERS = (
 )
 
 
-def betas(made: EveryLength, n: int, factor: Fraction = Fraction(1)) -> dict:  # type: ignore[type-arg]
+def betas(made: EveryLength, n: int, factor: Fraction = Fraction(1)) -> dict[tuple[int, int], Any]:
     return {
         name: Fraction(1) if law is None else Fraction(law.at(n)) * factor
         for name, law in made.laws.items()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softhat.ahat.analysis.growth import Polynomial
 from softhat.ahat.simulation.magnitudes import (
     Magnitude,
     inverse,
@@ -46,7 +47,7 @@ def test_they_bound_laws_sums_and_products(one: Law, two: Law) -> None:
 
 
 @given(polynomials)
-def test_they_bound_polynomials(p) -> None:  # type: ignore[no-untyped-def]
+def test_they_bound_polynomials(p: Polynomial) -> None:
     for n in LENGTHS:
         assert value(of_polynomial(p), n) >= p.at(n)
 

@@ -73,7 +73,7 @@ def test_the_network_is_what_transformers_runs(tmp_path: Path) -> None:
     for family, positions in (("llama", "rope"), ("qwen2", "bits")):
         folder = tmp_path / family
         model = softhat.compile("#(a & Y b) > 1 & (a S b)", "ab")
-        softhat.to_llama(model, folder, 32, family, positions=positions)  # type: ignore[arg-type]
+        softhat.to_llama(model, folder, 32, family, positions=positions)
         tokens = np.random.default_rng(0).integers(0, 2, (8, 20))
         _, margins = LlamaNetwork(folder).run(tokens)
         stock = transformers.AutoModelForTokenClassification.from_pretrained(folder).eval()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("torch")
 SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "circuits.py"
@@ -38,7 +39,9 @@ def test_gradients_are_those_of_the_model(tmp_path: Path) -> None:
         step = 1e-6 * rng.normal(size=clean["input"].shape)
 
         class Step:
-            def moved(self, at: object, added: object, reader: object = reader, by=step):  # type: ignore[no-untyped-def]
+            def moved(
+                self, at: object, added: object, reader: object = reader, by: NDArray[Any] = step
+            ) -> NDArray[Any] | float:
                 return by if at == reader else 0.0
 
         _, moved = subject.network.run(subject.clean, Step())

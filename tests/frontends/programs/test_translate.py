@@ -114,4 +114,4 @@ def test_too_many_cases() -> None:
 
 def test_other_types() -> None:
     with pytest.raises(softhat.SofthatError, match="text"):
-        from_program(3)  # type: ignore[arg-type]
+        from_program(3)

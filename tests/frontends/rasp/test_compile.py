@@ -192,7 +192,7 @@ def test_a_causal_program_does_not_know_the_length() -> None:
 
 def test_what_is_no_program() -> None:
     with pytest.raises(RaspError, match="an s-op, not"):
-        compile_rasp(before, "ab", 8)  # type: ignore[arg-type]
+        compile_rasp(before, "ab", 8)
     with pytest.raises(RaspError, match="max_length"):
         compile_rasp(tokens, "ab", 0)
     with pytest.raises(SofthatError, match="empty"):

@@ -70,6 +70,6 @@ def test_missing_entries_and_other_types() -> None:
     with pytest.raises(SofthatError, match="no 'accept'"):
         read_dfa({"start": "a", "transitions": {}})
     with pytest.raises(SofthatError, match="not list"):
-        read_dfa([])  # type: ignore[arg-type]
+        read_dfa([])
     with pytest.raises(SofthatError, match="not in the automaton's alphabet"):
         read_dfa(EVEN).accepts("b")

@@ -83,7 +83,7 @@ def test_other_refusals() -> None:
     with pytest.raises(SofthatError, match="names no symbol"):
         read_regex(".*")
     with pytest.raises(SofthatError, match="text"):
-        read_regex(b"a")  # type: ignore[arg-type]
+        read_regex(b"a")
     with pytest.raises(SofthatError, match="5,000 states"):
         read_regex(".*a" + "." * 12, "ab")
     with pytest.raises(SofthatError, match="duplicate"):

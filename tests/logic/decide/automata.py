@@ -23,7 +23,7 @@ def shortest(formula: Formula, letters: Sequence[str]) -> int | None:
     length = 0
     while layer:
         length += 1
-        following = []
+        following: list[tuple[tuple[bool, ...] | None, int]] = []
         for before, i in layer:
             for letter in letters:
                 here = _step(parts, before, letter, i + 1)
@@ -33,7 +33,7 @@ def shortest(formula: Formula, letters: Sequence[str]) -> int | None:
                 if state not in seen:
                     seen.add(state)
                     following.append(state)
-        layer = following  # type: ignore[assignment]
+        layer = following
     return None
 
 

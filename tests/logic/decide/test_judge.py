@@ -19,7 +19,7 @@ WORDS = ["".join(word) for n in (1, 2, 3) for word in product("ab", repeat=n)]
 
 
 def holds(formula: Formula, word: object, where: str) -> bool:
-    truth = oracle.truth(formula, word)  # type: ignore[arg-type]
+    truth = oracle.truth(formula, word)
     return {"first": truth[0], "last": truth[-1], "anywhere": any(truth)}[where]
 
 
@@ -31,7 +31,7 @@ def test_words_and_verdicts_agree(formula: Formula) -> None:
     for word, wanted in ((found.model, True), (found.counterexample, False)):
         if word is None:
             continue
-        truth = oracle.truth(formula, word)  # type: ignore[arg-type]
+        truth = oracle.truth(formula, word)
         if found.where == "anywhere":
             assert wanted in truth
         else:

@@ -33,7 +33,7 @@ def comparison(rng: np.random.Generator) -> Formula:
 
 def check(seed: int) -> bool:
     rng = np.random.default_rng([31, seed])
-    form = linear(comparison(rng))  # type: ignore[arg-type]  # it is a Comparison
+    form = linear(comparison(rng))  # it is a Comparison
     whole = to_comparison(form)
     letters = letters_for([whole], "ab", None)
     sums = _Sums(letters)

@@ -61,12 +61,12 @@ def test_refusals() -> None:
     with pytest.raises(SofthatError, match="empty"):
         equivalent(parse("true"), parse("false"), alphabet="")
     with pytest.raises(SofthatError, match="list of strings, not 5"):
-        equivalent(parse("a"), parse("a"), 5)  # type: ignore[arg-type]
+        equivalent(parse("a"), parse("a"), 5)
     for length in (0, -1, 2.5):
         with pytest.raises(SofthatError, match="up_to"):
-            equivalent(parse("a"), parse("a"), up_to=length)  # type: ignore[arg-type]
+            equivalent(parse("a"), parse("a"), up_to=length)
     with pytest.raises(SofthatError, match="a formula is text"):
-        equivalent(parse("a"), None)  # type: ignore[arg-type]
+        equivalent(parse("a"), None)
 
 
 def test_formulas_as_text() -> None:

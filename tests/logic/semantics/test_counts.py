@@ -9,20 +9,25 @@ from hypothesis import strategies as st
 from softhat.logic.linear import LinearForm
 from softhat.logic.semantics.counts import RELATIONS, compare
 from softhat.logic.semantics.rows import row_of
-from softhat.logic.syntax.nodes import Symbol
+from softhat.logic.syntax.nodes import Formula, Relation, Symbol
 
 weights = st.integers(-3, 3) | st.sampled_from([2**31, -(2**40), 2**63, -(10**30)])
 words = st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=4)
 parts = st.lists(st.tuples(weights, st.sampled_from("ab")), max_size=2)
 
 
+Part = list[tuple[int, str]]
+
+
 @given(words, parts, parts, parts, weights, st.sampled_from(sorted(RELATIONS)))
-def test_counts_are_counted(words, past, future, total, constant, relation) -> None:  # type: ignore[no-untyped-def]
+def test_counts_are_counted(
+    words: list[str], past: Part, future: Part, total: Part, constant: int, relation: Relation
+) -> None:
     row = row_of(np.array([len(word) for word in words]))
     laid = "".join(f"{word}." for word in words)
     signal = {s: sum(1 << p for p, c in enumerate(laid) if c == s) for s in "ab"}
 
-    def weighted(part):  # type: ignore[no-untyped-def]
+    def weighted(part: Part) -> tuple[tuple[int, Formula], ...]:
         return tuple((a, Symbol(s)) for a, s in part)
 
     form = LinearForm(weighted(past), weighted(future), weighted(total), constant)

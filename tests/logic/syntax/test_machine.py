@@ -47,7 +47,7 @@ ODD = [
 ]
 
 
-class Given(Lexer):  # type: ignore[misc]
+class Given(Lexer):
     """Terminals that are there already; a token's text is its number."""
 
     terminals: ClassVar[list[tuple[str, Any]]] = []
@@ -55,12 +55,12 @@ class Given(Lexer):  # type: ignore[misc]
     def __init__(self, _conf: object) -> None:
         pass
 
-    def lex(self, _data: str) -> Iterator[lark.Token]:
+    def lex(self, lexer_state: object, parser_state: object = None) -> Iterator[lark.Token]:
         for index, (kind, _) in enumerate(Given.terminals):
             yield lark.Token(kind, str(index))
 
 
-class Build(lark.Transformer):  # type: ignore[misc]
+class Build(lark.Transformer[lark.Token, Any]):
     """The steps of the parser, called by lark."""
 
 

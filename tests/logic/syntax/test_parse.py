@@ -207,7 +207,7 @@ def test_propositions() -> None:
     with pytest.raises(SofthatError, match="not both"):
         parse("p", alphabet="p", propositions="p")
     with pytest.raises(SofthatError, match="text"):
-        parse(b"a")  # type: ignore[arg-type]
+        parse(b"a")
     with pytest.raises(FormulaError, match="alphabet"):
         parse("a", alphabet="")
 

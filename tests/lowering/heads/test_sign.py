@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from softhat.lowering.heads.sign import sign_scores, steepness
-from softhat.lowering.rows import ORDINARY
+from softhat.lowering.rows import ORDINARY, Row
+from softhat.positions import Named
 from softhat.program.draft import Draft
 from softhat.program.heads import Average, Range, Sign
 from softhat.program.registers import Register
@@ -71,12 +72,13 @@ def test_the_answer(
     own = (i >= 1) & (i <= n)
     columns = {"1": np.ones(n + 2), "ordinary": own * 1.0, "i": own * i, "r": own * (n + 1 - i)}
 
-    def side(row: object) -> Array:
+    def side(row: Row) -> Array:
         total = np.zeros(n + 2)
-        for at, w in row.items():  # type: ignore[attr-defined]
+        for at, w in row.items():
             if isinstance(at, Register):
                 total += w * held[at.signal] / rows.scale(rows.terms(at.signal))
             else:
+                assert isinstance(at, Named)
                 total += w * columns[at.name] / (scale(n) if at.scaled else 1)
         return total
 

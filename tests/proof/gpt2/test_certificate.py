@@ -89,7 +89,7 @@ def test_lengths_of_counts_depend_on_the_kernel(tmp_path: Path) -> None:
     model = softhat.compile("2*#(a) - 3*#(b) = 1", "ab")
     lengths = {}
     for kernel in ("sdpa", "eager"):
-        softhat.to_gpt2(model, tmp_path / kernel, 4096, kernel=kernel)  # type: ignore[arg-type]
+        softhat.to_gpt2(model, tmp_path / kernel, 4096, kernel=kernel)
         found = stated(tmp_path / kernel)
         lengths[kernel] = found["max_length"]["float32"]
         assert any("float32" in text for text in found["assumptions"])

@@ -73,7 +73,7 @@ def test_directions() -> None:
     atoms, cells = setting()
     row: list[tuple[Form, Form]] = [({0: 1.0}, {2: 1.0})]
     for mask, direction, here in (("<=", "past", "i"), ("<", "past", "i"), (">", "future", "r")):
-        found = read(made(row, mask=mask), cells, 0, atoms, 0)  # type: ignore[arg-type]
+        found = read(made(row, mask=mask), cells, 0, atoms, 0)
         assert (found.direction, found.here) == (direction, here)
     with pytest.raises(VoidError, match="no sink at the end"):
         read(made(row, mask=">=", sinks=1), cells, 0, atoms, 0)

@@ -95,7 +95,7 @@ def test_it_is_recognised(position: int, threshold: int, attention: Attention) -
     assert exp(-8) <= kind.leak <= exp(-8) / (1 - exp(-16)) + 1e-12
     space = derived.atoms.space
     counts = {("past", space.symbol("a")): 1, ("past", space.symbol("b")): -1}
-    wanted = derived.atoms.at_least(Sum(counts, position=position), threshold, 0)  # type: ignore[arg-type]
+    wanted = derived.atoms.at_least(Sum(counts, position=position), threshold, 0)
     assert wanted in {cell.function for cell in derived.attended if isinstance(cell, Raw)}
 
 

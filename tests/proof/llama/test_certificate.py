@@ -50,7 +50,7 @@ def test_bounds_hold_in_the_residual_stream(tmp_path: Path) -> None:
     formula = parse("(a S (b & Y a)) & !(Y b S a) | #(a & Y b) > 3")
     for positions, dtype in (("rope", "float32"), ("bits", "float32"), ("bits", "bfloat16")):
         folder = tmp_path / f"{positions}{dtype}"
-        softhat.to_llama(softhat.compile(formula, "ab"), folder, 512, positions=positions)  # type: ignore[arg-type]
+        softhat.to_llama(softhat.compile(formula, "ab"), folder, 512, positions=positions)
         bounds = stated(folder)["formats"][dtype]["bounds"]
         labels = json.loads((folder / "labels.json").read_text())
         model = stock(folder, dtype)
@@ -102,7 +102,7 @@ def test_eager_counts_end_sooner(tmp_path: Path) -> None:
     model = softhat.compile("2*#(a) - 3*#(b) = 1", "ab")
     lengths = {}
     for kernel in ("sdpa", "eager"):
-        softhat.to_llama(model, tmp_path / kernel, 4096, kernel=kernel)  # type: ignore[arg-type]
+        softhat.to_llama(model, tmp_path / kernel, 4096, kernel=kernel)
         lengths[kernel] = stated(tmp_path / kernel)["max_length"]["float32"]
     assert lengths["sdpa"] == 4095 > lengths["eager"] > 500
 

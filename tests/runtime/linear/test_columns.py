@@ -48,5 +48,5 @@ def test_what_is_no_bit_is_an_error() -> None:
     broken = View([np.array([0.0, 0.9, 1.0])], 3)
     with pytest.raises(SofthatError, match=r"came out as 0\.9 instead of 0 or 1.*wider dtype"):
         broken.bits(IntegerRow(((0, 1.0),)))
-    assert broken.floats(0) == pytest.approx([0.0, 0.9, 1.0])  # type: ignore[comparison-overlap]
+    assert broken.floats(0) == pytest.approx([0.0, 0.9, 1.0])
     assert View([None], 3).floats(0) == 0.0

@@ -212,7 +212,7 @@ def test_the_runtime_is_chosen_and_named() -> None:
     assert model.runtime_for(5, "linear") == "linear"
     assert model.runtime_for(10**5, dtype="float16") == "dense"  # what hardware would do
     with pytest.raises(SofthatError, match="unknown runtime"):
-        model.runtime_for(5, "fast")  # type: ignore[arg-type]
+        model.runtime_for(5, "fast")
 
 
 # Long words, against the formula

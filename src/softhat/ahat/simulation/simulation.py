@@ -109,7 +109,7 @@ class Simulation(Answers):
         """Symbol codes; text with spaces is a list of symbols."""
         if isinstance(word, np.ndarray):
             return super().encode(word)
-        return self.source.codes([word])[0]  # type: ignore[list-item]
+        return self.source.codes([word])[0]
 
     def config(self) -> dict[str, Any]:
         """What its folder's `config.json` says."""

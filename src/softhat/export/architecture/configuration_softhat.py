@@ -10,7 +10,7 @@ from typing import Any
 from transformers import PretrainedConfig
 
 
-class SofthatConfig(PretrainedConfig):  # type: ignore[misc]
+class SofthatConfig(PretrainedConfig):
     """Shapes, masks, laws and position features of a softhat model (see `Architecture`).
 
     Words start with `<bos>` if `starts_with_bos` and end with `<eos>` if `ends_with_eos`. Padding

@@ -21,7 +21,7 @@ from .configuration_softhat import SofthatConfig
 from .module_softhat import Architecture, Body, Embedding, FeedForward, Linear, Positions
 
 
-class SofthatPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
+class SofthatPreTrainedModel(PreTrainedModel):
     """What the models share: the configuration and how new weights are drawn."""
 
     config_class = SofthatConfig

@@ -61,7 +61,7 @@ class Run(NamedTuple):
     attention: tuple[Tensor, ...]
 
 
-class Linear(nn.Module):  # type: ignore[misc]
+class Linear(nn.Module):
     """x ↦ W x + b, summed in at least float32; whoever calls it rounds."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = False) -> None:
@@ -75,7 +75,7 @@ class Linear(nn.Module):  # type: ignore[misc]
         return functional.linear(x.to(wide), self.weight.to(wide), bias)
 
 
-class Positions(nn.Module):  # type: ignore[misc]
+class Positions(nn.Module):
     """Position features, quotients of integers (divided by P), through the position embedding."""
 
     def __init__(self, entries: list[Any], d_model: int, bos: bool = True) -> None:
@@ -123,7 +123,7 @@ class Positions(nn.Module):  # type: ignore[misc]
         return torch.where(held, table[places], torch.zeros_like(table[:1]))
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class Attention(nn.Module):
     """The heads of a layer. Returns what they add to the residual stream, not yet rounded."""
 
     def __init__(
@@ -200,7 +200,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         return (weights @ v) / total, pattern
 
 
-class FeedForward(nn.Module):  # type: ignore[misc]
+class FeedForward(nn.Module):
     """ReLU units; `share[u]` says which of the distinct sums unit u adds its bias to."""
 
     def __init__(self, d_model: int, share: list[int]) -> None:
@@ -218,7 +218,7 @@ class FeedForward(nn.Module):  # type: ignore[misc]
         return self.out(self.activation(hidden).to(x.dtype))
 
 
-class Layer(nn.Module):  # type: ignore[misc]
+class Layer(nn.Module):
     """Attention, then feed-forward, each added to the residual stream and rounded."""
 
     def __init__(self, kind: str, d_model: int, shape: dict[str, Any]) -> None:
@@ -239,7 +239,7 @@ class Layer(nn.Module):  # type: ignore[misc]
         return x, pattern
 
 
-class Embedding(nn.Module):  # type: ignore[misc]
+class Embedding(nn.Module):
     """A row for each symbol (or proposition) and sink; the sinks' rows are zero."""
 
     def __init__(self, tokens: int, d_model: int) -> None:
@@ -257,7 +257,7 @@ class Embedding(nn.Module):  # type: ignore[misc]
         return self.weight[token].expand(batch, 1, -1)
 
 
-class Body(nn.Module):  # type: ignore[misc]
+class Body(nn.Module):
     """Embedding, positions and layers: from tokens to the last residual."""
 
     def __init__(self, architecture: Architecture) -> None:

@@ -6,8 +6,9 @@ trying it on every value that the number can have: S/W >= p/q is q·S - p·W >= 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 from softhat.frontends.rasp.operations import Value
@@ -68,9 +69,12 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
                     f"{len(values):,} values of a count; {most:,} are the most: map it to "
                     "fewer values, or compile to a shorter max_length"
                 )
+
+            def equal(tag: Hashable, value: Value) -> bool:
+                return bool(tagged(value) == tag)
+
             pairs = [
-                (value, shop.where(known, lambda v, tag=tag: tagged(v) == tag))  # type: ignore[misc]
-                for tag, value in values.items()
+                (value, shop.where(known, partial(equal, tag))) for tag, value in values.items()
             ]
             whole = all(v is not None for _, table in known.tables for v in table)
             total = whole and shop.either(when for when, _ in known.tables) == TRUE
@@ -84,8 +88,7 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
             base = to_categories(shop, known.base)
             found: list[tuple[Literal, Known]] = []
             for value, bit in zip(base.values, base.bits, strict=True):
-                f: Callable[[Value], Value] = lambda p, v=value: known.f(v, p)  # type: ignore[misc]  # noqa: E731
-                found.append((bit, positions_of(shop, known.place, f)))
+                found.append((bit, positions_of(shop, known.place, partial(known.f, value))))
             return union(shop, found)
 
 
@@ -105,7 +108,7 @@ def line_of(shop: Workshop, known: Joint) -> Quantity | None:
     base = to_categories(shop, known.base)
     cases = []
     for value, bit in zip(base.values, base.bits, strict=True):
-        fitted = fitted_line(shop, lambda p, v=value: known.f(v, p), known.place)  # type: ignore[misc]
+        fitted = fitted_line(shop, partial(known.f, value), known.place)
         if fitted is None:
             return None
         cases += [case.where(shop.both(bit, case.when)) for case in fitted.cases]

@@ -47,6 +47,7 @@ class SOp(RASPExpr):
     def __le__(self, other: Value) -> SOp:
         return self._with("<=", other)
 
+    # RASP's comparisons are sequences, not truth values.
     def __eq__(self, other: Value) -> SOp:  # type: ignore[override]
         return self._with("==", other)
 

@@ -51,7 +51,7 @@ def make_pair_balance(sop: SOp, open_token: Value, close_token: Value) -> SOp:
     return numerical(balance).named("pair_balance")
 
 
-def make_shuffle_dyck(pairs: Sequence[str]) -> SOp:
+def make_shuffle_dyck(pairs: Sequence[Sequence[Value]]) -> SOp:
     """Is each kind of bracket balanced by itself? `({)}` gives True everywhere."""
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise SofthatError(f"pairs are two brackets each, such as '()', not {pairs!r}")

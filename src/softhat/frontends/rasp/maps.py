@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 
 from softhat.frontends.rasp.converting import (
     always_defined,
@@ -194,7 +195,7 @@ def _by_category(
     """For each value of x a map of y."""
     found = []
     for v, bit in zip(x.values, x.bits, strict=True):
-        g: Callable[[Value], Value] = lambda u, v=v: f(v, u)  # type: ignore[misc]  # noqa: E731
+        g: Callable[[Value], Value] = partial(f, v)
         match given:
             case Between(sign):
                 g = With(sign, v, constant_first=first)

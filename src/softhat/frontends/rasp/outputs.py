@@ -6,7 +6,7 @@ return, scaled. A decoder is plain data, so that a model's folder can hold it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
@@ -69,7 +69,7 @@ Decoder = Bits | Digits | Numbers
 def decode(
     decoder: Decoder,
     bits: Mapping[str, Sequence[bool]],
-    numbers: Mapping[str, Sequence[float]],
+    numbers: Mapping[str, Sequence[float | Fraction]],
     n: int,
 ) -> list[Value]:
     """The values at n positions from the truth of the outputs and the numeric outputs."""
@@ -79,7 +79,7 @@ def decode(
 def _decode(
     decoder: Decoder,
     bits: Mapping[str, Sequence[bool]],
-    numbers: Mapping[str, Sequence[float]],
+    numbers: Mapping[str, Sequence[float | Fraction]],
     i: int,
     n: int,
 ) -> Value:
@@ -173,16 +173,11 @@ def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
         return _categories(shop, to_categories(shop, known), asked)
     place = {tag: k for k, tag in enumerate(found)}
     count = (len(values) - 1).bit_length()
-    names = tuple(
-        asked.bit(
-            shop.where(
-                known,
-                lambda v, b=b: v is not None and bool(place[(type(v), v)] >> b & 1),  # type: ignore[misc]
-            ),
-            f"bit{b}",
-        )
-        for b in range(count)
-    )
+
+    def digit(b: int) -> Callable[[Value], bool]:
+        return lambda v: v is not None and bool(place[(type(v), v)] >> b & 1)
+
+    names = tuple(asked.bit(shop.where(known, digit(b)), f"bit{b}") for b in range(count))
     there = shop.where(known, lambda v: v is not None)
     return Digits(names, None if there == TRUE else asked.bit(there, "defined"), values)
 

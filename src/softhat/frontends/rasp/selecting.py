@@ -7,6 +7,7 @@ it; comparisons of counts of the whole sequence; equality of a count with a posi
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 from softhat.frontends.rasp.conditions import (
@@ -276,7 +277,7 @@ def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Li
     """Binary digits, and whether the number is one that they can say."""
     most = 1 << count
 
-    def digit(value: Value, bit: int) -> bool:
+    def digit(bit: int, value: Value) -> bool:
         return fits(value) and bool(int(value) >> bit & 1)
 
     def fits(value: Value) -> bool:
@@ -285,10 +286,7 @@ def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Li
 
     match known:
         case Counted():
-            digits = [
-                shop.where(known, lambda v, b=bit: digit(v, b))  # type: ignore[misc]
-                for bit in range(count)
-            ]
+            digits = [shop.where(known, partial(digit, bit)) for bit in range(count)]
             return digits, shop.where(known, fits)
         case Quantity() if (form := known.affine) is not None and form.scale == 1:
             digits = [shop.position_digit(form, bit) for bit in range(count)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from lark import (
     Lark,
@@ -50,7 +50,8 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
         )
     pieces = _Pieces(symbols or ("a",), text)
     try:
-        piece = _lark(_Build(pieces)).parse(text)
+        # The tree is built up by the transformer: what comes is its value.
+        piece = cast("_Piece", _lark(_Build(pieces)).parse(text))
     except UnexpectedInput as error:
         fault = _explain(text, error)
     else:
@@ -254,7 +255,7 @@ def _bits(number: int) -> list[int]:
 
 
 @v_args(inline=True)
-class _Build(Transformer):  # type: ignore[misc]  # lark is untyped here
+class _Build(Transformer[Token, _Piece]):
     """One step for each alias of the grammar."""
 
     def __init__(self, pieces: _Pieces) -> None:

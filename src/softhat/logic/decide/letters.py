@@ -28,21 +28,24 @@ class Letters:
         return len(self.names) if self.propositional else (len(self.names) - 1).bit_length()
 
     def letter(self, number: int) -> str | frozenset[str]:
-        """The first proposition is the highest bit of a set's number."""
-        if not self.propositional:
-            return self.names[number]
-        high = len(self.names) - 1
-        return frozenset(name for k, name in enumerate(self.names) if number >> high - k & 1)
+        return self._set(number) if self.propositional else self.names[number]
 
     def all(self) -> list[str] | list[frozenset[str]]:
-        return [self.letter(number) for number in range(self.count)]  # type: ignore[return-value]
+        if self.propositional:
+            return [self._set(number) for number in range(self.count)]
+        return list(self.names)
 
     def word(self, numbers: Sequence[int]) -> Word:
         """Text where every symbol is one character, else a list."""
-        letters = [self.letter(number) for number in numbers]
-        if not self.propositional and all(len(name) == 1 for name in self.names):
-            return "".join(letters)  # type: ignore[arg-type]
-        return [set(x) if isinstance(x, frozenset) else x for x in letters]  # type: ignore[return-value]
+        if self.propositional:
+            return [set(self._set(number)) for number in numbers]
+        symbols = [self.names[number] for number in numbers]
+        return "".join(symbols) if all(len(name) == 1 for name in self.names) else symbols
+
+    def _set(self, number: int) -> frozenset[str]:
+        """The first proposition is the highest bit of a set's number."""
+        high = len(self.names) - 1
+        return frozenset(name for k, name in enumerate(self.names) if number >> high - k & 1)
 
 
 def letters_for(

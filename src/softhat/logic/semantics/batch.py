@@ -132,9 +132,9 @@ def evaluate_many(formulas: Sequence[Formula], batch: WordBatch) -> list[Lanes]:
         if isinstance(node, Term):
             pass
         elif form is not None:
-            true = _fill(batch, True) if -1 in places else None
-            counted = [true if place < 0 else signals[place] for place in places]
-            signals[k] = _compare(node, form, counted, batch)  # type: ignore[arg-type]
+            assert isinstance(node, Comparison)
+            counted = [_fill(batch, True) if place < 0 else signals[place] for place in places]
+            signals[k] = _compare(node, form, counted, batch)
         else:
             signals[k] = _step(node, [signals[place] for place in places], batch)
         for place in steps.dead[k]:

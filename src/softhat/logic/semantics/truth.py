@@ -65,13 +65,15 @@ def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
     """Where acceptance is read off: `at`, or what the formula's fragment says."""
     if at not in (None, "first", "last"):
         raise SofthatError(f"at is 'first' or 'last', not {at!r}")
-    where = at or acceptance_position(formula)
+    if at is not None:
+        return "first" if at == "first" else "last"
+    where = acceptance_position(formula)
     if where is None:
         raise SofthatError(
             "the formula looks both ways, so a word is accepted at its first or its last position: "
             "say which with at='first' or at='last'"
         )
-    return where  # type: ignore[return-value]  # checked above
+    return where
 
 
 def signals(steps: Plan, row: Row, symbol: Callable[[str], int]) -> list[int]:

@@ -172,8 +172,8 @@ def _pieces(root: Node, spelling: dict[str, str], depth: int | None) -> Iterator
         if level < needed:
             yield "("
             todo.append(")")
-        if len(parts) == 1:
-            yield parts[0]  # type: ignore[misc]  # a leaf is its text
+        if len(parts) == 1 and isinstance(leaf := parts[0], str):
+            yield leaf
         else:
             todo += reversed(parts)
 

@@ -36,6 +36,7 @@ from softhat.program.heads import (
 )
 from softhat.program.registers import Register
 from softhat.program.schedule import HeadGroup
+from softhat.program.signals import Signal
 from softhat.transformer.weights import law_of_sharpness
 
 SHARPNESS = 4.0
@@ -44,16 +45,22 @@ SHARPNESS = 4.0
 
 def head_rows(group: HeadGroup, wiring: Wiring) -> HeadRows:
     """The head that computes the signals of a group."""
-    signals = [wiring.program.signals[at] for at in group.signals]
-    scores = _scores(signals[0], group.wide, wiring)  # type: ignore[arg-type]  # groups are heads
+    heads = [_head(wiring.program.signals[at]) for at in group.signals]
+    scores = _scores(heads[0], group.wide, wiring)
     labels = "; ".join([wiring.program.labels[at] for at in group.signals])
     return HeadRows(
         label=f"{scores.name}: {labels}",
         scores=_tempered(scores, wiring),
         law=_law(scores, group.wide, wiring),
-        values=tuple([_value(signal, wiring) for signal in signals]),  # type: ignore[arg-type]
+        values=tuple([_value(head, wiring) for head in heads]),
         targets=tuple([Register(at, True) for at in group.signals]),
     )
+
+
+def _head(signal: Signal) -> Head:
+    """A signal of a group is a head."""
+    assert isinstance(signal, Head)
+    return signal
 
 
 def _tempered(scores: Scores, wiring: Wiring) -> Scores:

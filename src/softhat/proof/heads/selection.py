@@ -49,13 +49,9 @@ class Codes:
 def is_selection(head: HeadWeights, cells: list[Cell]) -> bool:
     """Do its scores read bits and the sinks only, and no position?"""
     forms = [form for form in (*head.query, *head.key) if form]
-    features = {
-        cells[at].base  # type: ignore[union-attr]
-        for form in forms
-        for at in form
-        if isinstance(cells[at], Feature)
-    }
-    bits = all(isinstance(cells[at], Bit | Zero | Feature) for form in forms for at in form)
+    read = [cells[at] for form in forms for at in form]
+    features = {cell.base for cell in read if isinstance(cell, Feature)}
+    bits = all(isinstance(cell, Bit | Zero | Feature) for cell in read)
     return bool(forms) and bits and features <= {"1", "ordinary"} and "1" in features
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 
 import softhat
 from softhat.ahat.simulation.recheck.law import value_of
-from softhat.laws import Lcm, Length, N, Tabled, as_law, log, maximum, minimum, rounded_up
+from softhat.laws import Law, Lcm, Length, N, Tabled, as_law, log, maximum, minimum, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from softhat.laws import Lcm, Length, N, Tabled, as_law, log, maximum, minimum, 
     ],
     ids=lambda value: None if callable(value) else str(value),
 )
-def test_values(law, expected) -> None:  # type: ignore[no-untyped-def]
+def test_values(law: Law, expected: Callable[[int], Fraction]) -> None:
     for n in (1, 2, 3, 10, 40):
         assert value_of(law.to_json(), n) == expected(n)
 
