@@ -1,18 +1,31 @@
-"""Exact numbers in JSON: integers, or strings such as `"1/3"` and `"0.125"`.
+"""Exact numbers: what divides them all, and how JSON has them.
 
-A JSON float is refused, since the text `0.1` would then mean two different numbers.
+That is integers, or strings such as `"1/3"` and `"0.125"`. A JSON float is refused, since the text
+`0.1` would then mean two different numbers.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
+from math import gcd
 from typing import Any
 
 from softhat.errors import SofthatError
 
 _NUMBER = re.compile(r"[+-]?(\d+(/\d+)?|\d*\.\d+|\d+\.)\Z", re.ASCII)
 _LONGEST = 4000  # digits; Python itself refuses longer integers by default
+
+
+def common_divisor(values: Iterable[Fraction]) -> Fraction:
+    """The greatest rational that all are integer multiples of; 0 if all are 0."""
+    result = Fraction(0)
+    for value in values:
+        a, b = result, abs(value)
+        numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+        result = Fraction(numerator, a.denominator * b.denominator)
+    return result
 
 
 def to_json(x: Fraction) -> int | str:

@@ -25,13 +25,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import copysign, exp, gcd, inf
+from math import copysign, exp, inf
 
 import numpy as np
 
 from softhat.formats import Format, format_of
 from softhat.positions import Named
 from softhat.proof.arithmetic import FORMATS, grid_of
+from softhat.rationals import common_divisor
 from softhat.transformer.rows import IntegerRow, Row, UnknownShapeError, hidden_units, rows_of
 from softhat.transformer.shape_reader import Reader
 from softhat.transformer.shapes import HeadForm, Local, Ramp, Residues, Uniform
@@ -271,11 +272,7 @@ def _leak(shape: Local) -> float:
 
 def _distance(constant: Fraction, steps: list[Fraction]) -> Fraction:
     """The least |constant + a combination of the steps|."""
-    unit = Fraction(0)
-    for step in steps:
-        if step:
-            common = unit.denominator * step.denominator
-            unit = Fraction(gcd(int(unit * common), int(step * common)), common)
+    unit = common_divisor(steps)
     if not unit:
         return abs(constant)
     return min(constant % unit, -constant % unit)

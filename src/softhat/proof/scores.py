@@ -24,6 +24,8 @@ Number = float | Fraction
 _SURE = 2.0**51
 """Multiples of a grid up to this many times it are added and multiplied exactly in float64."""
 _NONE: Number = 0
+_LINEAR = {"1", "ordinary", "i", "r"}
+"""Features that are a line along the word."""
 CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
 
@@ -64,6 +66,14 @@ class Row:
     grid: float
     error: float
     """Of the operands: weights and projections that storage rounds."""
+
+
+class Line(NamedTuple):
+    """How much a row adds where j = i, at most, and takes off: where i = 1 and where i = n. In
+    between it is at most what a straight line between the two says."""
+
+    added: tuple[float, float]
+    taken: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,27 @@ def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row |
         exact = [Fraction(x) * Fraction(y) * Fraction(scaled) for x, y in ends]
         low, high = min(0.0, outward(min(exact), -1)), max(0.0, outward(max(exact), 1))
     return Row(low, high, grid, error)
+
+
+def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
+    """The row at both ends, if it is linear in i: one side of constants, one of constants and
+    positions. Of any other row, its extremes."""
+    bases = [{entry.base for entry in side} for side in (query, key)]
+    if all(base & {"i", "r"} for base in bases) or not set.union(*bases) <= _LINEAR:
+        return Line((row.high, row.high), (-row.low, -row.low))
+    products, off = [], 0.0
+    for at in ({"i": 1, "r": n}, {"i": n, "r": 1}):
+        one, other = (
+            [entry.weight * scaled**entry.power * at.get(entry.base, 1) for entry in side]
+            for side in (query, key)
+        )
+        products.append(sum(one) * sum(other) * scaled)
+        off = max(off, sum(map(abs, one)) * sum(map(abs, other)) * scaled * 2.0**-49)
+    first, last = products
+    return Line(
+        (max(0.0, first + off), max(0.0, last + off)),
+        (max(0.0, off - first), max(0.0, off - last)),
+    )
 
 
 def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float] | Failure:

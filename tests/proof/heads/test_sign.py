@@ -21,7 +21,7 @@ from softhat.proof.atoms import Sum
 from softhat.proof.cells import Raw, VoidError
 from softhat.proof.heads import sign
 from softhat.proof.heads.sign import Sign
-from softhat.proof.scores import Failure, Row, row_of, scale
+from softhat.proof.scores import Failure, Row, line_of, row_of, scale
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
 
@@ -60,7 +60,7 @@ def test_no_partial_sum_is_larger(
                 products = query * key * scaled  # (position, row)
                 logits = products.sum(axis=1) * kind.scores.sharpness
                 lines = [
-                    sign._line(q, k, n, scaled, row)
+                    line_of(q, k, n, scaled, row)
                     for q, k in kind.scores.rows
                     if not any(entry.base == "mean" for entry in q)
                     for row in [row_of(q, k, n, scaled, FORMATS["float64"])]

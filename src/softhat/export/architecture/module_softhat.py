@@ -7,7 +7,8 @@ j < i, j >= i, j > i or none), scores are multiplied by an inverse temperature Î
 on the length, and hidden units with equal incoming weights (the two of a clip) share one sum, so
 that both round alike whatever order the machine adds in.
 
-This file needs only torch and safetensors: it is copied into exported folders.
+This file needs only torch and safetensors: it is copied into exported folders. There it may be
+imported by its plain name, which a file beside it would not survive: so all of it is here.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, gcd, inf
-from typing import NamedTuple
+from math import exp, expm1, inf
 
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Direction, Range, Sum
@@ -30,9 +29,11 @@ from softhat.proof.scores import (
     BETA,
     CARE,
     Failure,
+    Line,
     Row,
     Scores,
     Side,
+    line_of,
     power_of_two,
     row_of,
     scale,
@@ -40,10 +41,10 @@ from softhat.proof.scores import (
     temperature_fits,
 )
 from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.rationals import common_divisor
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 
-_LINEAR = {"1", "ordinary", "i", "r"}
 _NEAR = "counts next to the threshold are not told from it"
 
 
@@ -145,7 +146,7 @@ class Sign(Kind):
         if any(mean.query > form.largest for mean in self.means):
             return Failure("an average times its weight overflows")
         rows: list[Row] = []
-        lines: list[_Line] = []
+        lines: list[Line] = []
         means = 0
         absolute = 0.0
         for query, key in scores.rows:
@@ -160,7 +161,7 @@ class Sign(Kind):
             if isinstance(row, Failure):
                 return row
             rows.append(row)
-            lines.append(_line(query, key, n, scale(scores.attention, n), row))
+            lines.append(line_of(query, key, n, scale(scores.attention, n), row))
         rest = [self.rest(1, n), self.rest(n, 1)]
         most = sum(n * max(0.0, mean.high) for mean in self.means) + max(rest)
         least = sum(n * min(0.0, mean.low) for mean in self.means) + min(rest)
@@ -254,7 +255,7 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
             weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
     if terms:
         raise VoidError(NO_KIND)
-    unit = _common([*weighted.values(), at["i"], at["r"]]) or 2 * abs(at["ordinary"])
+    unit = common_divisor([*weighted.values(), at["i"], at["r"]]) or 2 * abs(at["ordinary"])
     if not unit:
         raise VoidError("it compares nothing")
     whole = -at["ordinary"] / unit  # Σ + … >= whole, of integers: the least that counts is
@@ -288,17 +289,6 @@ def _averages_stand_alone(reading: Reading) -> None:
         raise VoidError("a key reads an average")
 
 
-def _common(values: list[Fraction]) -> Fraction:
-    """The greatest common divisor of rationals."""
-    result = Fraction(0)
-    for value in values:
-        if value:
-            a, b = result, abs(value)
-            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-            result = Fraction(numerator, a.denominator * b.denominator)
-    return result
-
-
 def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) -> float | Failure:
     """The absolute error that a mean's row adds to a logit: of means below the normal numbers."""
     scaled = scale(scores.attention, n)
@@ -323,7 +313,7 @@ def _score_errors(
     n: int,
     form: Format,
     rows: list[Row],
-    lines: list[_Line],
+    lines: list[Line],
     means: int,
     logit: float,
     coarser: int,
@@ -359,35 +349,8 @@ def _score_errors(
     return here, there
 
 
-class _Line(NamedTuple):
-    """How much a row adds at j = i, at most, and takes off: where i = 1 and where i = n. In
-    between it is at most what a straight line between the two says."""
-
-    added: tuple[float, float]
-    taken: tuple[float, float]
-
-
-def _line(query: Side, key: Side, n: int, scaled: float, row: Row) -> _Line:
-    bases = [{entry.base for entry in side} for side in (query, key)]
-    if all(base & {"i", "r"} for base in bases) or not set.union(*bases) <= _LINEAR:
-        return _Line((row.high, row.high), (-row.low, -row.low))
-    products, off = [], 0.0
-    for at in ({"i": 1, "r": n}, {"i": n, "r": 1}):
-        one, other = (
-            [entry.weight * scaled**entry.power * at.get(entry.base, 1) for entry in side]
-            for side in (query, key)
-        )
-        products.append(sum(one) * sum(other) * scaled)
-        off = max(off, sum(map(abs, one)) * sum(map(abs, other)) * scaled * 2.0**-49)
-    first, last = products
-    return _Line(
-        (max(0.0, first + off), max(0.0, last + off)),
-        (max(0.0, off - first), max(0.0, off - last)),
-    )
-
-
 def _largest_sum(
-    kind: Sign, rows: list[Row], lines: list[_Line], n: int, near: float, logit: float
+    kind: Sign, rows: list[Row], lines: list[Line], n: int, near: float, logit: float
 ) -> float:
     """The largest partial sum at j = i, in any order: of positive terms, or of negative ones.
 
