@@ -58,6 +58,7 @@ ACROSS = {
     "test_house.py": "the order of rooms",
     "test_killed_commands.py": "commands that are killed",
     "test_mirror.py": "this rule",
+    "test_named.py": "what texts name",
     "test_old_folders.py": "folders of earlier versions",
     "test_types.py": "the types of the public names",
 }
