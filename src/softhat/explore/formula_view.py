@@ -14,8 +14,9 @@ from softhat.errors import SofthatError
 from softhat.logic.fragments import Description, acceptance_position, describe
 from softhat.logic.linear import difference
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Comparison, Formula, Node
+from softhat.logic.syntax.nodes import Comparison, Formula
 from softhat.logic.syntax.print import to_text
+from softhat.logic.syntax.signs import SIGNS
 from softhat.logic.syntax.walk import distinct
 from softhat.predicates import Predicate, column, depends_on_length, longest
 
@@ -25,28 +26,6 @@ _LENGTHS = 256
 """Lengths that it is told of where a predicate depends on them."""
 MOST_PARTS = 400
 """Distinct subformulas that a page shows."""
-_OPERATORS: dict[type[Node], str] = {
-    nodes.Not: "!",
-    nodes.Yesterday: "Y",
-    nodes.WeakYesterday: "Z",
-    nodes.Once: "O",
-    nodes.Historically: "H",
-    nodes.Tomorrow: "X",
-    nodes.WeakTomorrow: "N",
-    nodes.Eventually: "F",
-    nodes.Always: "G",
-    nodes.And: "&",
-    nodes.Or: "|",
-    nodes.Xor: "xor",
-    nodes.Implies: "->",
-    nodes.Iff: "<->",
-    nodes.Since: "S",
-    nodes.Triggered: "T",
-    nodes.Until: "U",
-    nodes.Release: "R",
-    nodes.WeakUntil: "W",
-    nodes.StrongRelease: "M",
-}
 
 
 class Parts:
@@ -105,7 +84,7 @@ class Parts:
                 constant = str(form.constant)
                 return {"op": "compare", "relation": relation, "terms": terms, "constant": constant}
         args = [self.number[child] for child in _operands(formula)]
-        return {"op": _OPERATORS[type(formula)], "args": args}
+        return {"op": SIGNS[type(formula)], "args": args}
 
     def output(self, name: str, formula: Formula) -> dict[str, Any]:
         """One output: where acceptance is read off, its tree, and where its parts stand."""
@@ -140,7 +119,7 @@ class Parts:
             formula, start = stack.pop()
             text = self.texts[self.number[formula]]
             spans.setdefault(self.number[formula], []).append((start, start + len(text)))
-            prefix = _OPERATORS.get(type(formula), "")
+            prefix = SIGNS.get(type(formula), "")
             cursor = len(prefix) if len(_operands(formula)) == 1 and prefix else 0
             for child in _operands(formula):
                 inner = self.texts[self.number[child]]

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.logic.binding import predicates_of
-from softhat.logic.fragments import describe
+from softhat.logic.fragments import FUTURE, NEEDS_END, describe
 from softhat.logic.syntax import nodes
+from softhat.logic.syntax.signs import SIGNS
 from softhat.logic.syntax.walk import distinct
 from softhat.lowering.disguise import seeded, with_distractors
 from softhat.predicates import depends_on_length, longest
@@ -23,20 +24,6 @@ EPSILON = 1e-12
 """LayerNorm's and RMSNorm's ε: far below what float32 resolves."""
 MOST_CONTEXT = 1 << 17
 """Positions may be a table: this many rows are enough, and more than the proofs reach."""
-FUTURE = {
-    nodes.Tomorrow: "X",
-    nodes.WeakTomorrow: "N",
-    nodes.Eventually: "F",
-    nodes.Always: "G",
-    nodes.Until: "U",
-    nodes.Release: "R",
-    nodes.WeakUntil: "W",
-    nodes.StrongRelease: "M",
-    nodes.CountFuture: "#>",
-    nodes.Last: "last",
-    nodes.Length: "n",
-    nodes.CountAll: "#*",
-}
 
 
 def check_choice(what: str, value: Any, allowed: Any) -> None:
@@ -68,7 +55,7 @@ def check_decoder(name: str, formula: nodes.Formula, architecture: str) -> None:
     if describe(formula).is_decoder:
         return
     parts = [node for node, _ in distinct(formula)[0]]
-    uses = [spelled for kind, spelled in FUTURE.items() if kind in map(type, parts)]
+    uses = [SIGNS[kind] for kind in (*FUTURE, *NEEDS_END) if kind in map(type, parts)]
     uses += [
         f"{part}, which depends on n"
         for part in parts

@@ -15,8 +15,8 @@ from softhat.predicates import depends_on_length
 
 _PREVIOUS = (nodes.Yesterday, nodes.WeakYesterday)
 _NEXT = (nodes.Tomorrow, nodes.WeakTomorrow)
-_PAST = (*_PREVIOUS, nodes.Once, nodes.Historically, nodes.Since, nodes.Triggered, nodes.Count)
-_FUTURE = (
+PAST = (*_PREVIOUS, nodes.Once, nodes.Historically, nodes.Since, nodes.Triggered, nodes.Count)
+FUTURE = (
     *_NEXT,
     nodes.Eventually,
     nodes.Always,
@@ -27,8 +27,8 @@ _FUTURE = (
     nodes.CountFuture,
 )
 # What a decoder cannot know at position i, besides the future: where the word ends.
-_NEEDS_END = (nodes.Last, nodes.Length, nodes.CountAll)
-_TEMPORAL = frozenset((*_PAST, *_FUTURE, nodes.CountAll))
+NEEDS_END = (nodes.Last, nodes.Length, nodes.CountAll)
+_TEMPORAL = frozenset((*PAST, *FUTURE, nodes.CountAll))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ def describe(formula: Formula) -> Description:
     """Fragment, depth, size, symbols, and how the formula can be run."""
     rows, _ = distinct(formula)
     kinds = {type(node) for node, _ in rows}
-    has_past, has_future = _any(kinds, _PAST), _any(kinds, _FUTURE)
+    has_past, has_future = _any(kinds, PAST), _any(kinds, FUTURE)
     predicates = [node.predicate for node, _ in rows if isinstance(node, nodes.At)]
-    needs_end = _any(kinds, _NEEDS_END) or any(map(depends_on_length, predicates))
+    needs_end = _any(kinds, NEEDS_END) or any(map(depends_on_length, predicates))
     sizes: list[int] = []
     depths: list[int] = []
     for node, places in rows:
@@ -85,7 +85,7 @@ def describe(formula: Formula) -> Description:
 def acceptance_position(formula: Formula) -> Literal["first", "last"] | None:
     """Where acceptance is read off, unless the caller says; None for a two-way formula."""
     kinds = {type(node) for node, _ in distinct(formula)[0]}
-    return _acceptance(_any(kinds, _PAST), _any(kinds, _FUTURE))
+    return _acceptance(_any(kinds, PAST), _any(kinds, FUTURE))
 
 
 def symbols_of(*formulas: Formula) -> list[str]:
@@ -105,7 +105,7 @@ def _any(kinds: set[type[Node]], wanted: tuple[type[Node], ...]) -> bool:
 
 
 def _name(kinds: set[type[Node]]) -> str:
-    past, future = kinds & set(_PAST), kinds & set(_FUTURE)
+    past, future = kinds & set(PAST), kinds & set(FUTURE)
     if past and future:
         name = "two-way"
     elif past:

@@ -11,14 +11,25 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from softhat.errors import SofthatError
+from softhat.logic import fragments
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Binary, Formula, Relation, Term, Unary
+from softhat.logic.syntax.nodes import Formula, Relation, Term
+from softhat.logic.syntax.signs import (
+    CONNECTIVES,
+    CONSTANTS,
+    COUNTS,
+    PREFIX,
+    TEMPORAL,
+    VARIABLES,
+)
 
-BOOLEAN = frozenset(("!", "&", "|", "xor", "->", "<->", "true", "false"))
-PAST = frozenset(("Y", "Z", "O", "H", "S", "T"))
-FUTURE = frozenset(("X", "N", "F", "G", "U", "R", "W", "M"))
+BOOLEAN = frozenset(("!", *CONNECTIVES, "true", "false"))
+PAST, FUTURE = (
+    frozenset(sign for sign, kind in (PREFIX | TEMPORAL).items() if kind in kinds)
+    for kinds in (fragments.PAST, fragments.FUTURE)
+)
 POSITIONS = frozenset(("first", "last"))
-COUNTING = frozenset(("#", "#>", "#*", "i", "n"))
+COUNTING = frozenset((*COUNTS, *VARIABLES))
 ALL = BOOLEAN | PAST | FUTURE | POSITIONS | COUNTING | {"mod"}
 
 # Which operators a restricted generator may use.
@@ -29,48 +40,13 @@ FAMILIES: dict[str, frozenset[str]] = {
     "future": BOOLEAN | FUTURE | {"last"},
     "star-free": BOOLEAN | PAST | FUTURE | POSITIONS,
     "two-way": BOOLEAN | PAST | FUTURE | POSITIONS | {"mod"},
-    "counting": BOOLEAN | {"#", "#>", "#*", "i", "n"},
+    "counting": BOOLEAN | COUNTING,
     "past-counting": BOOLEAN | PAST | {"first", "mod", "#", "i"},
     "decoder": BOOLEAN | PAST | {"first", "mod", "#", "i"},
 }
 
-_UNARY: dict[str, type[Unary]] = {
-    "!": nodes.Not,
-    "Y": nodes.Yesterday,
-    "Z": nodes.WeakYesterday,
-    "O": nodes.Once,
-    "H": nodes.Historically,
-    "X": nodes.Tomorrow,
-    "N": nodes.WeakTomorrow,
-    "F": nodes.Eventually,
-    "G": nodes.Always,
-}
 _RELATIONS: tuple[Relation, ...] = ("<", "<=", "=", "!=", ">=", ">")
-_BINARY: dict[str, type[Binary]] = {
-    "&": nodes.And,
-    "|": nodes.Or,
-    "xor": nodes.Xor,
-    "->": nodes.Implies,
-    "<->": nodes.Iff,
-    "S": nodes.Since,
-    "T": nodes.Triggered,
-    "U": nodes.Until,
-    "R": nodes.Release,
-    "W": nodes.WeakUntil,
-    "M": nodes.StrongRelease,
-}
-_COUNTS: dict[str, type[nodes.Counting]] = {
-    "#": nodes.Count,
-    "#>": nodes.CountFuture,
-    "#*": nodes.CountAll,
-}
-_VARIABLES: dict[str, Term] = {"i": nodes.position, "n": nodes.length}
-_LEAVES: dict[str, Formula] = {
-    "true": nodes.TRUE,
-    "false": nodes.FALSE,
-    "first": nodes.FIRST,
-    "last": nodes.LAST,
-}
+_BINARY = CONNECTIVES | TEMPORAL
 
 
 def random_formula(
@@ -98,11 +74,11 @@ class _Generator:
     def __init__(self, rng: np.random.Generator, symbols: list[str], operators: list[str]) -> None:
         self.rng = rng
         self.symbols = symbols
-        self.unary = [op for op in operators if op in _UNARY]
+        self.unary = [op for op in operators if op in PREFIX]
         self.binary = [op for op in operators if op in _BINARY]
-        self.counts = [op for op in operators if op in _COUNTS]
-        self.variables = [op for op in operators if op in _VARIABLES]
-        self.leaves = [op for op in operators if op in _LEAVES]
+        self.counts = [op for op in operators if op in COUNTS]
+        self.variables = [op for op in operators if op in VARIABLES]
+        self.leaves = [op for op in operators if op in CONSTANTS]
         self.has_mod = "mod" in operators
         self.kinds = [
             *(["binary"] * 4 if self.binary else []),
@@ -121,7 +97,7 @@ class _Generator:
                 continue
             kind, data = goal
             if kind == "unary":
-                results.append(_UNARY[str(data)](results.pop()))
+                results.append(PREFIX[str(data)](results.pop()))
             elif kind == "binary":
                 right, left = results.pop(), results.pop()
                 results.append(_BINARY[str(data)](left, right))
@@ -154,7 +130,7 @@ class _Generator:
     def _leaf(self) -> Formula:
         draw = self.rng.random()
         if self.leaves and draw < 0.1:
-            return _LEAVES[self._pick(self.leaves)]
+            return CONSTANTS[self._pick(self.leaves)]
         if self.has_mod and draw < 0.2:
             modulus = int(self.rng.integers(1, 6))
             return nodes.Mod(modulus, int(self.rng.integers(0, modulus)))
@@ -162,9 +138,9 @@ class _Generator:
 
     def _comparison(self, counted: list[Formula]) -> Formula:
         sides: list[Term] = [self._constant(), self._constant()]
-        terms: list[Term] = [_COUNTS[self._pick(self.counts)](formula) for formula in counted]
+        terms: list[Term] = [COUNTS[self._pick(self.counts)](formula) for formula in counted]
         if self.variables and (not terms or self.rng.random() < 0.3):
-            terms.append(_VARIABLES[self._pick(self.variables)])
+            terms.append(VARIABLES[self._pick(self.variables)])
         for k, term in enumerate(terms):
             if self.rng.random() < 0.4:
                 term = nodes.Scale(int(self.rng.integers(-3, 4)), term)

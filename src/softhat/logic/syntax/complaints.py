@@ -6,25 +6,18 @@ module turns that into one line for a person: what was expected, what came, what
 
 from __future__ import annotations
 
+import re
+
 from softhat.errors import FormulaError
+from softhat.logic.syntax.signs import PREFIX, TEMPORAL
 from softhat.logic.syntax.tokens import RESERVED, Token, quote, tokenize
 
 _MEANING = {
-    "Y": "yesterday",
-    "Z": "weak yesterday",
-    "O": "once",
-    "H": "historically",
-    "S": "since",
-    "T": "triggered",
-    "X": "tomorrow",
-    "N": "weak tomorrow",
-    "F": "eventually",
-    "G": "always",
-    "U": "until",
-    "R": "release",
-    "W": "weak until",
-    "M": "strong release",
+    letter: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    for letter, kind in (PREFIX | TEMPORAL).items()
+    if letter.isalpha()
 }
+"""What each letter stands for: `weak until`."""
 _BINARY = frozenset(("TEMPORAL", "_AND", "_OR", "_XOR", "_IMPLIES", "_IFF"))
 
 

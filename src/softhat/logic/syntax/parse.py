@@ -20,35 +20,8 @@ from softhat.logic.syntax.decimals import to_integer
 from softhat.logic.syntax.definitions import has_definitions, read_definitions
 from softhat.logic.syntax.machine import END, Machine, UnexpectedError, machine_of, stored_tables
 from softhat.logic.syntax.nodes import Formula, Node, Symbol, Term
+from softhat.logic.syntax.signs import CONSTANTS, COUNTS, PREFIX, TEMPORAL, VARIABLES
 from softhat.logic.syntax.tokens import SPELLINGS, classify, cut, tokenize
-
-_UNARY = {
-    "!": nodes.Not,
-    "Y": nodes.Yesterday,
-    "Z": nodes.WeakYesterday,
-    "O": nodes.Once,
-    "H": nodes.Historically,
-    "X": nodes.Tomorrow,
-    "N": nodes.WeakTomorrow,
-    "F": nodes.Eventually,
-    "G": nodes.Always,
-}
-_TEMPORAL = {
-    "S": nodes.Since,
-    "T": nodes.Triggered,
-    "U": nodes.Until,
-    "R": nodes.Release,
-    "W": nodes.WeakUntil,
-    "M": nodes.StrongRelease,
-}
-_COUNTS = {"#": nodes.Count, "#>": nodes.CountFuture, "#*": nodes.CountAll}
-_CONSTANTS = {
-    "true": nodes.TRUE,
-    "false": nodes.FALSE,
-    "first": nodes.FIRST,
-    "last": nodes.LAST,
-}
-_VARIABLES = {"i": nodes.position, "n": nodes.length}
 
 
 def parse(
@@ -184,13 +157,13 @@ def _remainder(variable: tuple[str, int], modulus: int, relation: str, remainder
 
 _BUILDERS: dict[str, Callable[..., Any] | None] = {
     "symbol": None,  # the terminal's value is the node
-    "constant": _CONSTANTS.__getitem__,
+    "constant": CONSTANTS.__getitem__,
     "mod": _mod,
     "remainder": _remainder,
     "at": lambda _, symbol: nodes.predicate(symbol.name),
     "comparison": nodes.Comparison,
-    "unary": lambda operator, operand: _UNARY[operator](operand),
-    "temporal": lambda left, operator, right: _TEMPORAL[operator](left, right),
+    "unary": lambda operator, operand: PREFIX[operator](operand),
+    "temporal": lambda left, operator, right: TEMPORAL[operator](left, right),
     "conjunction": nodes.And,
     "disjunction": nodes.Or,
     "xor": nodes.Xor,
@@ -200,8 +173,8 @@ _BUILDERS: dict[str, Callable[..., Any] | None] = {
     "scale": nodes.Scale,
     "plus": nodes.Sum,
     "minus": nodes.Difference,
-    "variable": lambda variable: _VARIABLES[variable[0]],
-    "count": lambda kind, operand: _COUNTS[kind](operand),
+    "variable": lambda variable: VARIABLES[variable[0]],
+    "count": lambda kind, operand: COUNTS[kind](operand),
     "integer": to_integer,
     "negative": lambda digits: -to_integer(digits),
     "negate": lambda term: nodes.Scale(-1, term),

@@ -13,6 +13,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.decimals import to_digits
 from softhat.logic.syntax.definitions import shared
 from softhat.logic.syntax.nodes import Comparison, Counting, Node, Unary
+from softhat.logic.syntax.signs import COUNTS, PREFIX, TEMPORAL
 from softhat.logic.syntax.tokens import quote
 from softhat.logic.syntax.walk import distinct
 
@@ -27,33 +28,13 @@ _BINARY: dict[type[Node], tuple[str, int, int, int]] = {
     nodes.Or: ("|", _OR, _OR, _AND),
     nodes.Xor: ("xor", _OR, _OR, _AND),
     nodes.And: ("&", _AND, _AND, _TEMPORAL),
-    **{
-        kind: (letter, _TEMPORAL, _UNARY, _TEMPORAL)
-        for kind, letter in (
-            (nodes.Since, "S"),
-            (nodes.Triggered, "T"),
-            (nodes.Until, "U"),
-            (nodes.Release, "R"),
-            (nodes.WeakUntil, "W"),
-            (nodes.StrongRelease, "M"),
-        )
-    },
+    **{kind: (letter, _TEMPORAL, _UNARY, _TEMPORAL) for letter, kind in TEMPORAL.items()},
     nodes.Sum: ("+", _SUM, _SUM, _PRODUCT),
     nodes.Difference: ("-", _SUM, _SUM, _PRODUCT),
 }
 _PREFIX: dict[type[Node], str] = {
-    nodes.Not: "!",
-    nodes.Yesterday: "Y ",
-    nodes.WeakYesterday: "Z ",
-    nodes.Once: "O ",
-    nodes.Historically: "H ",
-    nodes.Tomorrow: "X ",
-    nodes.WeakTomorrow: "N ",
-    nodes.Eventually: "F ",
-    nodes.Always: "G ",
-    nodes.Count: "#",
-    nodes.CountFuture: "#>",
-    nodes.CountAll: "#*",
+    **{kind: f"{sign} " if sign.isalpha() else sign for sign, kind in PREFIX.items()},
+    **{kind: sign for sign, kind in COUNTS.items()},
 }
 _PRETTY = {
     "!": "¬",

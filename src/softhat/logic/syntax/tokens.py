@@ -13,19 +13,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from softhat.errors import FormulaError
+from softhat.logic.syntax.signs import CONSTANTS, COUNTS, PREFIX, TEMPORAL, VARIABLES
 
 # Every spelling, its terminal and its canonical spelling.
 SPELLINGS: dict[str, tuple[str, str]] = {
-    **{letter: ("UNARY", letter) for letter in "YZOHXNFG!"},
-    **{letter: ("TEMPORAL", letter) for letter in "STURWM"},
+    **{sign: ("UNARY", sign) for sign in PREFIX},
+    **{sign: ("TEMPORAL", sign) for sign in TEMPORAL},
     **dict.fromkeys(("~", "not", "¬"), ("UNARY", "!")),
     **{pretty: ("UNARY", letter) for pretty, letter in zip("⊖⊜⟐⊟○●◇□", "YZOHXNFG", strict=True)},
-    **{word: ("CONSTANT", word) for word in ("true", "false", "first", "last")},
+    **{word: ("CONSTANT", word) for word in CONSTANTS},
     "⊤": ("CONSTANT", "true"),
     "⊥": ("CONSTANT", "false"),
-    **{word: ("VARIABLE", word) for word in ("i", "n")},
+    **{word: ("VARIABLE", word) for word in VARIABLES},
     "mod": ("MOD", "mod"),
-    **{word: ("COUNT", word) for word in ("#", "#>", "#*")},
+    **{sign: ("COUNT", sign) for sign in COUNTS},
     **dict.fromkeys(("&", "&&", "and", "∧"), ("_AND", "&")),
     **dict.fromkeys(("|", "||", "or", "∨"), ("_OR", "|")),
     **dict.fromkeys(("xor", "⊕", "⊻"), ("_XOR", "xor")),

@@ -1,0 +1,55 @@
+"""How every operator is written: its letter or sign, once, for all that read and write formulas."""
+
+from __future__ import annotations
+
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Binary, Counting, Formula, Node, Term, Unary
+
+PREFIX: dict[str, type[Unary]] = {
+    "!": nodes.Not,
+    "Y": nodes.Yesterday,
+    "Z": nodes.WeakYesterday,
+    "O": nodes.Once,
+    "H": nodes.Historically,
+    "X": nodes.Tomorrow,
+    "N": nodes.WeakTomorrow,
+    "F": nodes.Eventually,
+    "G": nodes.Always,
+}
+TEMPORAL: dict[str, type[Binary]] = {
+    "S": nodes.Since,
+    "T": nodes.Triggered,
+    "U": nodes.Until,
+    "R": nodes.Release,
+    "W": nodes.WeakUntil,
+    "M": nodes.StrongRelease,
+}
+"""Between two operands, all on one level."""
+CONNECTIVES: dict[str, type[Binary]] = {
+    "&": nodes.And,
+    "|": nodes.Or,
+    "xor": nodes.Xor,
+    "->": nodes.Implies,
+    "<->": nodes.Iff,
+}
+COUNTS: dict[str, type[Counting]] = {
+    "#": nodes.Count,
+    "#>": nodes.CountFuture,
+    "#*": nodes.CountAll,
+}
+CONSTANTS: dict[str, Formula] = {
+    "true": nodes.TRUE,
+    "false": nodes.FALSE,
+    "first": nodes.FIRST,
+    "last": nodes.LAST,
+}
+VARIABLES: dict[str, Term] = {"i": nodes.position, "n": nodes.length}
+
+SIGNS: dict[type[Node], str] = {
+    **{kind: sign for sign, kind in (PREFIX | TEMPORAL | CONNECTIVES | COUNTS).items()},
+    nodes.First: "first",
+    nodes.Last: "last",
+    nodes.Position: "i",
+    nodes.Length: "n",
+}
+"""The sign of each kind of node that has one."""
