@@ -36,7 +36,7 @@ def command(
     context: Annotated[
         int | None,
         typer.Option(
-            help="gpt2, llama, family rasp: positions, <bos> included.",
+            help="gpt2, llama, family rasp: positions, `<bos>` included.",
             show_default="1024; rasp: 64",
         ),
     ] = None,

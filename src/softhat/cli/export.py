@@ -34,7 +34,7 @@ def command(
     to: Annotated[Target, typer.Option("--to", help="The format.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
     context: Annotated[
-        int, typer.Option("--context", help="gpt2, llama: positions, <bos> included.")
+        int, typer.Option("--context", help="gpt2, llama: positions, `<bos>` included.")
     ] = CONTEXT,
     activation: Annotated[
         Literal["relu", "gelu_new"], typer.Option("--activation", help="gpt2: of its gates.")

@@ -38,6 +38,7 @@ class GPT2Network(StockNetwork):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        self.longest = int(self.config["n_positions"]) - 1  # `<bos>` has a position too
         self.heads = int(self.config["n_head"])
         self.layers = int(self.config["n_layer"])
         self.d_model = int(self.config["n_embd"])

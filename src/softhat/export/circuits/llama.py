@@ -25,6 +25,7 @@ class LlamaNetwork(StockNetwork):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        self.longest = int(self.config["max_position_embeddings"]) - 1  # `<bos>` has a position too
         self.d_model = int(self.config["hidden_size"])
         self.heads = int(self.config["num_attention_heads"])
         self.layers = int(self.config["num_hidden_layers"])

@@ -24,7 +24,8 @@ def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
     What the nodes of RASP programs and of simulations compute is no formula, and not said.
     """
     t = model.transformer
-    search = Search(NativeNetwork(t), seed, words)
+    decided = tuple(model.formulas.values()) if isinstance(model, Model) else ()
+    search = Search(NativeNetwork(t), seed, words, decided)
     found = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
         for source, target, slot in edges(t)

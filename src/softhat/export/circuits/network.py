@@ -128,6 +128,8 @@ class Network(Protocol):
     symbols: tuple[str, ...]
     outputs: tuple[str, ...]
     propositional: bool
+    longest: int | None
+    """Symbols of the longest word that it takes; None if there is none."""
     leak: float
     """A margin that moves by a smaller share than this says nothing."""
 
@@ -151,6 +153,7 @@ class NativeNetwork:
         self.symbols = transformer.symbols
         self.outputs = transformer.outputs
         self.propositional = transformer.propositional
+        self.longest = positions.longest(transformer.positions, transformer.has_bos)
         self.layers = [_Layer(layer) for layer in transformer.layers]
         self.embedding = transformer.embedding.dense()
         self.position_embedding = transformer.position_embedding.dense()

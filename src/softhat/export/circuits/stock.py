@@ -14,6 +14,8 @@ from softhat.export.circuits.structure import edges
 from softhat.export.circuits.witness import Search
 from softhat.export.labels import Meaning
 from softhat.files import read_json
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.parse import parse
 
 
 def stock_network(folder: Path) -> GPT2Network | LlamaNetwork:
@@ -25,7 +27,8 @@ def stock_network(folder: Path) -> GPT2Network | LlamaNetwork:
 def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes as the folder's labels name them, edges from its weights."""
     network = stock_network(folder)
-    search = Search(network, seed, words)
+    labels = read_json(folder / "labels.json")
+    search = Search(network, seed, words, _decided(labels))
     found = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
         for source, target, slot in edges(network.structure())
@@ -33,11 +36,22 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     config = {"n_layers": network.layers, "n_heads": network.heads, "d_model": network.d_model}
     if isinstance(network, LlamaNetwork):
         config["n_key_value_heads"] = network.heads // network.shared
-    labels = read_json(folder / "labels.json")
     definitions = tuple(labels.get("definitions", ()))
     nodes = tuple(search.witnessed(_nodes(network.layers, network.heads, labels)))
     model = str(network.config["model_type"])
     return Circuit(model, nodes, found, config, search.answers(), definitions)
+
+
+def _decided(labels: Mapping[str, Any]) -> tuple[Formula, ...]:
+    """What the outputs decide, where the labels say all that is needed to read it."""
+    definitions = labels.get("definitions", ())
+    found = []
+    for said in labels.get("outputs", ()):
+        try:
+            found.append(parse("; ".join([*definitions, said["formula"]])))
+        except SofthatError:  # a numerical predicate of the user's own
+            continue
+    return tuple(found)
 
 
 def _nodes(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node]:

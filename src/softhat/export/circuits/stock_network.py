@@ -28,6 +28,7 @@ class StockNetwork(ABC):
     language_model: ClassVar[str]
     """The read-out of a language model."""
     propositional = False
+    longest: int | None
     leak = LEAK
     layers: int
     heads: int

@@ -1,6 +1,7 @@
 """Pairs of words on which an edge or a node matters: found by patching it, on many pairs at once.
 
-Corrupt words differ from clean ones in one place or in many, and have the same length. An edge
+Corrupt words differ from clean ones in one place or in many, and have the same length; some are
+random and short, some are made for what the model decides, and as long as that takes. An edge
 carries `input` if some pair shows an effect on an answer; it carries a `constant` if what its
 source adds where the reader looks is the same on all words of a length. Where the source adds this
 and that, but no answer notices, more words are tried; if none of these shows an effect, the edge is
@@ -9,15 +10,17 @@ said to carry a constant too, which is then what the search says and no proof.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.export.circuits.aimed import aimed_pairs
 from softhat.export.circuits.graph import Carries, Node, Witness
 from softhat.export.circuits.network import Array, Begun, Change, Network, NodePatch, Patch
+from softhat.logic.syntax.nodes import Formula
 
 LENGTHS = (2, 3, 4, 6, 9)
 EFFECT = 1e-3
@@ -39,28 +42,45 @@ def draw(network: Network, rng: np.random.Generator, *shape: int) -> NDArray[np.
 class Search:
     """Words and their corruptions, run once; each edge is then patched on all of them."""
 
-    def __init__(self, network: Network, seed: int, words: int, wider: int = WIDER) -> None:
+    def __init__(
+        self,
+        network: Network,
+        seed: int,
+        words: int,
+        formulas: Sequence[Formula] = (),
+        wider: int = WIDER,
+    ) -> None:
+        """`formulas`: what the model decides, where that is known."""
         self.network = network
-        self.given = seed, words, wider
+        self.given = seed, words, tuple(formulas), wider
         rng = np.random.default_rng(seed if wider == WIDER else [seed, wider])
         each = max(4, words // len(LENGTHS))
-        self.batches = [self._batch(rng, n, each) for n in LENGTHS]
+        most = LENGTHS[-1] if network.longest is None else network.longest
+        lengths = sorted({min(n, most) for n in LENGTHS})
+        pairs = [self._drawn(rng, n, each, wider) for n in lengths]
+        seen = [clean for clean, _ in pairs] if wider == WIDER else None
+        pairs += aimed_pairs(network, formulas, rng, each * LENGTHS[-1], seen)
+        self.batches = [self._run(clean, corrupt) for clean, corrupt in pairs]
         largest = max(float(np.abs(begun.margins).max()) for _, _, begun, _ in self.batches)
         self.effect = max(EFFECT, network.leak * largest)
 
-    def _batch(
-        self, rng: np.random.Generator, n: int, count: int
-    ) -> tuple[Array, Array, Begun, dict[str, Array]]:
+    def _drawn(
+        self, rng: np.random.Generator, n: int, count: int, wider: int
+    ) -> tuple[Array, Array]:
+        """Random words, half of them corrupted in one place, half as a whole."""
         clean = draw(self.network, rng, count, n)
         corrupt = clean.copy()
         one = np.arange(count), rng.integers(0, n, count)
         corrupt[one] = draw(self.network, rng, count)
         corrupt[count // 2 :] = draw(self.network, rng, count - count // 2, n)
-        if self.given[2] < WIDER and not self.network.propositional:
+        if wider < WIDER and not self.network.propositional:
             # Of many symbols what must occur again and again is rare: half the pairs have two.
             two = draw(self.network, rng, len(clean[::2]), 2)
             for words in (clean, corrupt):
                 words[::2] = np.take_along_axis(two, words[::2] % 2, axis=1)
+        return clean, corrupt
+
+    def _run(self, clean: Array, corrupt: Array) -> tuple[Array, Array, Begun, dict[str, Array]]:
         added, _ = self.network.run(corrupt)
         return clean, corrupt, Begun.of(self.network, clean), added
 
@@ -77,8 +97,8 @@ class Search:
     @cached_property
     def _wider(self) -> Search | None:
         """The same with more words."""
-        seed, words, wider = self.given
-        return Search(self.network, seed, 4 * words, wider - 1) if wider else None
+        seed, words, formulas, wider = self.given
+        return Search(self.network, seed, 4 * words, formulas, wider - 1) if wider else None
 
     def _may_matter(self, source: str) -> bool:
         """Does what the source adds differ from word to word? The input always does."""
@@ -90,7 +110,11 @@ class Search:
     def node(self, source: str) -> Witness | None:
         """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
         found = self._strongest(lambda added, _: NodePatch(source, added[source]))
-        return found if found is not None and found.flips else None
+        if found is not None and found.flips:
+            return found
+        # Gates that clear coordinates change no answer however long one searches.
+        is_head = source.startswith("a")
+        return self._wider.node(source) if is_head and self._wider is not None else None
 
     def witnessed(self, nodes: Iterable[Node]) -> Iterator[Node]:
         """The nodes, each with its pair."""

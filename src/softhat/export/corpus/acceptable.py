@@ -128,7 +128,7 @@ def has_inert_head(model: Answers, to: Target) -> bool:
 def _inert(network: Network, heads: list[str]) -> bool:
     left = heads
     for words in (WORDS, 4 * WORDS):
-        search = Search(network, 0, words)
+        search = Search(network, 0, words, wider=0)
         left = [head for head in left if search.node(head) is None]
         if not left:
             return False

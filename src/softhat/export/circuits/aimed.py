@@ -1,0 +1,102 @@
+"""Pairs of words made for what a model decides, where random ones say nothing.
+
+Of `#(a) >= 30` or ten symbols in a row a random short word shows nothing: no head and no edge would
+matter on it. These words are built from the formulas, as long as they need to be; the corrupt word
+has another symbol in a place that the formula has a wish for, or is one on which the formula has
+the other value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from softhat.export.circuits.network import Array, Network
+from softhat.logic.construct import Made, made_words, parts
+from softhat.logic.semantics.truth import truths
+from softhat.logic.syntax.nodes import Formula
+
+PARTS = 12
+"""Parts of a formula that words are made for; of more, so many at random."""
+
+
+def aimed_pairs(
+    network: Network,
+    formulas: Sequence[Formula],
+    rng: np.random.Generator,
+    letters: int,
+    seen: Sequence[Array] | None,
+) -> Iterator[tuple[Array, Array]]:
+    """(clean, corrupt) words of one length each, of about so many letters for the formulas; and
+    some for each part of a formula that has but one value on the words that were `seen` already,
+    or for every part if none were."""
+    found: dict[int, list[tuple[Array, Array]]] = {}
+    for formula in formulas:
+        share = letters // (3 * len(formulas))  # each word is in three pairs
+        missing = parts(formula) if seen is None else _constant(parts(formula), network, seen)
+        chosen = rng.permutation(len(missing))[:PARTS].tolist()
+        for focus in (None, *(missing[at] for at in chosen)):
+            made = made_words(
+                formula,
+                network.symbols,
+                network.propositional,
+                rng,
+                share if focus is None else 0,
+                network.longest,
+                focus,
+            )
+            if made:
+                pairs = [*_one_place(network, made, rng), *_other_value(made)]
+                found.setdefault(len(made[0].word), []).extend(pairs)
+    for pairs in found.values():
+        yield np.stack([clean for clean, _ in pairs]), np.stack([corrupt for _, corrupt in pairs])
+
+
+def _constant(
+    formulas: Sequence[Formula], network: Network, seen: Sequence[Array]
+) -> list[Formula]:
+    """Those that have one value everywhere."""
+    if not formulas:
+        return []
+    words = [spelt(network, word) for batch in seen for word in batch]
+    return [
+        formula
+        for formula, values in zip(formulas, truths(formulas, words), strict=True)
+        if all(value.all() for value in values) or not any(value.any() for value in values)
+    ]
+
+
+def spelt(network: Network, word: Array) -> list[str] | list[set[str]]:
+    """A word as formulas read it."""
+    symbols = network.symbols
+    if word.ndim == 1:
+        return [symbols[code] for code in word.tolist()]
+    return [{s for s, on in zip(symbols, row, strict=True) if on} for row in word.tolist()]
+
+
+def _one_place(
+    network: Network, made: Sequence[Made], rng: np.random.Generator
+) -> Iterator[tuple[Array, Array]]:
+    """Each word and itself with one place changed, both ways round."""
+    for one in made:
+        places = np.flatnonzero(one.asked) if one.asked.any() else np.arange(len(one.word))
+        other = one.word.copy()
+        k = len(network.symbols)
+        at = int(rng.choice(places))
+        if network.propositional:
+            bit = int(rng.integers(k))
+            other[at, bit] = 1 - other[at, bit]
+        elif k > 1:
+            other[at] = (other[at] + rng.integers(1, k)) % k
+        yield one.word, other
+        yield other, one.word
+
+
+def _other_value(made: Sequence[Made]) -> Iterator[tuple[Array, Array]]:
+    """A word on which the formula is true somewhere, and one on which it is false."""
+    true = [one.word for one in made if one.value]
+    false = [one.word for one in made if not one.value]
+    for left, right in zip(true, false, strict=False):
+        yield left, right
+        yield right, left
