@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.run import softhat
 
 
@@ -81,3 +83,12 @@ def test_formula_to_llama(tmp_path: Path) -> None:
     assert refused.code == 2 and "gemma2" in refused.err
     refused = softhat("export", "a", "--to", "gpt2", "--positions", "bits", "-o", str(out))
     assert refused.code == 2 and "--positions is an option of --to llama" in refused.err
+
+
+def test_a_gguf_file_does_not_claim_the_certificate_beside_it(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    (tmp_path / "m.certificate.json").write_text('{"max_length": {"float32": 1000}}')
+    out = str(tmp_path / "m.gguf")
+    done = softhat("export", "!c S a", "--to", "gguf", "--context", "32", "-o", out, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["max_length"] is None

@@ -140,7 +140,7 @@ def command(
             _function("huggingface", "to_huggingface")(read, out, head=head, **chosen)
         case "onnx":
             _function("onnx", "to_onnx")(read, out)
-    certified = _certified(out)
+    certified = _certified(to, out)
     if as_json:
         print_json({"format": to, "written": str(out), "max_length": certified})
         return
@@ -159,20 +159,18 @@ def _refuse(to: Target, given: dict[str, tuple[bool, tuple[str, ...]]]) -> None:
 
 def _function(module: str, name: str) -> Callable[..., Any]:
     """An export is imported when it is asked for: each needs other packages."""
-    try:
-        function: Callable[..., Any] = getattr(
-            importlib.import_module(f"softhat.export.{module}"), name
-        )
-    except AttributeError:
-        raise SofthatError(f"this softhat cannot write {module} files") from None
+    function: Callable[..., Any] = getattr(
+        importlib.import_module(f"softhat.export.{module}"), name
+    )
     return function
 
 
-def _certified(out: Path) -> dict[str, int] | None:
-    """The lengths that the written certificate states: in the folder, or beside the file."""
-    out = Path(os.path.realpath(out))
-    path = out / "certificate.json" if out.is_dir() else out.with_suffix(".certificate.json")
-    if not path.is_file():
+def _certified(to: Target, out: Path) -> dict[str, int] | None:
+    """The lengths that the written certificate states: in the folder, or beside the ONNX file.
+    GGUF files have none, and one beside them is another file's."""
+    if to == "gguf":
         return None
+    out = Path(os.path.realpath(out))
+    path = out.with_suffix(".certificate.json") if to == "onnx" else out / "certificate.json"
     stated = read_json(path).get("max_length")
     return stated if isinstance(stated, dict) else None
