@@ -291,10 +291,10 @@ def _kind(
     tally: Tally, laws: GapLaws, proved: Mapping[int, ProvedGaps], name: HeadId, reached: int
 ) -> Kind:
     """The types of the head's rows, over the lengths of the statement."""
-    if laws.gap[name] is None:
-        return "structurally uniform"
     if tally.model.layers[name[0]].heads[name[1]].ties != "average":
         return "unique"
+    if laws.gap[name] is None:
+        return "structurally uniform"
     if laws.tieless[name]:
         return "tieless"
     beyond = [n for n in proved if n not in tally.rows and n <= reached]

@@ -28,7 +28,7 @@ class GapLaws:
     """What is proved about every head for all words of every length."""
 
     portrait: Portrait
-    gap: Mapping[HeadId, Law | None]  # None: structurally uniform
+    gap: Mapping[HeadId, Law | None]  # None: the weights make all scores of a row equal
     tieless: Mapping[HeadId, bool]  # every row has one maximum (rows with one key count)
 
     @property
@@ -50,6 +50,9 @@ def gap_laws(model: AHAT) -> GapLaws:
     facts = structure(model)
     return GapLaws(
         seen,
-        {name: None if facts[name].uniform else gap_law(view) for name, view in seen.views.items()},
+        {
+            name: None if facts[name].equal_scores else gap_law(view)
+            for name, view in seen.views.items()
+        },
         seen.tieless,
     )

@@ -5,19 +5,22 @@ of *generators*: n, integers of at most n that belong to one position (its own n
 of its row or of its argmax set), and lcm(1..n). A nonzero number on it is at least unit / M. Sums
 lie on the greatest common grid, products on the product; two positions that meet in a difference
 have each their own local generators, and the least common multiple of two integers of at most N
-is at most N(N-1), unless N = 1.
+is at most N(N-1), unless N = 1. Sizes of sets that are the same or apart add up to at most N, so
+theirs is at most (N-1)(N+1)/4, or else one of the two.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from softhat.laws import Law, Lcm, Length, as_law, product
+from softhat.laws import Law, Lcm, Length, as_law, minimum, product
 
+MAX_CASES = 8  # of one law
 Role: TypeAlias = Literal["global", "local", "pair", "lcm"]
 
 
@@ -26,21 +29,29 @@ class Generator:
     """An integer of at most n + shift (`lcm`: the least common multiple of 1 … n + shift).
 
     `local` ones differ from position to position; `pair` is a local one at two positions.
+    `together`: two of them are of one set, or their sum is at most n + together.
     """
 
     role: Role
     name: str
     shift: int
+    together: int | None = None
 
-    def bound(self) -> Law:
-        """It is at most this (a global one equals it)."""
+    def bounds(self) -> tuple[Law, ...]:
+        """It is at most the greatest of these (a global one equals it)."""
+        alone, both = Length(self.shift), self.together
         match self.role:
             case "global" | "local":
-                return Length(self.shift)
-            case "pair":
-                return product(Length(self.shift), Length(self.shift - 1))
+                return (alone,)
             case "lcm":
-                return Lcm(self.shift)
+                return (Lcm(self.shift),)
+            case "pair" if both is None:
+                return (product(alone, Length(self.shift - 1)),)
+            case "pair":
+                apart = product(as_law(Fraction(1, 4)), Length(both + 1), Length(both - 1))
+                # The quadratic in n rises for both ≥ 1: what holds at n = 1 holds beyond.
+                above = both >= 1 and (both + 2) * both >= 4 * (self.shift + 1)
+                return (apart,) if above else (alone, apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +76,11 @@ class Grid:
 
     def paired(self) -> Grid:
         """Of a difference between two positions, each with its own local generators."""
-        return self._renamed(lambda g: Generator("pair", g.name, g.shift))
+        return self._renamed(lambda g: replace(g, role="pair"))
 
     def copied(self, head: str) -> Grid:
         """Seen at another position, the one a head attends to."""
-        return self._renamed(lambda g: Generator("local", f"{g.name}@{head}", g.shift))
+        return self._renamed(lambda g: replace(g, name=f"{g.name}@{head}"))
 
     def summed(self, size: Generator) -> Grid:
         """Of an average over `size` positions: each local degree becomes lcm(1..n)."""
@@ -86,14 +97,13 @@ class Grid:
         return Grid(self.unit, _sorted(degrees))
 
     @property
-    def denominator(self) -> Law:
-        """A bound on M."""
-        return product(as_law(1), *(g.bound() ** k for g, k in self.degrees))
-
-    @property
     def least(self) -> Law:
         """A nonzero number on the grid is at least this."""
-        return as_law(self.unit) / self.denominator
+        bounds = [[b**k for b in g.bounds()] for g, k in self.degrees]
+        if math.prod(map(len, bounds)) > MAX_CASES:
+            bounds = [[b**k for b in replace(g, together=None).bounds()] for g, k in self.degrees]
+        cases = itertools.product(*bounds)
+        return minimum(*(as_law(self.unit) / product(as_law(1), *case) for case in cases))
 
     @property
     def exponential(self) -> bool:

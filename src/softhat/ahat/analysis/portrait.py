@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from softhat.ahat.analysis.argmax_sets import one_value, same_or_apart
 from softhat.ahat.analysis.embedding import embedded
 from softhat.ahat.analysis.grids import ZERO, Generator
 from softhat.ahat.analysis.peaks import one_maximum
@@ -87,6 +88,14 @@ def row_size(mask: Mask, sinks: int) -> Generator:
             return Generator("local", "keys after i", sinks - 1)
 
 
+def _tied(view: HeadView, name: str, shift: int) -> Generator:
+    """The size of an argmax set, as a generator."""
+    sizes = same_or_apart(view)
+    if sizes is None:
+        return Generator("local", name, shift)
+    return Generator("local", name, sizes.alone, sizes.together)
+
+
 def _attended(
     model: AHAT,
     state: State,
@@ -100,19 +109,24 @@ def _attended(
     written = [any(row[k] for row in head.output) for k in range(len(head.value))]
     label = f"{name[0]}.{name[1]}"
     empty = may_be_empty(head.mask)
+    picked: set[Vector] | None = None
     if copies:
         picked = {
             tuple(v.content[k] if w else NOTHING for v, w in zip(view.value, written, strict=True))
             for k in range(len(view.state.classes))
         }
+    elif not fact.uniform:
+        picked = one_value(view, written)
+    if picked is not None:
         if empty:
             picked.add((NOTHING,) * len(view.value))
         if len(picked) * len(state.classes) <= MAX_CLASSES:
             return _copied(state, head, view, sorted(picked), label, empty)
     atoms, forms = list(state.atoms), [dict(f) for f in state.forms]
+    alike = _asks_alike(view)
     size = row_size(head.mask, model.sinks)
     if not fact.uniform and not copies:
-        size = Generator("local", f"ties of {label}", size.shift)
+        size = _tied(view, f"ties of {label}", size.shift)
     shift = [NOTHING] * model.d_model
     for k, value in enumerate(view.value):
         if not written[k]:
@@ -121,7 +135,8 @@ def _attended(
             for c, row in enumerate(head.output):
                 shift[c] += row[k] * value.content[0]
             continue
-        atoms.append(_averaged(view.state, value, head, fact, copies, size, f"{label}[{k}]"))
+        atom = _averaged(view.state, value, head, fact, copies, alike, size, f"{label}[{k}]")
+        atoms.append(atom)
         for c, row in enumerate(head.output):
             if row[k]:
                 forms[c][len(atoms) - 1] = row[k]
@@ -138,6 +153,7 @@ def _averaged(
     head: Head,
     fact: HeadStructure,
     copies: bool,
+    alike: bool,
     size: Generator,
     name: str,
 ) -> Atom:
@@ -150,9 +166,19 @@ def _averaged(
     range_ = state.range(value)
     if fact.uniform and head.mask == "none":
         return Atom(name, whole, ZERO, range_, share=_of_sinks(state, value))
+    if alike:
+        return Atom(name, whole, ZERO, range_)
     if may_be_empty(head.mask):
         return Atom(name, whole, whole, range_.with_zero)
     return Atom(name, whole, spread, range_)
+
+
+def _asks_alike(view: HeadView) -> bool:
+    """Do all positions ask the same of the same keys? Then the head finds the same everywhere."""
+    return view.head.mask == "none" and all(
+        k.constant or (len(set(q.content)) == 1 and not view.state.spread(q).unit)
+        for q, k in zip(view.query, view.key, strict=True)
+    )
 
 
 def _of_sinks(state: State, value: Linear) -> Fraction:
@@ -176,6 +202,8 @@ def _copied(
         numeric = Linear((NOTHING,), value.form)
         whole = view.state.whole(numeric).copied(label)
         spread = whole if empty else view.state.spread(numeric).copied(label)
+        if _asks_alike(view):
+            spread = ZERO
         range_ = view.state.form_range(value.form)
         atoms.append(Atom(f"{label}[{k}]", whole, spread, range_.with_zero if empty else range_))
         for c, row in enumerate(head.output):

@@ -20,6 +20,7 @@ class HeadStructure:
     """Facts that hold for all words of every length."""
 
     uniform: bool  # structurally uniform
+    equal_scores: bool  # so are its scores; a unique-hard head then takes the first or last key
     exact_scores: bool  # query and key read only coordinates without error
     exact_values: bool  # so does value
 
@@ -71,9 +72,10 @@ def _walk(
         history.append(frozenset(wrong))
         new_wrong, unequal = set(wrong), set()
         for h, head in enumerate(layer.heads):
-            read_by_key = _effective_keys(head)
+            equal_scores = _effective_keys(head) <= equal
             fact = HeadStructure(
-                uniform=read_by_key <= equal and head.ties == "average",
+                uniform=equal_scores and head.ties == "average",
+                equal_scores=equal_scores,
                 exact_scores=not (_columns(head.query) | _columns(head.key)) & wrong,
                 exact_values=not _columns(head.value) & wrong,
             )
