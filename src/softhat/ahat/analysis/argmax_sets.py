@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from softhat.ahat.analysis.residual import NOTHING, HeadView, State
+from softhat.ahat.analysis.growth import point
+from softhat.ahat.analysis.residual import NOTHING, HeadView, Linear, State
 from softhat.ahat.model import Vector
 
 MAX_SETS = 200  # kinds of argmax sets that are compared
@@ -84,18 +85,36 @@ def one_value(view: HeadView, written: list[bool]) -> set[Vector] | None:
 
 
 def _scores(view: HeadView) -> list[list[Fraction]] | None:
-    """The score of each class of query for each class of key, up to what all keys share; None if
+    """Scores of each class of query for each class of key, in the order that the head sees; None if
     it is not the content alone that tells keys apart."""
     rows = []
     for q, k in zip(view.query, view.key, strict=True):
         moving = any(view.state.atoms[a].spread.unit for a in k.form)
         if (not q.form and not any(q.content)) or (not moving and len(set(k.content)) == 1):
             continue
-        if q.form or moving:
+        if moving:
             return None
-        rows.append((q.content, k.content))
+        rows.append((q, k.content))
     every = range(len(view.state.classes))
-    return [[sum((q[a] * k[c] for q, k in rows), NOTHING) for c in every] for a in every]
+    if len(rows) == 1 and rows[0][0].form:  # only the sign of the query matters
+        signs = [_sign(view.state, rows[0][0], a) for a in every]
+        return None if None in signs else [[(s or 0) * k for k in rows[0][1]] for s in signs]
+    if any(q.form for q, _ in rows):
+        return None
+    return [[sum((q.content[a] * k[c] for q, k in rows), NOTHING) for c in every] for a in every]
+
+
+def _sign(state: State, x: Linear, a: int) -> int | None:
+    """The sign of a functional at positions of class a, if it is the same at all of them."""
+    at_sink, range_ = state.classes[a].sink is not None, point(x.content[a])
+    for atom, w in x.form.items():
+        if not (at_sink and state.atoms[atom].of_position):
+            range_ = range_ + state.atoms[atom].range * w
+    if range_ == point(NOTHING):
+        return 0
+    if range_.low.above_zero:
+        return 1
+    return -1 if (range_ * Fraction(-1)).low.above_zero else None
 
 
 def _kinds(view: HeadView) -> list[_Best] | None:
@@ -131,3 +150,8 @@ def _sinks(state: State, classes: frozenset[int]) -> set[str]:
 def _ordinary(state: State, classes: frozenset[int]) -> bool:
     """May a symbol of the word be of one of these classes?"""
     return any(state.classes[c].sink is None for c in classes)
+
+
+def _one_sink(state: State, classes: frozenset[int]) -> bool:
+    """Can only one position be of these classes, a sink?"""
+    return not _ordinary(state, classes) and len(_sinks(state, classes)) == 1

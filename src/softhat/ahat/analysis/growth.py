@@ -47,6 +47,18 @@ class Polynomial:
         return result
 
     @property
+    def above_zero(self) -> bool:
+        """Is it positive at every n ≥ 1? True only where its coefficients in n - 1 say so."""
+        if not self.terms:
+            return False
+        lowest = min(k for k, _ in self.terms)
+        shifted = [Fraction(0)] * (max(k for k, _ in self.terms) - lowest + 1)
+        for k, c in self.terms:
+            for m in range(k - lowest + 1):
+                shifted[m] += c * math.comb(k - lowest, m)
+        return shifted[0] > 0 and min(shifted) >= 0
+
+    @property
     def positive(self) -> Polynomial:
         """The terms that are positive: at least as large everywhere, and never negative."""
         return Polynomial(tuple((k, c) for k, c in self.terms if c > 0))
@@ -97,7 +109,8 @@ class Interval:
     @property
     def difference(self) -> Interval:
         """Of two values of the interval."""
-        return Interval(self.width * Fraction(-1), self.width)
+        apart = self.high + self.low * Fraction(-1)
+        return Interval(apart * Fraction(-1), apart)
 
     @property
     def with_zero(self) -> Interval:

@@ -38,7 +38,8 @@ class Pair:
     @property
     def never_zero(self) -> bool:
         """Do the two keys always have different scores?"""
-        if self.monotone or self.margin > 0:
+        whole = self.interval
+        if self.monotone or whole.low.above_zero or (whole * Fraction(-1)).low.above_zero:
             return True
         if not self.apart:
             return False
