@@ -1,4 +1,4 @@
-"""Models that compare counts: argmax sets of copies, their sizes, and what is averaged over them."""
+"""Models that compare counts: argmax sets of copies, their sizes, and averages over them."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def ties_by_position() -> AHAT:
     return _ended(b, [(-1, rare), (Fraction(1, 2), b.position("i/n"))])
 
 
-def second_most_frequent() -> AHAT:
-    """Nearest to a given share of the word: (2·c - k)² without the square."""
+def near_a_third() -> AHAT:
+    """The symbol whose share of the word is nearest to 1/3."""
     b = Builder("abc")
     shares = b.head("none", value={s: b.token(s) for s in "abc"})
     own = Expr()
@@ -136,6 +136,21 @@ def leftmost_most_frequent() -> AHAT:
     return b.build()
 
 
+def group_of_one_value() -> AHAT:
+    """However many copies tie, what is averaged over them is one number."""
+    b = Builder("abc")
+    low = b.head("none", value={"low": b.token("a") + b.token("b")},
+                 score=_own_copies(b, False, "abc"))["low"]  # fmt: skip
+    return _ended(b, [(1, low)])
+
+
+def signed_by_the_length() -> AHAT:
+    """Scores n·[a]: a head that finds a's, whatever n; then the last of them."""
+    b = Builder("ab")
+    found = b.head("none", value={"a": b.token("a")}, score=[(b.position("n"), b.token("a"))])
+    return _ended(b, [(1, b.position("i/n")), (1, 2 * found["a"])])
+
+
 COUNTING: dict[str, Callable[[], AHAT]] = {
     made.__name__: made
     for made in (
@@ -150,8 +165,10 @@ COUNTING: dict[str, Callable[[], AHAT]] = {
         rectified,
         copied_from_the_end,
         ties_by_position,
-        second_most_frequent,
+        near_a_third,
         median,
         leftmost_most_frequent,
+        group_of_one_value,
+        signed_by_the_length,
     )
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import softhat
 from softhat.cli import stream_input
@@ -111,6 +112,7 @@ def test_an_interrupt_says_how_far(
     answering: Any = stream_file(softhat.compile("a S b", alphabet="ab"), str(path))
     next(answering)
     next(answering)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(typer.Exit) as end:
         answering.throw(KeyboardInterrupt)
+    assert end.value.exit_code == 130
     assert "interrupted after 200 tokens (byte 200" in capsys.readouterr().err

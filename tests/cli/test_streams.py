@@ -71,6 +71,20 @@ def test_an_unexpected_error_is_one_line_and_not_a_verdict() -> None:
     assert done.err.count("\n") == 1 and "\x1b" not in done.err
 
 
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_an_interrupt_is_one_line_that_says_what_was_written(command: str) -> None:
+    def stopped(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with (
+        mock.patch("softhat.cli.check.describe", stopped),
+        mock.patch("softhat.cli.run.read_model_and_words", stopped),
+    ):
+        done = softhat(command, "a", *(["ab"] if command == "run" else []))
+    said = {"check": "nothing was written", "run": "what was written so far is whole"}[command]
+    assert (done.code, done.out, done.err) == (130, "", f"interrupted: {said}\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -7,6 +7,7 @@ function, `command`, whose signature typer turns into options and whose docstrin
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import inspect
@@ -56,6 +57,8 @@ SUMMARIES = {
 _UsageError: Any = typer.BadParameter.__mro__[1]  # of click, or of typer's own copy of it
 CHECKS = ("verify", "certify", "equivalent", "implies", "satisfiable")
 """Commands whose exit code is a verdict."""
+PIECEWISE = ("corpus", "run")
+"""Commands that write as they go; the others write whole files and answers at the end."""
 
 
 _GARBAGE = 100_000
@@ -93,8 +96,9 @@ def _run(wanted: str | None) -> int:
     except _UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
         tell(f"error: {error.format_message().rstrip('.')}{where}".replace("\n", " "))
-    except (KeyboardInterrupt, typer.Abort):
-        tell("interrupted")
+    except (KeyboardInterrupt, typer.Abort, _InterruptedError):
+        kept = "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
+        tell(f"interrupted: {kept}")
         return 130
     except SystemExit as end:  # rich's way to say that the reader has left
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
@@ -151,10 +155,27 @@ def _app(wanted: str | None) -> typer.Typer:
         if name == wanted:
             command = importlib.import_module(f"softhat.cli.{name}").command
             kind = _kind(command)
-            app.command(name=name, short_help=summary, cls=kind)(command)
+            app.command(name=name, short_help=summary, cls=kind)(_interruptible(command))
         else:
             app.command(name=name, help=summary)(_not_loaded)
     return app
+
+
+class _InterruptedError(Exception):
+    """Ctrl-C in a command, where there was nothing to keep."""
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """The command; Ctrl-C reaches `_run` as an exception, since typer would end without a word."""
+
+    @functools.wraps(command)
+    def same(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise _InterruptedError from None
+
+    return same
 
 
 def _kind(command: Callable[..., None]) -> type[TyperCommand]:

@@ -33,4 +33,7 @@ def command(
         ) from None
     say(f"softhat explorer: {explorer.address} (Ctrl-C ends it)")
     sys.stdout.flush()  # whoever started it may be waiting for the address
-    explorer.run()
+    try:
+        explorer.run()
+    except KeyboardInterrupt:  # its ordinary end
+        raise typer.Exit(130) from None

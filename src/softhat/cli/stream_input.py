@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import IO, Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from softhat.cli.inputs import standard_input
@@ -73,7 +74,7 @@ def stream_file(
                 f"interrupted after {runner.tokens:,} tokens (byte {at:,} of {name}); "
                 "what was written so far is valid"
             )
-            raise
+            raise typer.Exit(130) from None
     if progress:
         tell(
             f"{runner.tokens:,} tokens in {perf_counter() - began:.2f} s, "

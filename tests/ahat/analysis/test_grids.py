@@ -60,6 +60,23 @@ def test_differences_between_positions(grid: Grid, k: int, m: int, n: int) -> No
             assert abs(difference) >= pairs.least.at(n)
 
 
+@given(st.integers(0, 2), st.integers(0, 4), st.integers(1, 9))
+def test_sizes_that_are_one_or_fit_together(alone: int, together: int, n: int) -> None:
+    """Every least common multiple of two sizes that are equal, or of sum n + together at most."""
+    pair = Grid(Fraction(1), ((Generator("local", "ties", alone, together), 1),)).paired()
+    sizes = range(1, n + alone + 1)
+    for s, t in product(sizes, repeat=2):
+        if s == t or 1 in (s, t) or s + t <= n + together:
+            assert Fraction(1, math.lcm(s, t)) >= pair.least.at(n)
+
+
+def test_many_such_sizes_have_a_law_too() -> None:
+    sizes = [Generator("local", f"ties of {k}", 0, 0) for k in range(6)]
+    few, many = (Grid(Fraction(1), tuple((g, 1) for g in sizes[:k])).paired() for k in (1, 6))
+    assert few.least.text == "min(1/n, 4/((n+1)·(n-1)))"
+    assert many.least.at(7) == Fraction(1, 42**6)
+
+
 @given(grids, st.lists(st.integers(-3, 3), min_size=1, max_size=6))
 def test_averages(grid: Grid, ks: list[int]) -> None:
     """Over all positions of a word: what was local becomes the least common multiple of 1..n."""

@@ -42,6 +42,7 @@ def test_arithmetic(p: Polynomial, q: Polynomial, factor: Fraction) -> None:
 def test_bounds_of_one(p: Polynomial) -> None:
     for n in LENGTHS:
         assert p.least <= p.at(n) <= p.positive.at(n) and p.positive.at(n) >= 0
+        assert p.at(n) > 0 or not p.above_zero
         if p.law is None:
             assert p.positive.at(n) == 0
         else:
@@ -73,3 +74,7 @@ def test_simple_ones() -> None:
     n = Polynomial(((1, Fraction(1)),))
     assert symmetric(n).low.at(5) == -5 and constant(0) == Polynomial()
     assert (n * Fraction(-1)).least == float("-inf") and n.least == 1
+    share = Polynomial(((-1, Fraction(1)),))
+    assert share.above_zero and share.least == 0 and not constant(0).above_zero
+    assert not (constant(1) + share * Fraction(-1)).above_zero  # 0 at n = 1
+    assert (constant(2) + n * Fraction(-1) + n.times(n)).above_zero

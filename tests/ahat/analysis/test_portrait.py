@@ -80,7 +80,7 @@ def test_heads_that_copy_have_one_winner(number: int) -> None:
 def test_the_size_of_a_row(sinks: int) -> None:
     """With a sink before the word and one after it."""
     for mask in MASKS:
-        bound = row_size(mask, sinks).bound()
+        (bound,) = row_size(mask, sinks).bounds()
         for n in range(1, 8):
             total = n + sinks
             sizes = [sum(definition.sees(mask, i, j) for j in range(total)) for i in range(total)]

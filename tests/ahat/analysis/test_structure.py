@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
+from softhat.ahat.analysis.analyze import analyze
 from softhat.ahat.analysis.structure import erroneous, error_free, live, structure
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
@@ -40,6 +42,19 @@ def test_uniform_heads_are_uniform_on_every_word() -> None:
                 head = layers[l].heads[h]
                 assert (head.highest.sum(axis=2) == head.mask.sum(axis=1)).all()
     assert some > 10
+
+
+def test_a_unique_head_without_scores_has_equal_scores_and_is_not_uniform() -> None:
+    """Each position sees one number everywhere, and takes the rightmost of its keys."""
+    model = GALLERY["no-two-b"]()
+    fact = structure(model)[0, 0]
+    assert fact.equal_scores and not fact.uniform
+    for word in words(model):
+        head = run(model, word[None]).layers[0].heads[0]
+        assert len(set(head.scores.num[0][head.mask].tolist())) <= 1
+    found = analyze(model, up_to=4)
+    assert found.gap_law[0, 0] is None and found.min_gap[0, 0] == math.inf
+    assert found.kinds[0, 0] == "unique"
 
 
 def test_coordinates_without_error_have_none_at_any_temperature() -> None:

@@ -16,7 +16,7 @@ from itertools import combinations
 
 from softhat.ahat.analysis.growth import point
 from softhat.ahat.analysis.residual import NOTHING, HeadView, Linear, State
-from softhat.ahat.model import Vector
+from softhat.ahat.model import BOS, EOS, Vector
 
 MAX_SETS = 200  # kinds of argmax sets that are compared
 
@@ -126,14 +126,27 @@ def _kinds(view: HeadView) -> list[_Best] | None:
     own = view.head.mask in ("none", "<=", ">=")
     askers: dict[tuple[frozenset[int], frozenset[int]], set[int]] = {}
     for a, row in enumerate(scores):
-        for level in {score for score in row if score >= row[a] or not own}:
-            classes = frozenset(c for c, score in enumerate(row) if score == level)
-            absent = frozenset(c for c, score in enumerate(row) if score > level)
+        seen = _seen(view, a)
+        for level in {row[c] for c in seen if row[c] >= row[a] or not own}:
+            classes = frozenset(c for c in seen if row[c] == level)
+            absent = frozenset(c for c in seen if row[c] > level)
             if view.head.mask != "none" or not _no_sink(view.state, absent):
                 askers.setdefault((classes, absent), set()).add(a)
     if len(askers) > MAX_SETS:
         return None
     return [_Best(*sets, frozenset(who)) for sets, who in askers.items()]
+
+
+def _seen(view: HeadView, a: int) -> set[int]:
+    """The classes of the keys that a query of class a may see."""
+    mask, classes = view.head.mask, view.state.classes
+    if mask == "none":
+        return set(range(len(classes)))
+    near, far = (BOS, EOS) if mask in ("<=", "<") else (EOS, BOS)
+    itself = {a} if mask in ("<=", ">=") else set[int]()
+    if classes[a].sink == near:
+        return itself
+    return {c for c, k in enumerate(classes) if k.sink != far} | itself
 
 
 def _no_sink(state: State, absent: frozenset[int]) -> bool:
