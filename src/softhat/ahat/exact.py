@@ -160,10 +160,9 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
         scores = _scores(head, x)
         masked = np.where(mask, scores.num, -scores.size - 1)
         highest = (masked == masked.max(axis=2, keepdims=True)) & mask
-    else:
-        shape = (len(x.num), length, length)
-        scores = Scaled(np.broadcast_to(np.int64(0), shape), 1)
-        highest = np.broadcast_to(mask, shape)
+    else:  # the same sets in every word: they are looked at once
+        scores = Scaled(np.broadcast_to(np.int64(0), (len(x.num), length, length)), 1)
+        highest = mask[None]
     best = chosen(highest, head.ties)
     counts = best.sum(axis=2)  # (W, T)
     factor = math.lcm(*(int(c) for c in np.unique(counts) if c))
@@ -172,6 +171,8 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     kind = object if big else np.int64
     share = np.where(counts > 0, factor // np.maximum(counts, 1).astype(kind), 0).astype(kind)
     mean = sums.astype(kind) * share[..., None]
+    every = scores.num.shape
+    highest, best = np.broadcast_to(highest, every), np.broadcast_to(best, every)
     return HeadTrace(
         mask, scores, highest, best, values, reduced(Scaled(mean, values.den * factor))
     )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.analysis.rows import Profile, critical_betas
+from softhat.ahat.analysis.structure import structure
 from softhat.ahat.exact import ExactTrace, HeadTrace, ratio, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words
@@ -40,6 +41,7 @@ class Tally:
 
     def __init__(self, model: AHAT, leak: float) -> None:
         self.model, self.leak = model, leak
+        self._equal = {name for name, fact in structure(model).items() if fact.equal_scores}
         self.rows: dict[int, dict[HeadId, tuple[int, int, int]]] = {}
         self.gaps: dict[int, dict[HeadId, Gap]] = {}
         self.profiles: dict[int, dict[HeadId, Profile]] = {}
@@ -74,6 +76,8 @@ class Tally:
     def _head(self, n: int, name: HeadId, head: HeadTrace) -> tuple[int, int] | None:
         """Count one head's rows; the first tied (word, row), if there is one."""
         keys = head.mask.sum(axis=1)  # (T,)
+        if name in self._equal:
+            return self._equal_scores(n, name, head, keys)
         best = head.highest.sum(axis=2)  # (W, T)
         uniform = best == keys
         tied = ~uniform & (best > 1)
@@ -94,6 +98,20 @@ class Tally:
             word, row = np.argwhere(tied)[0]
             return int(word), int(row)
         return None
+
+    def _equal_scores(
+        self, n: int, name: HeadId, head: HeadTrace, keys: npt.NDArray[np.int64]
+    ) -> None:
+        """Every row is uniform, whatever the word."""
+        before = self.rows.setdefault(n, {}).get(name, (0, 0, 0))
+        self.rows[n][name] = (before[0] + head.highest.shape[0] * len(keys), 0, 0)
+        self.gaps.setdefault(n, {})[name] = math.inf
+        self.betas.setdefault(n, {})[name] = 0.0
+        several = keys > 1
+        if several.any():
+            self.several[name] = True
+            rows = np.broadcast_to(several, head.highest.shape[:2])
+            self.varying[name] = self.varying[name] or _varies(head, rows)
 
     def _gaps(self, n: int, name: HeadId, head: HeadTrace, where: npt.NDArray[np.int64]) -> None:
         scores = head.scores.num[where[:, 0], where[:, 1]]  # (rows, T)
