@@ -67,9 +67,10 @@ def check(seed: int, models: int) -> None:
         laws = gap_laws(model)
         longest = rng.choice([4, 5, 6]) if len(model.alphabet) == 2 else 4
         for n in range(1, min(longest, model.longest or longest) + 1):
-            tally = row_tally(model, n, 1e-3)
+            tally, gaps = row_tally(model, n, 1e-3), least_gaps(model, n, 0, 0)
             for name, law in laws.gap.items():
-                gap = tally.gaps[n][name]
+                gap = gaps[name]
+                assert gap == tally.gaps[n][name]
                 assert gap == math.inf if law is None else law.at(n) <= gap
                 assert not (laws.tieless[name] and tally.several[name])
 

@@ -54,12 +54,9 @@ def same_or_apart(view: HeadView) -> Sizes | None:
             continue
         if _ordinary(state, first & second):
             return None
-        ends = [len(_sinks(state, x)) for x in (first, second)]
         # A set of one position adds no denominator.
-        if not any(
-            k == 1 and not _ordinary(state, x) for k, x in zip(ends, (first, second), strict=True)
-        ):
-            together = max(together, sum(ends))
+        if not (_one_sink(state, first) or _one_sink(state, second)):
+            together = max(together, len(_sinks(state, first)) + len(_sinks(state, second)))
     alone = (
         len(_sinks(state, best.classes)) - int(not _ordinary(state, best.classes)) for best in found
     )  # n ≥ 1: a set of sinks only has at least one position less than it might
