@@ -77,7 +77,8 @@ class Tally:
         """Count one head's rows; the first tied (word, row), if there is one."""
         keys = head.mask.sum(axis=1)  # (T,)
         if name in self._equal:
-            return self._equal_scores(n, name, head, keys)
+            self._equal_scores(n, name, head, keys)
+            return None
         best = head.highest.sum(axis=2)  # (W, T)
         uniform = best == keys
         tied = ~uniform & (best > 1)
