@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat import rasp
 from softhat.export.circuits.aimed import aimed_pairs
 from softhat.export.circuits.graph import Circuit
 from softhat.export.circuits.network import NativeNetwork, NodePatch
@@ -84,3 +85,14 @@ def test_pairs_have_one_length_and_differ() -> None:
     for clean, corrupt in batches:
         assert clean.shape == corrupt.shape
         assert (clean != corrupt).reshape(len(clean), -1).any(axis=1).mean() > 0.9
+
+
+def test_programs_that_need_long_words() -> None:
+    """No formula is known of a RASP program: long words of few symbols are tried."""
+    same = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ)
+    often = rasp.Map(lambda count: count >= 14, rasp.SelectorWidth(same))
+    far = rasp.lib.shift_by(12, rasp.tokens) == "a"
+    for program in (often, far):
+        found = softhat.circuit(softhat.compile(program, alphabet="abc", max_length=40))
+        assert all(node.witness for node in found.nodes if node.name.startswith("a"))
+        assert found.answers

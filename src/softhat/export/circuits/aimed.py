@@ -17,6 +17,8 @@ from softhat.logic.construct import Made, made_words, parts
 from softhat.logic.semantics.truth import truths
 from softhat.logic.syntax.nodes import Formula
 
+LONG = 24
+"""Symbols of words that are made for no formula."""
 PARTS = 12
 """Parts of a formula that words are made for; of more, so many at random."""
 
@@ -30,7 +32,9 @@ def aimed_pairs(
 ) -> Iterator[tuple[Array, Array]]:
     """(clean, corrupt) words of one length each, of about so many letters for the formulas; and
     some for each part of a formula that has but one value on the words that were `seen` already,
-    or for every part if none were."""
+    or for every part if none were. Where no formula is known, words of few symbols."""
+    if not formulas:
+        yield from _mostly_one(network, rng, letters)
     found: dict[int, list[tuple[Array, Array]]] = {}
     for formula in formulas:
         share = letters // (3 * len(formulas))  # each word is in three pairs
@@ -51,6 +55,24 @@ def aimed_pairs(
                 found.setdefault(len(made[0].word), []).extend(pairs)
     for pairs in found.values():
         yield np.stack([clean for clean, _ in pairs]), np.stack([corrupt for _, corrupt in pairs])
+
+
+def _mostly_one(
+    network: Network, rng: np.random.Generator, letters: int
+) -> Iterator[tuple[Array, Array]]:
+    """Words of a symbol, with a second one in few or in many places, and one place changed."""
+    n = LONG if network.longest is None else min(LONG, network.longest)
+    k = len(network.symbols)
+    if network.propositional or k < 2:
+        return
+    count = max(PARTS, letters // n)
+    two = rng.permuted(np.tile(np.arange(k), (count, 1)), axis=1)[:, :2]
+    dense = rng.random((count, n)) < rng.random((count, 1)) ** 2
+    clean = np.take_along_axis(two, dense.astype(np.int64), axis=1)
+    corrupt = clean.copy()
+    at = np.arange(count), rng.integers(0, n, count)
+    corrupt[at] = np.where(clean[at] == two[:, 0], two[:, 1], two[:, 0])
+    yield np.concatenate([clean, corrupt]), np.concatenate([corrupt, clean])
 
 
 def _constant(
