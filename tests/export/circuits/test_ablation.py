@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.export.circuits.ablation import ablate
 from softhat.export.circuits.graph import possible_edges
+from softhat.export.circuits.network import NativeNetwork
+from softhat.export.circuits.stock import stock_network
 from tests.cli.run import softhat as run
 
 FORMULAS = ["!c S a", "H (a -> O b) & #(a) > 1", "(a S b) S c", "Y Y a & !c S b", "#(a) = #(b)"]
@@ -69,3 +72,23 @@ def test_the_command_ablates(tmp_path: Path) -> None:
     assert json.loads(done.out)["ablation"]["completeness"] == 1.0
     shown = run("score", str(tmp_path / "m"), str(tmp_path / "p.json"))
     assert "minimality" in shown.out
+
+
+def test_the_empty_circuit_of_a_long_count_is_not_complete() -> None:
+    """No random short word has thirty `a`: the circuit's own pairs do."""
+    model = softhat.compile("#(a) >= 30", alphabet="ab")
+    circuit = softhat.circuit(model)
+    all_edges = [edge.name for edge in circuit.edges]
+    result = ablate(NativeNetwork(model.transformer), circuit, all_edges)
+    assert result.completeness == 1.0
+    assert result.empty < 1.0
+
+
+def test_sets_of_propositions_and_short_contexts(tmp_path: Path) -> None:
+    model = softhat.compile("Y (p & !q) | H q", propositions="pq")
+    circuit = softhat.circuit(model)
+    result = ablate(NativeNetwork(model.transformer), circuit, [e.name for e in circuit.edges])
+    assert result.completeness == 1.0
+    softhat.to_gpt2(softhat.compile("O (a & Y b)", alphabet="ab"), tmp_path / "g", context=5)
+    network, found = stock_network(tmp_path / "g"), softhat.circuit(tmp_path / "g")
+    assert ablate(network, found, [edge.name for edge in found.edges]).completeness == 1.0

@@ -1,21 +1,22 @@
 """Is a circuit complete, and is it minimal? Asked of the model itself, by ablation.
 
-*Completeness*: all edges outside the circuit carry what they carry on another, random word of the
-same length; the share of answers that stay what they are. *Minimality*: the share of the circuit's
-edges that matter, each patched alone. Both are 1 for the edges that carry input; completeness is
-compared with that of the empty circuit, which only knows how often random words agree.
+*Completeness*: all edges outside the circuit carry what they carry on another word of the same
+length; the share of answers that stay what they are, on random words and on the circuit's own pairs
+(a formula that needs long words has one answer on all random ones). *Minimality*: the share of the
+circuit's edges that matter, each patched alone. Both are 1 for the edges that carry input;
+completeness is compared with that of the empty circuit, which only knows how often words agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from softhat.export.circuits.graph import Circuit
-from softhat.export.circuits.network import Network, Only
-from softhat.export.circuits.witness import LENGTHS, draw
+from softhat.export.circuits.network import Array, Network, Only
+from softhat.export.circuits.witness import LENGTHS, coded, draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +38,36 @@ def ablate(
     constant = frozenset(edge.name for edge in circuit.edges if edge.carries == "constant")
     asked = frozenset(chosen) - constant
     return Ablation(
-        completeness=_completeness(network, asked | constant, seed, words),
-        empty=_completeness(network, constant, seed, words),
+        completeness=_completeness(network, circuit, asked | constant, seed, words),
+        empty=_completeness(network, circuit, constant, seed, words),
         minimality=len(asked & matter) / len(asked) if asked else 1.0,
     )
 
 
-def _completeness(network: Network, kept: frozenset[str], seed: int, words: int) -> float:
+def _completeness(
+    network: Network, circuit: Circuit, kept: frozenset[str], seed: int, words: int
+) -> float:
     rng = np.random.default_rng([seed, 1])
+    most = LENGTHS[-1] if network.longest is None else network.longest
+    lengths = [min(n, most) for n in LENGTHS]
+    pairs = [
+        (draw(network, rng, max(4, words // len(lengths)), n),
+         draw(network, rng, max(4, words // len(lengths)), n))
+        for n in lengths
+    ]  # fmt: skip
     right = total = 0
-    for n in LENGTHS:
-        clean, other = (draw(network, rng, max(4, words // len(LENGTHS)), n) for _ in range(2))
+    for clean, other in (*pairs, *_own_pairs(network, circuit)):
         _, margins = network.run(clean)
         added, _ = network.run(other)
         _, left = network.run(clean, Only(kept, added))
         right += int(((left > 0) == (margins > 0)).sum())
         total += margins.size
     return right / total
+
+
+def _own_pairs(network: Network, circuit: Circuit) -> Iterator[tuple[Array, Array]]:
+    """Each pair of words that part in an answer, both ways round."""
+    for pair in circuit.answers:
+        clean, corrupt = (coded(network, word)[None] for word in (pair.clean, pair.corrupt))
+        yield clean, corrupt
+        yield corrupt, clean

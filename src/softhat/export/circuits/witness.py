@@ -39,6 +39,14 @@ def draw(network: Network, rng: np.random.Generator, *shape: int) -> NDArray[np.
     return rng.integers(0, k, shape)
 
 
+def coded(network: Network, word: Sequence[str]) -> Array:
+    """A word of a witness as the network reads it: symbols, or bits of sets such as `{p,q}`."""
+    if not network.propositional:
+        return np.array([network.symbols.index(symbol) for symbol in word])
+    sets = [letter[1:-1].split(",") for letter in word]
+    return np.array([[int(symbol in held) for symbol in network.symbols] for held in sets])
+
+
 class Search:
     """Words and their corruptions, run once; each edge is then patched on all of them."""
 
