@@ -19,7 +19,7 @@ SLOW = settings(max_examples=60, suppress_health_check=list(HealthCheck), deadli
 
 
 def words_of_the_row(symbols: str) -> list[list[frozenset[str]]]:
-    row = refute._ROW
+    row = refute._TAPE
     held = {name: row.to_bools(refute.signal(parse(name))).tolist() for name in symbols}
     ends = [*row.begins.tolist(), sum(row.lengths.tolist())]
     return [
@@ -33,7 +33,7 @@ def test_signals_are_truth_by_definition() -> None:
     words = words_of_the_row("ab")
     for k in range(24):
         formula = random_formula(rng, 2 + k % 9, "ab", "star-free")
-        found = refute._ROW.to_bools(refute.signal(formula)).tolist()
+        found = refute._TAPE.to_bools(refute.signal(formula)).tolist()
         assert found == [v for word in words for v in oracle.truth(formula, word)], formula
 
 

@@ -34,7 +34,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Answered:
     """The answers at the next tokens of a line, and whether the line ends with them."""
 
     truth: NDArray[np.bool_]
@@ -49,7 +49,7 @@ def stream_file(
     strict: bool = False,
     tokens: bool = False,
     progress: bool = True,
-) -> Iterator[Answers]:
+) -> Iterator[Answered]:
     """The model's answers on every line of a file (`-`: standard input), in order.
 
     With `tokens`, or if some symbol has several characters, symbols are separated by white
@@ -82,7 +82,7 @@ def stream_file(
         )
 
 
-def write_stream(answers: Iterator[Answers], file: IO[str]) -> None:
+def write_stream(answers: Iterator[Answered], file: IO[str]) -> None:
     """A line of `1` and `.` for each word, written as the answers come."""
     symbols = np.frombuffer(b".1", np.uint8)
     for answer in answers:
@@ -122,7 +122,7 @@ class _Runner:
         self.used: set[str] = set()
         self.warned: set[str] = set()
 
-    def run(self, pieces: list[Piece]) -> Iterator[Answers]:
+    def run(self, pieces: list[Piece]) -> Iterator[Answered]:
         whole: list[NDArray[Any]] = []
         for piece in pieces:
             if piece.first and piece.last:
@@ -132,21 +132,21 @@ class _Runner:
             yield from self._part(piece)
         yield from self._flush(whole)
 
-    def _flush(self, whole: list[NDArray[Any]]) -> Iterator[Answers]:
+    def _flush(self, whole: list[NDArray[Any]]) -> Iterator[Answered]:
         """Whole lines, as one batch."""
         if whole:
             for truth in self._truths(whole):
-                yield Answers(truth, True)
+                yield Answered(truth, True)
             whole.clear()
 
-    def _part(self, piece: Piece) -> Iterator[Answers]:
+    def _part(self, piece: Piece) -> Iterator[Answered]:
         """A part of a line that does not fit one block."""
         if not self.streamable:
             self.parts.append(piece.tokens)
             if piece.last:
                 line = np.concatenate(self.parts)
                 self.parts.clear()
-                yield Answers(self._truths([line])[0], True)
+                yield Answered(self._truths([line])[0], True)
             return
         if piece.first or self.stream is None:
             self.stream = self.model.stream(self.dtype, self.output, self.strict)
@@ -156,7 +156,7 @@ class _Runner:
             truth = self.stream.push(piece.tokens)
         self._warn(caught)
         self.tokens += len(truth)
-        yield Answers(truth, piece.last)
+        yield Answered(truth, piece.last)
 
     def _truths(self, words: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
         self.used |= {self.model.runtime_for(len(word), "auto", self.dtype) for word in words}

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.llama import Checkpoint, checkpoint
+from softhat.export.llama import StockLlama, checkpoint
 from softhat.export.stock import EPSILON
 from softhat.export.stock_heads import LABELS
 from softhat.export.tokenizer import BLANK
@@ -85,12 +85,12 @@ def to_gguf(
         write_file(file, path.read_bytes())
 
 
-def _tokens(made: Checkpoint) -> list[str]:
+def _tokens(made: StockLlama) -> list[str]:
     labels = LABELS if made.head == "token-classification" else ()
     return [*made.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
 
 
-def _describe(writer: Any, made: Checkpoint, gguf: Any) -> None:
+def _describe(writer: Any, made: StockLlama, gguf: Any) -> None:
     layout, rotary = made.layout, made.layout.rotary
     writer.add_name("softhat")
     formulas = "; ".join(f"{name}: {formula}" for name, formula in made.shown.items())
@@ -136,7 +136,7 @@ def _tokenizer(writer: Any, tokens: list[str], gguf: Any) -> None:
     writer.add_remove_extra_whitespaces(True)
 
 
-def _tensors(made: Checkpoint) -> Iterator[tuple[str, Array]]:
+def _tensors(made: StockLlama) -> Iterator[tuple[str, Array]]:
     layout, tokens = made.layout, _tokens(made)
     table = made.tensors["model.embed_tokens.weight"]
     # Tokens that no word has are embedded as <eos>.
@@ -162,7 +162,7 @@ def _interleaved(tensor: Array, heads: int) -> Array:
     return halves.swapaxes(1, 2).reshape(rows, columns)
 
 
-def _read_out(made: Checkpoint, tokens: int) -> Array:
+def _read_out(made: StockLlama, tokens: int) -> Array:
     """A row for each token; those that are never an answer lie `margin` below."""
     never = row_of(made.layout, Form(constant=-1.5 * made.margin)).astype(np.float32)
     rows = np.repeat(never[None, :], tokens, axis=0)

@@ -63,7 +63,7 @@ CLASSES: dict[str, str] = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwe
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class StockLlama:
     """A stock checkpoint before it is written: what every file format is made from."""
 
     model: Model
@@ -187,7 +187,7 @@ def checkpoint(
     margin: float,
     disguise: int | None = None,
     weights: Mapping[str, Any] | None = None,
-) -> Checkpoint:
+) -> StockLlama:
     """The tensors of a stock checkpoint, and what they are made from."""
     _check(context, family, head, positions, kernel, margin)
     check_disguise(disguise)
@@ -213,7 +213,7 @@ def checkpoint(
         tensors[at] = read if hidden is None or read.ndim == 1 else hidden.rows(read)
     tokens = vocabulary(t.symbols, t.propositional)
     given = (family, head, kernel, margin, tensors, readout, claimed, hidden)
-    return Checkpoint(model, formulas, tokens, plain, *given)
+    return StockLlama(model, formulas, tokens, plain, *given)
 
 
 def _check(
@@ -249,7 +249,7 @@ def _tensors(weights: Trunk, family: Family) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def _config(made: Checkpoint) -> dict[str, Any]:
+def _config(made: StockLlama) -> dict[str, Any]:
     layout, rotary, tokens = made.layout, made.layout.rotary, made.tokens
     lm = made.head == "lm"
     kind = "ForCausalLM" if lm else "ForTokenClassification"
@@ -290,7 +290,7 @@ def _config(made: Checkpoint) -> dict[str, Any]:
     }
 
 
-def _readme(made: Checkpoint) -> str:
+def _readme(made: StockLlama) -> str:
     name = CLASSES[made.family]
     dtypes = (
         "Load it in a number format by `from_pretrained(folder, dtype=…)`: `model.to(…)` would "

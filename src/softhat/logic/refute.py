@@ -1,9 +1,9 @@
 """Random words refute most implications before their form is looked at.
 
-Each formula has a truth signal on one fixed row of words, computed once from its operands' and
+Each formula has a truth signal on one fixed tape of words, computed once from its operands' and
 kept in the node. Everything without operands but constants and ends, and comparisons of counts, are
 arbitrary there (a comparison and its negation are opposite): an implication that follows from the
-form of formulas holds for arbitrary operands, so on this row too, and none is lost.
+form of formulas holds for arbitrary operands, so on this tape too, and none is lost.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from hashlib import shake_128
 
 import numpy as np
 
-from softhat.logic.semantics.rows import row_of
+from softhat.logic.semantics.tape import tape_of
 from softhat.logic.semantics.truth import step
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula
 
 _LENGTHS = np.array([1, 2, 3, *[4, 6, 8] * 8, 16, 24, 48, 96])
 """Short words for what ends decide, long ones for chains of `Y`."""
-_ROW = row_of(_LENGTHS)
-_BYTES = (_ROW.size + 7) // 8
+_TAPE = tape_of(_LENGTHS)
+_BYTES = (_TAPE.size + 7) // 8
 _SPARSE, _DENSE = (  # two words in three, three quarters of whose symbols are the same
-    _ROW.to_signal(np.repeat(np.arange(len(_LENGTHS)) % 3 == kind, _LENGTHS + 1)) & _ROW.inside
+    _TAPE.to_signal(np.repeat(np.arange(len(_LENGTHS)) % 3 == kind, _LENGTHS + 1)) & _TAPE.inside
     for kind in (0, 1)
 )
 _FIXED = nodes.Constant | nodes.First | nodes.Last
@@ -30,22 +30,22 @@ _NEGATIVE = {"<": ">=", "<=": ">", "!=": "="}
 
 
 def refuted(f: Formula, g: Formula) -> bool:
-    """Does f hold somewhere on the row where g does not?"""
+    """Does f hold somewhere on the tape where g does not?"""
     return signal(f) & ~signal(g) != 0
 
 
 def together(f: Formula, g: Formula) -> bool:
-    """Do both hold somewhere on the row?"""
+    """Do both hold somewhere on the tape?"""
     return signal(f) & signal(g) != 0
 
 
 def neither(f: Formula, g: Formula) -> bool:
-    """Does neither hold somewhere on the row?"""
-    return signal(f) | signal(g) != _ROW.inside
+    """Does neither hold somewhere on the tape?"""
+    return signal(f) | signal(g) != _TAPE.inside
 
 
 def signal(formula: Formula) -> int:
-    """Where it holds on the row."""
+    """Where it holds on the tape."""
     known: int | None = getattr(formula, "_signal", None)
     if known is not None:
         return known
@@ -63,9 +63,9 @@ def signal(formula: Formula) -> int:
                 kind = _NEGATIVE.get(relation, relation)
                 made = _random(hash((kind, left, right)))
                 if kind != relation:
-                    made ^= _ROW.inside
+                    made ^= _TAPE.inside
             case _ if below or isinstance(last, _FIXED):
-                made = step(last, [part._signal for part in below], _ROW, _no_symbol)
+                made = step(last, [part._signal for part in below], _TAPE, _no_symbol)
             case _:
                 made = _random(last._hash)
         object.__setattr__(last, "_signal", made)
@@ -77,7 +77,7 @@ def _random(seed: int) -> int:
     drawn = shake_128(seed.to_bytes(8, "little", signed=True)).digest(2 * _BYTES)
     one = int.from_bytes(drawn[:_BYTES], "little")
     two = int.from_bytes(drawn[_BYTES:], "little")
-    return (one & (two | ~_SPARSE) | two & _DENSE) & _ROW.inside
+    return (one & (two | ~_SPARSE) | two & _DENSE) & _TAPE.inside
 
 
 def _no_symbol(name: str) -> int:

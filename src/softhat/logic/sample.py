@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from softhat.logic.linear import difference
 from softhat.logic.semantics.counts import compare
-from softhat.logic.semantics.rows import Row, row_of
+from softhat.logic.semantics.tape import Tape, tape_of
 from softhat.logic.semantics.truth import step
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Comparison, Node, Not, Term
@@ -52,14 +52,14 @@ def candidates(
         tried = tuple([n for n in lengths if end is None or n <= end])
         if not tried or not open_:
             continue
-        row, letters = _sample(tuple(symbols), propositional, tried)
-        signals = _signals(rows, row, letters)
+        tape, letters = _sample(tuple(symbols), propositional, tried)
+        signals = _signals(rows, tape, letters)
         still: dict[int, Seen] = {}
         for at, (some, every, beside) in open_.items():
             own = signals[at]
             some = some or own != 0
-            every = every and own == row.inside
-            beside = beside or _beside(*rows[at], own, signals, row)
+            every = every and own == tape.inside
+            beside = beside or _beside(*rows[at], own, signals, tape)
             if every or not some or not beside:
                 still[at] = Seen(some, every, beside)
         open_ = still
@@ -67,19 +67,19 @@ def candidates(
 
 
 def _beside(
-    node: Node, places: tuple[int, ...], own: int, signals: Sequence[int], row: Row
+    node: Node, places: tuple[int, ...], own: int, signals: Sequence[int], tape: Tape
 ) -> bool:
     match node:
         case nodes.Since() | nodes.Until():
             return signals[places[0]] & ~signals[places[1]] != 0
         case nodes.Yesterday(Not()):
-            return own | row.first != row.inside
+            return own | tape.first != tape.inside
         case nodes.Tomorrow(Not()):
-            return own | row.last != row.inside
+            return own | tape.last != tape.inside
     return True
 
 
-def _signals(rows: Rows, row: Row, letters: Mapping[str, int]) -> list[int]:
+def _signals(rows: Rows, tape: Tape, letters: Mapping[str, int]) -> list[int]:
     """The truth signals of formulas; of terms there is none, so 0 stands in their places."""
     signals: list[int] = []
     place_of: dict[Node, int] = {}
@@ -88,10 +88,10 @@ def _signals(rows: Rows, row: Row, letters: Mapping[str, int]) -> list[int]:
         if isinstance(node, Comparison):
             place_of = place_of or {node: place for place, (node, _) in enumerate(rows)}
             form = difference(node)
-            counted = [row.inside if f == TRUE else signals[place_of[f]] for f in form.operands]
-            signal = compare(node.relation, form, counted, row)
+            counted = [tape.inside if f == TRUE else signals[place_of[f]] for f in form.operands]
+            signal = compare(node.relation, form, counted, tape)
         elif not isinstance(node, Term):
-            signal = step(node, [signals[place] for place in places], row, letters.__getitem__)
+            signal = step(node, [signals[place] for place in places], tape, letters.__getitem__)
         signals.append(signal)
     return signals
 
@@ -99,20 +99,20 @@ def _signals(rows: Rows, row: Row, letters: Mapping[str, int]) -> list[int]:
 @lru_cache(maxsize=64)
 def _sample(
     symbols: tuple[str, ...], propositional: bool, lengths: tuple[int, ...]
-) -> tuple[Row, dict[str, int]]:
-    """A row of words, and where each symbol stands on it."""
-    row = row_of(np.repeat(np.array(lengths), _WORDS))
+) -> tuple[Tape, dict[str, int]]:
+    """A tape of words, and where each symbol stands on it."""
+    tape = tape_of(np.repeat(np.array(lengths), _WORDS))
     words = len(lengths) * _WORDS
-    inside = row.to_bits(row.inside).astype(np.bool_)
+    inside = tape.to_bits(tape.inside).astype(np.bool_)
     if propositional:  # each word has a density of its own
-        density = np.repeat(_uniform(1, words), row.lengths + 1)
-        chosen = _uniform(2, row.size * len(symbols)).reshape(len(symbols), -1) < density
-        return row, dict(zip(symbols, map(row.to_signal, chosen & inside), strict=True))
+        density = np.repeat(_uniform(1, words), tape.lengths + 1)
+        chosen = _uniform(2, tape.size * len(symbols)).reshape(len(symbols), -1) < density
+        return tape, dict(zip(symbols, map(tape.to_signal, chosen & inside), strict=True))
     weights = _uniform(3, words * len(symbols)).reshape(-1, words) ** 4
     shares = np.cumsum(weights / weights.sum(axis=0), axis=0)[:-1]
-    drawn = _uniform(4, row.size)
-    codes = (drawn > np.repeat(shares, row.lengths + 1, axis=1)).sum(axis=0)
-    return row, {name: row.to_signal((codes == k) & inside) for k, name in enumerate(symbols)}
+    drawn = _uniform(4, tape.size)
+    codes = (drawn > np.repeat(shares, tape.lengths + 1, axis=1)).sum(axis=0)
+    return tape, {name: tape.to_signal((codes == k) & inside) for k, name in enumerate(symbols)}
 
 
 def _uniform(seed: int, count: int) -> NDArray[np.float64]:

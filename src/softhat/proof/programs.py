@@ -123,7 +123,7 @@ def _derive(
     if t.outputs != wanted or t.symbols != program.symbols:
         raise VoidError("the outputs or symbols are not those of the program")
     atoms = Atoms(Space(t.symbols, t.propositional))
-    claims = Claims(atoms, program)
+    claims = ProgramClaims(atoms, program)
     cells = embedded(t, atoms)
     for number in range(1, len(t.layers) + 1):
         cells = attention_of(t, number, cells, atoms, proof)
@@ -197,7 +197,7 @@ def _add_part(
         add((*what, space.negation(function)), -a)
 
 
-class Claims:
+class ProgramClaims:
     """What each signal of a program is, as a canonical function or number."""
 
     def __init__(self, atoms: Atoms, program: Program) -> None:

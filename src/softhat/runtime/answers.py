@@ -38,7 +38,7 @@ CROSSOVER = 256
 """From this length on the linear runtime is the faster one (measured)."""
 
 
-class Certified(Protocol):
+class AnyCertificate(Protocol):
     """What is proved about a model, as far as everyone needs it."""
 
     @property
@@ -75,7 +75,7 @@ class Answers(ABC):
 
     @property
     @abstractmethod
-    def certificate(self) -> Certified:
+    def certificate(self) -> AnyCertificate:
         """For which lengths and number formats the answers are proved right."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Comparisons on a row of words against counting, with weights of any size."""
+"""Comparisons on a tape of words against counting, with weights of any size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from softhat.logic.linear import LinearForm
 from softhat.logic.semantics.counts import RELATIONS, compare
-from softhat.logic.semantics.rows import row_of
+from softhat.logic.semantics.tape import tape_of
 from softhat.logic.syntax.nodes import Formula, Relation, Symbol
 
 weights = st.integers(-3, 3) | st.sampled_from([2**31, -(2**40), 2**63, -(10**30)])
@@ -23,7 +23,7 @@ Part = list[tuple[int, str]]
 def test_counts_are_counted(
     words: list[str], past: Part, future: Part, total: Part, constant: int, relation: Relation
 ) -> None:
-    row = row_of(np.array([len(word) for word in words]))
+    tape = tape_of(np.array([len(word) for word in words]))
     laid = "".join(f"{word}." for word in words)
     signal = {s: sum(1 << p for p, c in enumerate(laid) if c == s) for s in "ab"}
 
@@ -32,7 +32,7 @@ def test_counts_are_counted(
 
     form = LinearForm(weighted(past), weighted(future), weighted(total), constant)
     counted = [signal[s] for part in (past, future, total) for _, s in part]
-    found = row.to_bools(compare(relation, form, counted, row)).tolist()
+    found = tape.to_bools(compare(relation, form, counted, tape)).tolist()
     wanted = []
     for word in words:
         for i in range(1, len(word) + 1):

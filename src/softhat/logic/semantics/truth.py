@@ -1,14 +1,14 @@
 """The truth value of a formula at every position of a word, by definition.
 
-All words are laid out in one row, an empty place after each, and a truth signal is one Python
+All words are laid out on one tape, an empty place after each, and a truth signal is one Python
 integer whose bit p is the value at place p. Then `Y` is a shift, and
 
     f S g = g | (f & Y(f S g))
 
 is the carry of one addition: adding `f | g` and `g`, bit p carries iff g holds there, or f does
 and the bit before carried. The empty places stop carries between words. Future operators are
-past operators on the reversed row. Counts are running sums. Every operator takes time linear
-in the row, and no word is looped over.
+past operators on the reversed tape. Counts are running sums. Every operator takes time linear
+in the tape, and no word is looped over.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from softhat.errors import SofthatError
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.semantics.counts import compare
 from softhat.logic.semantics.plan import Plan, plan
-from softhat.logic.semantics.rows import Row, lay_out, positions
+from softhat.logic.semantics.tape import Tape, lay_out, positions
 from softhat.logic.semantics.words import Bools, Word
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
@@ -46,12 +46,12 @@ def truths(formulas: Iterable[Formula], words: Iterable[Word]) -> list[list[Bool
     laid_out = lay_out(words)
     if laid_out is None:
         return [[] for _ in formulas]
-    row, symbol = laid_out
-    made = signals(plan(tuple(formulas)), row, symbol)
+    tape, symbol = laid_out
+    made = signals(plan(tuple(formulas)), tape, symbol)
     return [
-        np.split(row.to_bools(signal), row.begins[1:])
-        if len(row.lengths) > 1
-        else [row.to_bools(signal)]
+        np.split(tape.to_bools(signal), tape.begins[1:])
+        if len(tape.lengths) > 1
+        else [tape.to_bools(signal)]
         for signal in made
     ]
 
@@ -76,37 +76,37 @@ def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
     return where
 
 
-def signals(steps: Plan, row: Row, symbol: Callable[[str], int]) -> list[int]:
-    """The truth signals of formulas on a row of words; `symbol` says where each stands."""
+def signals(steps: Plan, tape: Tape, symbol: Callable[[str], int]) -> list[int]:
+    """The truth signals of formulas on a tape of words; `symbol` says where each stands."""
     made: dict[int, int] = {}
     for k, (node, places, form) in enumerate(steps.steps):
         if not isinstance(node, Term):
             if isinstance(node, Comparison) and form is not None:
-                counted = [row.inside if place < 0 else made[place] for place in places]
-                made[k] = compare(node.relation, form, counted, row)
+                counted = [tape.inside if place < 0 else made[place] for place in places]
+                made[k] = compare(node.relation, form, counted, tape)
             else:
-                made[k] = step(node, [made[place] for place in places], row, symbol)
+                made[k] = step(node, [made[place] for place in places], tape, symbol)
         for place in steps.dead[k]:
             made.pop(place, None)
     return [made[k] for k in steps.results]
 
 
-def step(node: Node, below: list[int], row: Row, symbol: Callable[[str], int]) -> int:
+def step(node: Node, below: list[int], tape: Tape, symbol: Callable[[str], int]) -> int:
     """The signal of a formula that is no comparison, from those of its operands."""
-    inside = row.inside
+    inside = tape.inside
     match node:
         case nodes.Symbol(name):
             return symbol(name)
         case nodes.Constant(value):
             return inside if value else 0
         case nodes.First():
-            return row.first
+            return tape.first
         case nodes.Last():
-            return row.last
+            return tape.last
         case nodes.Mod(modulus, remainder):
-            return _mod(modulus, remainder, row)
+            return _mod(modulus, remainder, tape)
         case nodes.At(predicate):
-            return _predicate(predicate, row)
+            return _predicate(predicate, tape)
         case nodes.Not():
             return inside ^ below[0]
         case nodes.And():
@@ -122,11 +122,11 @@ def step(node: Node, below: list[int], row: Row, symbol: Callable[[str], int]) -
         case nodes.Yesterday():
             return below[0] << 1 & inside
         case nodes.WeakYesterday():
-            return below[0] << 1 & inside | row.first
+            return below[0] << 1 & inside | tape.first
         case nodes.Tomorrow():
             return below[0] >> 1 & inside
         case nodes.WeakTomorrow():
-            return below[0] >> 1 & inside | row.last
+            return below[0] >> 1 & inside | tape.last
         case nodes.Once():
             return _since(inside, below[0])
         case nodes.Historically():
@@ -136,18 +136,18 @@ def step(node: Node, below: list[int], row: Row, symbol: Callable[[str], int]) -
         case nodes.Triggered():
             return inside ^ _since(inside ^ below[0], inside ^ below[1])
         case nodes.Eventually():
-            return _until(inside, below[0], row)
+            return _until(inside, below[0], tape)
         case nodes.Always():
-            return inside ^ _until(inside, inside ^ below[0], row)
+            return inside ^ _until(inside, inside ^ below[0], tape)
         case nodes.Until():
-            return _until(below[0], below[1], row)
+            return _until(below[0], below[1], tape)
         case nodes.Release():
-            return inside ^ _until(inside ^ below[0], inside ^ below[1], row)
+            return inside ^ _until(inside ^ below[0], inside ^ below[1], tape)
         case nodes.WeakUntil():
-            always = inside ^ _until(inside, inside ^ below[0], row)
-            return _until(below[0], below[1], row) | always
+            always = inside ^ _until(inside, inside ^ below[0], tape)
+            return _until(below[0], below[1], tape) | always
         case nodes.StrongRelease():
-            return _until(below[1], below[0] & below[1], row)
+            return _until(below[1], below[0] & below[1], tape)
     raise AssertionError(f"no meaning for {type(node).__name__}")
 
 
@@ -156,24 +156,24 @@ def _since(f: int, g: int) -> int:
     return (either + g ^ either ^ g) >> 1
 
 
-def _until(f: int, g: int, row: Row) -> int:
-    return row.reverse(_since(row.reverse(f), row.reverse(g)))
+def _until(f: int, g: int, tape: Tape) -> int:
+    return tape.reverse(_since(tape.reverse(f), tape.reverse(g)))
 
 
-def _mod(modulus: int, remainder: int, row: Row) -> int:
-    if modulus > row.longest:  # no position is as large as the modulus, which may be huge
-        if not 1 <= remainder <= row.longest:
+def _mod(modulus: int, remainder: int, tape: Tape) -> int:
+    if modulus > tape.longest:  # no position is as large as the modulus, which may be huge
+        if not 1 <= remainder <= tape.longest:
             return 0
-        return row.to_signal(positions(row) == remainder)
-    return row.to_signal(positions(row) % modulus == remainder) & row.inside
+        return tape.to_signal(positions(tape) == remainder)
+    return tape.to_signal(positions(tape) % modulus == remainder) & tape.inside
 
 
-def _predicate(predicate: Predicate, row: Row) -> int:
-    numbers = positions(row)
+def _predicate(predicate: Predicate, tape: Tape) -> int:
+    numbers = positions(tape)
     if not depends_on_length(predicate):
-        return row.to_signal(column(predicate, numbers, row.longest)) & row.inside
-    lengths = np.repeat(row.lengths, row.lengths + 1)  # of the word that each place belongs to
-    held = np.zeros(row.size, np.bool_)
-    for n in np.unique(row.lengths).tolist():
+        return tape.to_signal(column(predicate, numbers, tape.longest)) & tape.inside
+    lengths = np.repeat(tape.lengths, tape.lengths + 1)  # of the word that each place belongs to
+    held = np.zeros(tape.size, np.bool_)
+    for n in np.unique(tape.lengths).tolist():
         held[lengths == n] = column(predicate, numbers[lengths == n], n)
-    return row.to_signal(held) & row.inside
+    return tape.to_signal(held) & tape.inside

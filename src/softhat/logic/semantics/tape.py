@@ -1,4 +1,4 @@
-"""Words laid out in one row, and truth signals on it.
+"""Words laid out on one tape, and truth signals on it.
 
 Between the words stands one empty place each. A truth signal is one Python integer whose bit p
 is the value at place p; it is 0 at the empty places, which keep the words apart.
@@ -17,7 +17,7 @@ from softhat.logic.semantics.words import Bools, Word, join
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Tape:
     """Words side by side, one empty place after each."""
 
     lengths: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Row:
         )
 
     def reverse(self, signal: int) -> int:
-        """The signal read from the other end of the row (its last place is empty)."""
+        """The signal read from the other end of the tape (its last place is empty)."""
         size = (self.size + 6) // 8  # bytes for size - 1 places
         turned = signal.to_bytes(size, "little").translate(_REVERSED)[::-1]
         return int.from_bytes(turned, "little") >> 8 * size - (self.size - 1)
@@ -57,22 +57,22 @@ class Row:
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
-def lay_out(words: Iterable[Word]) -> tuple[Row, Callable[[str], int]] | None:
-    """A row of words, and where each symbol stands on it; None if there are no words."""
+def lay_out(words: Iterable[Word]) -> tuple[Tape, Callable[[str], int]] | None:
+    """A tape of words, and where each symbol stands on it; None if there are no words."""
     lengths, symbol = join(words)
     if not len(lengths):
         return None
-    row = row_of(lengths)
-    return row, lambda name: row.to_signal(symbol(name))
+    tape = tape_of(lengths)
+    return tape, lambda name: tape.to_signal(symbol(name))
 
 
-def row_of(lengths: NDArray[np.int64]) -> Row:
-    """The row of words of these lengths, of which there is at least one."""
+def tape_of(lengths: NDArray[np.int64]) -> Tape:
+    """The tape of words of these lengths, of which there is at least one."""
     ends = np.cumsum(lengths + 1)
     starts = ends - lengths - 1
     size = int(ends[-1])
     if len(lengths) == 1:
-        return Row(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2, size - 1)
+        return Tape(lengths, starts, size, (1 << size - 1) - 1, 1, 1 << size - 2, size - 1)
     places = np.ones((3, size), np.bool_)
     places[0, ends - 1] = False
     places[1:] = False
@@ -81,14 +81,14 @@ def row_of(lengths: NDArray[np.int64]) -> Row:
     inside, first, last = (
         int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little") for mask in places
     )
-    return Row(lengths, starts, size, inside, first, last, int(lengths.max()))
+    return Tape(lengths, starts, size, inside, first, last, int(lengths.max()))
 
 
-def positions(row: Row) -> NDArray[np.int64]:
+def positions(tape: Tape) -> NDArray[np.int64]:
     """1..n in each word, 0 at the empty places."""
-    if len(row.lengths) == 1:
-        numbers = np.arange(1, row.size + 1)
+    if len(tape.lengths) == 1:
+        numbers = np.arange(1, tape.size + 1)
     else:
-        numbers = np.arange(1, row.size + 1) - np.repeat(row.starts, row.lengths + 1)
-    numbers[row.starts + row.lengths] = 0
+        numbers = np.arange(1, tape.size + 1) - np.repeat(tape.starts, tape.lengths + 1)
+    numbers[tape.starts + tape.lengths] = 0
     return numbers
