@@ -65,7 +65,7 @@ def _keep_predicates(_context: Any, _parameter: Any, file: str | None) -> None:
     _PREDICATES.set(file)
 
 
-def predicates_file() -> str | None:
+def predicates_option() -> str | None:
     """The file that `--predicates` named, if there is one."""
     return _PREDICATES.get()
 

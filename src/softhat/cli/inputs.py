@@ -16,7 +16,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from softhat.cli.front_ends import MARKS, MODULAR, predicates_file
+from softhat.cli.front_ends import MARKS, MODULAR, predicates_option
 from softhat.errors import SofthatError
 from softhat.files.reading import decoded, parse_json, read_stream
 from softhat.files.reading import read_text as read_file
@@ -116,7 +116,7 @@ def _read_entry(argument: str, alphabet: Collection[str] | None, props: bool) ->
 
 def _bound(formula: Formula) -> Formula:
     """With the numerical predicates of `--predicates`."""
-    file = predicates_file()
+    file = predicates_option()
     if file is not None:
         formula = formula.bind(read_lines(_read_file(file), file))
     predicates_of(formula)  # refuses what is unknown

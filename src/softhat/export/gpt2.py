@@ -15,19 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
-from softhat.export.certificates import export_facts
-from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise, disguised_labels
+from softhat.export.gpt2_disguise import disguised_labels
 from softhat.export.gpt2_labels import label
 from softhat.export.stock import (
     EPSILON,
     Kernel,
     check_choice,
     check_context,
+    check_disguise,
     check_margin,
     fitted,
-    safetensors_bytes,
-    sampling,
 )
+from softhat.export.stock_folder import stock_files
 from softhat.export.stock_heads import (
     HeadName,
     asked_of,
@@ -37,9 +36,8 @@ from softhat.export.stock_heads import (
     token_sets,
 )
 from softhat.export.stock_readme import readme
-from softhat.export.tokenizer import tokenizer_files, vocabulary
-from softhat.files import json_bytes, write_folder
-from softhat.logic.binding import predicates_file
+from softhat.export.tokenizer import vocabulary
+from softhat.files import write_folder
 from softhat.logic.syntax import nodes
 from softhat.lowering.gpt2.disguise import disguise as disguised
 from softhat.lowering.gpt2.layout import lay_out
@@ -118,7 +116,7 @@ def gpt2_files(
         bias = np.zeros(len(matrix), dtype=np.float32)
         readout = {"classifier.weight": matrix, "classifier.bias": bias}
     labels = label(made_of, {**tensors, **readout}, formulas)
-    directions, hidden = None, {}
+    directions = None
     sizes = (layout.d_model, layout.n_head, made_of.d_ff)
     if disguise is not None:
         made = disguised(made_of, disguise)
@@ -126,10 +124,7 @@ def gpt2_files(
         readout = {at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()}
         labels = disguised_labels(labels, made)
         sizes = (made.d_model, made.n_head, len(directions.units[0].part))
-        hidden = {DIRECTIONS: safetensors_bytes(directions.tensors())}
     tensors = {**tensors, **readout}
-    kept = margin if head == "lm" else None
-    data = safetensors_bytes(tensors)
     read = Checkpoint(
         symbols=t.symbols,
         propositional=t.propositional,
@@ -143,26 +138,20 @@ def gpt2_files(
         weights=claimed,
     )
     shown = {name: model.formulas[name] for name in formulas if name in model.formulas}
-    return {
-        "config.json": json_bytes(_config(made_of, sizes, tokens, kernel, _labels(head, formulas))),
-        "model.safetensors": data,
-        **hidden,
-        **tokenizer_files(tokens, context),
-        **({"generation_config.json": json_bytes(sampling(tokens))} if head == "lm" else {}),
-        "labels.json": json_bytes(labels.to_json()),
-        "certificate.json": json_bytes(
-            {
-                **certify(read, formulas, kernel, kept, directions).to_json(),
-                **export_facts(t, data),
-            }
-        ),
-        "formula.txt": "".join(f"{n}: {f}\n" for n, f in shown.items()).encode(),
-        **predicates_file(*shown.values()),
-        "README.md": readme(
-            *("GPT-2", "GPT2LMHeadModel", shown, tokens, context, head, kernel),
-            *(disguise is not None, claimed),
-        ).encode(),
-    }
+    described = ("GPT-2", "GPT2LMHeadModel", shown, tokens, context, head, kernel)
+    return stock_files(
+        t=t,
+        formulas=shown,
+        tokens=tokens,
+        context=context,
+        head=head,
+        config=_config(made_of, sizes, tokens, kernel, _labels(head, formulas)),
+        tensors=tensors,
+        directions=directions,
+        labels=labels,
+        certificate=certify(read, formulas, kernel, margin if head == "lm" else None, directions),
+        readme=readme(*described, disguise is not None, claimed),
+    )
 
 
 def _check(context: int, activation: str, kernel: str, head: str, margin: float) -> None:

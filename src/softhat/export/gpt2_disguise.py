@@ -4,31 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from softhat.errors import SofthatError
 from softhat.export.labels import CoordinateLabel, Labels, Meaning
 from softhat.lowering.gpt2.disguise import Disguised
 from softhat.transformer.directions import Units
 
-DIRECTIONS = "directions.safetensors"
 DIGITS = 9
 """Significant digits of float32."""
-
-
-def check_disguise(seed: Any, activation: str = "relu") -> None:
-    """A seed, and an activation that a disguise can scale."""
-    if seed is None:
-        return
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise SofthatError(f"disguise is {seed!r}: give a seed, a whole number from 0 up")
-    if activation != "relu":
-        raise SofthatError(
-            f"a disguise scales neurons, and {activation} is not the same at every scale: use "
-            "activation='relu'"
-        )
 
 
 def disguised_labels(labels: Labels, made: Disguised) -> Labels:

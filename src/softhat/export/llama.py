@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from softhat.compiler import compile as compile_model
 from softhat.errors import SofthatError
-from softhat.export.certificates import export_facts
-from softhat.export.gpt2_disguise import DIRECTIONS, check_disguise
 from softhat.export.llama_disguise import disguised_llama_labels
 from softhat.export.llama_labels import label
 from softhat.export.stock import (
@@ -27,11 +25,11 @@ from softhat.export.stock import (
     Kernel,
     check_choice,
     check_context,
+    check_disguise,
     check_margin,
     fitted,
-    safetensors_bytes,
-    sampling,
 )
+from softhat.export.stock_folder import stock_files
 from softhat.export.stock_heads import (
     HeadName,
     asked_of,
@@ -41,9 +39,8 @@ from softhat.export.stock_heads import (
     token_sets,
 )
 from softhat.export.stock_readme import readme
-from softhat.export.tokenizer import tokenizer_files, vocabulary
-from softhat.files import json_bytes, write_folder
-from softhat.logic.binding import predicates_file
+from softhat.export.tokenizer import vocabulary
+from softhat.files import write_folder
 from softhat.logic.sources import Weights
 from softhat.logic.syntax import nodes
 from softhat.lowering.gpt2.heads import Form
@@ -56,6 +53,7 @@ from softhat.model import Model
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.certificate import StockCertificate
+from softhat.transformer.directions import Directions
 from softhat.transformer.weights import BOS, EOS
 
 Family = Literal["llama", "mistral", "qwen2"]
@@ -87,6 +85,10 @@ class StockLlama:
         return self.trunk.layout
 
     @property
+    def directions(self) -> Directions | None:
+        return None if self.disguised is None else self.disguised.directions
+
+    @property
     def shown(self) -> dict[str, nodes.Formula]:
         """The formulas that the model was compiled from."""
         known = self.model.formulas
@@ -113,8 +115,7 @@ class StockLlama:
             weights=self.weights,
         )
         kept = self.margin if self.head == "lm" else None
-        directions = None if self.disguised is None else self.disguised.directions
-        return certify(read, self.formulas, self.kernel, kept, directions)
+        return certify(read, self.formulas, self.kernel, kept, self.directions)
 
 
 def to_llama(
@@ -151,29 +152,22 @@ def to_llama(
     given = (family, head, positions, kernel, output, margin, disguise, weights)
     made = checkpoint(model, context, *given)
     labels = label(made.trunk, made.readout, made.formulas, family)
-    hidden = {}
     if made.disguised is not None:
         labels = disguised_llama_labels(labels, made.disguised)
-        hidden = {DIRECTIONS: safetensors_bytes(made.disguised.directions.tensors())}
-    data = safetensors_bytes(made.tensors)
-    lm = {"generation_config.json": json_bytes(sampling(made.tokens))} if head == "lm" else {}
-    write_folder(
-        Path(folder),
-        {
-            "config.json": json_bytes(_config(made)),
-            "model.safetensors": data,
-            **tokenizer_files(made.tokens, context),
-            **lm,
-            **hidden,
-            "labels.json": json_bytes(labels.to_json()),
-            "certificate.json": json_bytes(
-                {**made.certificate().to_json(), **export_facts(made.model.transformer, data)}
-            ),
-            "formula.txt": "".join(f"{n}: {f}\n" for n, f in made.shown.items()).encode(),
-            **predicates_file(*made.shown.values()),
-            "README.md": _readme(made).encode(),
-        },
+    files = stock_files(
+        t=made.model.transformer,
+        formulas=made.shown,
+        tokens=made.tokens,
+        context=context,
+        head=head,
+        config=_config(made),
+        tensors=made.tensors,
+        directions=made.directions,
+        labels=labels,
+        certificate=made.certificate(),
+        readme=_readme(made),
     )
+    write_folder(Path(folder), files)
 
 
 def checkpoint(

@@ -1,12 +1,9 @@
-"""What checkpoints of stock architectures share: what fits a decoder, and the files they have."""
+"""What checkpoints of stock architectures share: the options they take, and what fits a decoder."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.logic.binding import predicates_of
@@ -17,7 +14,6 @@ from softhat.logic.syntax.walk import distinct
 from softhat.lowering.disguise import seeded, with_distractors
 from softhat.predicates import depends_on_length, longest
 from softhat.program.signals import Program
-from softhat.transformer.weights import BOS, EOS
 
 Kernel = Literal["sdpa", "eager"]
 EPSILON = 1e-12
@@ -79,6 +75,19 @@ def check_tables(formula: nodes.Formula, context: int) -> None:
             )
 
 
+def check_disguise(seed: Any, activation: str = "relu") -> None:
+    """A seed, and an activation that a disguise can scale."""
+    if seed is None:
+        return
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise SofthatError(f"disguise is {seed!r}: give a seed, a whole number from 0 up")
+    if activation != "relu":
+        raise SofthatError(
+            f"a disguise scales neurons, and {activation} is not the same at every scale: use "
+            "activation='relu'"
+        )
+
+
 def fitted(
     program: Program,
     formulas: Mapping[str, nodes.Formula],
@@ -95,21 +104,3 @@ def fitted(
         return program
     depth = max(describe(formula).temporal_depth for formula in formulas.values())
     return with_distractors(seeded(disguise, 2), program, depth)
-
-
-def safetensors_bytes(tensors: Mapping[str, NDArray[Any]]) -> bytes:
-    from safetensors.numpy import save
-
-    ordered = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
-    return bytes(save(ordered, metadata={"format": "pt"}))
-
-
-def sampling(tokens: tuple[str, ...]) -> dict[str, Any]:
-    """`generation_config.json`: sample from all of the distribution."""
-    return {
-        "bos_token_id": tokens.index(BOS),
-        "eos_token_id": tokens.index(EOS),
-        "pad_token_id": tokens.index(EOS),
-        "do_sample": True,
-        "top_k": 0,
-    }

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.export.certificates import digest_of
-from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.export.reading import (
     WEIGHTS,
     alphabet_of,
@@ -21,6 +20,7 @@ from softhat.export.reading import (
     names_every_output,
     stated_in,
 )
+from softhat.export.stock_folder import DIRECTIONS
 from softhat.export.stock_heads import HeadName, token_sets
 from softhat.files import read_bytes, read_tensors
 from softhat.logic.sources import Weights, log_weights

@@ -16,7 +16,7 @@ import numpy as np
 from softhat.export.circuits.disguised import plain_tensors
 from softhat.export.circuits.network import LEAK, Array, Change, visible
 from softhat.export.circuits.structure import Structure, needed
-from softhat.export.gpt2_disguise import DIRECTIONS
+from softhat.export.stock_folder import DIRECTIONS
 from softhat.files import read_json, read_tensors, read_text
 
 

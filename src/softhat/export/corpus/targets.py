@@ -22,9 +22,9 @@ from softhat.export.circuits.graph import Circuit, Witness
 from softhat.export.circuits.native import circuit_of
 from softhat.export.circuits.stock import circuit_of_folder
 from softhat.export.gpt2 import gpt2_files
-from softhat.export.gpt2_disguise import DIRECTIONS
 from softhat.export.llama import to_llama
 from softhat.export.native_labels import labels_of
+from softhat.export.stock_folder import DIRECTIONS
 from softhat.files import read_json, read_tensors
 from softhat.model import Model
 from softhat.runtime.answers import Answers
