@@ -6,6 +6,7 @@ compared with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,7 +36,7 @@ def float_bound(lengths: Lengths, n: int, betas: Betas, dtype: str) -> float:
     """What is certified of constant β in a number format, over all words of length n."""
     every = {name: betas.get(name, 1.0) for name in lengths.model.heads}
     floats = FiniteFloats(lengths, every)
-    return floats.bound(n, lengths.bound(n, every), FORMATS[dtype], decide=False).error
+    return floats.bound(n, lengths.bound(n, every), FORMATS[dtype], math.inf).error
 
 
 def wide_values(

@@ -136,7 +136,7 @@ def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certific
                 bounds = _in_floats(floats, choice, low, high, form, epsilon)
                 for n, bound in bounds.items():
                     found[n][name] = bound
-                    if not good(bound, epsilon):
+                    if not bound.holds(epsilon):
                         del going[name]
                         break
                     max_length[name] = n
@@ -169,13 +169,13 @@ def _in_floats(
     """
     reals = [choice.bounds[n] for n in range(low, high + 1)]
     worst = _worst(reals) if low < high else reals[0]
-    bound = floats.bound(high, worst, form, epsilon is None)
-    if low == high or good(bound, epsilon):
+    bound = floats.bound(high, worst, form, epsilon)
+    if low == high or bound.holds(epsilon):
         return dict.fromkeys(range(low, high + 1), bound)
     result = {}
     for n in range(low, high + 1):
-        result[n] = floats.bound(n, choice.bounds[n], form, epsilon is None)
-        if not good(result[n], epsilon):
+        result[n] = floats.bound(n, choice.bounds[n], form, epsilon)
+        if not result[n].holds(epsilon):
             break
     return result
 
@@ -225,10 +225,6 @@ def _certificate(
 
 def _told(n: int, top: int) -> bool:
     return n % MANY_LENGTHS == 0 or n == top
-
-
-def good(bound: Bound, epsilon: float | None) -> bool:
-    return bound.decisions if epsilon is None else bound.error <= epsilon
 
 
 def _guarantee(lengths: Lengths, choice: Choice) -> str:

@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.bounds.float_rows import Steep
+from softhat.ahat.bounds.float_words import at_a_time, float_values
 from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
-from softhat.ahat.simulation.lengths import Bound, Lengths
+from softhat.ahat.simulation.lengths import SOME_WORDS, Bound, Lengths
 from softhat.formats import Format
 
 
@@ -27,8 +30,32 @@ class FiniteFloats:
             for name, law in self.laws.gap.items()
         }
 
-    def bound(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
-        """The bound of all words of length n in this format."""
+    def bound(self, n: int, reals: Bound, form: Format, epsilon: float | None) -> Bound:
+        """The bound of all words of length n in this format; where that does not hold and they
+        are few, each of them is run with all that its rounding may do."""
+        found = self._by_blocks(n, reals, form, epsilon is None)
+        if found.holds(epsilon) or len(self.lengths.model.alphabet) ** n > SOME_WORDS:
+            return found
+        closer = self._by_words(n, reals, form)
+        return closer if closer is not None and closer.holds(epsilon) else found
+
+    def _by_words(self, n: int, reals: Bound, form: Format) -> Bound | None:
+        """Every word of length n by Theorem 36; None if something may overflow."""
+        error, margin, right = 0.0, math.inf, True
+        for trace in self.lengths.traces(n, at_a_time(self._weights, n)):
+            found = float_values(self._weights, trace.codes, self.betas, form)
+            if found is None:
+                return None
+            exact = trace.output.floats()[:, trace.own]
+            away = np.abs(found.centre - exact) + found.radius
+            error = max(error, float(away.max()) * (1 + 1e-9) + 1e-15 * float(np.abs(exact).max()))
+            positive = (trace.output.num[:, trace.own] > 0).astype(bool)
+            least = np.where(positive, found.centre, -found.centre) - found.radius
+            margin = min(margin, float(least.min()))
+            right = right and not bool(np.where(positive, least <= 0, least < 0).any())
+        return Bound(error, margin, right, reals.leaks, reals.head_errors, "words")
+
+    def _by_blocks(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
         heads = self._temperatures(n, reals, form)
         error = float_error(self._weights, n, n, heads, form)
         margin = reals.margin

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from softhat.ahat.simulation.certificate import good
 from softhat.ahat.simulation.every_length import derived, lengths_in
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
@@ -86,10 +85,9 @@ def _reached(simulation: Simulation) -> dict[str, int]:
         floats = FiniteFloats(lengths, betas)
         n = 0
         while n < top:
-            bound = floats.bound(
-                n + 1, lengths.bound(n + 1, betas), form, certificate.epsilon is None
-            )
-            if not good(bound, certificate.epsilon):
+            reals = lengths.bound(n + 1, betas)
+            bound = floats.bound(n + 1, reals, form, certificate.epsilon)
+            if not bound.holds(certificate.epsilon):
                 break
             n += 1
         result[form.name] = n

@@ -62,6 +62,10 @@ class Bound:
     head_errors: Mapping[HeadId, float]  # what each head adds, along what is read later
     method: Method = "structure"
 
+    def holds(self, epsilon: float | None) -> bool:
+        """Is the error within ε? (None: are the decisions right?)"""
+        return self.decisions if epsilon is None else self.error <= epsilon
+
 
 class Lengths:
     """Bounds at every length of one model; what does not depend on β is kept."""
@@ -238,7 +242,7 @@ class Lengths:
             for name in self.model.heads
         }
 
-    def _traces(self, n: int, chunk: int) -> Iterator[ExactTrace]:
+    def traces(self, n: int, chunk: int) -> Iterator[ExactTrace]:
         """Exact runs of all words of length n; kept where they are few."""
         batches = all_words(len(self.model.alphabet), n, chunk)
         if len(self.model.alphabet) ** n > FEW_WORDS:
@@ -266,7 +270,7 @@ class Lengths:
         chunk = max(8, 1_500_000 // ((n + 1) ** 2 * width))
         worst = np.zeros((0, n), dtype=np.int64)
         sizes = np.zeros(0)
-        for trace in self._traces(n, chunk):
+        for trace in self.traces(n, chunk):
             found = word_errors(used, trace, betas)
             here = _errors(found)
             error = max(error, float(here.max()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.certificate import Certificate, certify, good
+from softhat.ahat.simulation.certificate import Certificate, certify
 from softhat.ahat.simulation.lengths import MANY_WORDS, Bound, Lengths
 from softhat.ahat.simulation.temperature import Choice
 from softhat.errors import SofthatError
@@ -41,7 +41,7 @@ def _proved(
             bound = lengths.enough(n, betas, target, decide, n == top)
         except (SofthatError, ArithmeticError):  # β so large that nothing can be said
             break
-        if not good(bound, epsilon):
+        if not bound.holds(epsilon):
             break
         bounds[n] = bound
     if bounds:

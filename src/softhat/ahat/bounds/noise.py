@@ -1,0 +1,210 @@
+"""Numbers of a float program on given words: a centre, and what rounding in any order may add.
+
+Theorem 36. Every number that a float program computes on a word lies in centre + Σ_s [-1, 1]·noise_s,
+a zonotope whose symbols are the roundings that happened so far at its position: a linear map acts
+on centre and symbols alike, so that errors cancel where what they are in cancels, and a step adds
+symbols of its own. A sum of m terms in any order adds at most (m - 2) half units in the last place
+of the greatest partial sum there can be (of the positive terms, or of the negative ones) and one of
+the result; nothing if the terms lie on a grid on which they fit the significand. Numbers without
+noise are the floats themselves; noisy ones still lie on the grid of the least of their size. A ReLU
+whose sign is known keeps symbols or drops them; else it lies between slope·x and slope·x + a half
+symbol of its own, slope = u/(u - l) for x in [l, u].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.bounds.rounding import Void
+from softhat.ahat.bounds.weights import ANY
+from softhat.formats import FORMATS, Format
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+OWN = 2.0**-51  # what float64, in which centres are computed, rounds itself, for each term
+WIDER = 1 + 1e-9  # … and noise
+MOST_SYMBOLS = 96
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """Numbers (…, d) with their noise (…, d, symbols); symbols belong to a position."""
+
+    centre: Floats
+    noise: Floats
+
+    @cached_property
+    def radius(self) -> Floats:
+        if not self.noise.shape[-1]:
+            return np.zeros(self.centre.shape)
+        found: Floats = np.abs(self.noise).sum(axis=-1) * WIDER
+        return found
+
+    @property
+    def size(self) -> Floats:
+        return np.abs(self.centre) + self.radius
+
+    def boxed(self) -> Noisy:
+        """With one symbol for each number, if there are many more."""
+        d = self.centre.shape[-1]
+        if self.noise.shape[-1] <= max(MOST_SYMBOLS, d):
+            return self
+        return exactly(self.centre).plus_noise(self.radius)
+
+    def plus_noise(self, error: Floats) -> Noisy:
+        """With symbols of its own for each number that is off by an error of its own."""
+        used = np.flatnonzero(error.reshape(-1, error.shape[-1]).any(axis=0))
+        if not len(used):
+            return self
+        more = np.zeros((*error.shape, len(used)))
+        more[..., used, np.arange(len(used))] = error[..., used]
+        return Noisy(self.centre, np.concatenate([self.noise, more], axis=-1))
+
+    def widened(self, symbols: int) -> Floats:
+        """Its noise, with symbols that it does not have."""
+        gap = symbols - self.noise.shape[-1]
+        return np.concatenate([self.noise, np.zeros((*self.noise.shape[:-1], gap))], axis=-1)
+
+
+def exactly(centre: Floats) -> Noisy:
+    """Floats that are known."""
+    return Noisy(centre, np.zeros((*centre.shape, 0)))
+
+
+def low_bit(x: Floats) -> Floats:
+    """The greatest power of two that divides a float; `ANY` for 0."""
+    mantissa, exponent = np.frexp(x)
+    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    bit = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
+    return np.where(x == 0, ANY, bit)
+
+
+def half_unit(size: Floats, digits: int, tiny: float) -> Floats:
+    """Half a unit in the last place of numbers of at most this size; 0 if that is 0."""
+    exponent = np.frexp(size * WIDER)[1]
+    found: Floats = np.maximum(np.ldexp(1.0, exponent - 1 - digits), tiny)
+    return np.where(size == 0, 0.0, found)
+
+
+class Program:
+    """The steps of a float program in one number format."""
+
+    def __init__(self, form: Format) -> None:
+        self.form = form
+        self.narrow = form.digits != form.sum_digits
+        # What is rounded once has one result, unless the format stands for coarser kernels.
+        self.repeats = form == FORMATS[form.name]
+        self.tiny = FORMATS["float32"].smallest if self.narrow else form.smallest
+
+    def fits(self, size: Floats) -> None:
+        """Void if something may overflow."""
+        if size.size and not float(size.max()) < self.form.largest / 4:
+            raise Void
+
+    def grid(self, x: Noisy, digits: int) -> Floats:
+        """Powers of two that divide the floats, which have this many digits."""
+        radius = x.radius
+        least = np.abs(x.centre) - radius
+        exponent = np.frexp(np.maximum(least, self.tiny))[1]
+        unit = np.maximum(np.ldexp(1.0, exponent - digits), self.tiny)
+        return np.where(radius == 0, low_bit(x.centre), np.where(least > 0, unit, self.tiny))
+
+    def linear(self, x: Noisy, matrix: Floats, digits: int | None = None) -> Noisy:
+        """matrix · x in sums of any order; x has this many digits, those of the format if None.
+        The matrix holds numbers of the format."""
+        form, rows = self.form, len(matrix)
+        centre = np.zeros((*x.centre.shape[:-1], rows))
+        error = np.zeros_like(centre)
+        radius, grid = x.radius, self.grid(x, digits or form.digits)
+        there = (x.centre != 0) | (radius > 0)
+        bits = low_bit(matrix)
+        for r in range(rows):
+            columns = np.flatnonzero(matrix[r])
+            if not len(columns):
+                continue
+            w = matrix[r, columns]
+            terms, spread = x.centre[..., columns] * w, radius[..., columns] * np.abs(w)
+            centre[..., r] = terms.sum(axis=-1)
+            step = (grid[..., columns] * bits[r, columns]).min(axis=-1)
+            used = there[..., columns]
+            powers = np.where(used, bits[r, columns] == np.abs(w), True)
+            error[..., r] = self._summed(terms, spread, step, used, powers)
+        symbols = np.einsum("rc,...cs->...rs", matrix, x.noise)
+        found = Noisy(centre, symbols).plus_noise(error)
+        self.fits(found.size)
+        return found
+
+    def _summed(
+        self, terms: Floats, spread: Floats, step: Floats, used: Truths, powers: Truths
+    ) -> Floats:
+        """What a sum of products rounds, in any order."""
+        digits, tiny = self.form.sum_digits, self.tiny
+        count = used.sum(axis=-1)
+        total = np.abs(terms.sum(axis=-1)) + spread.sum(axis=-1)
+        size = np.abs(terms) + spread
+        whole = size.sum(axis=-1)
+        fits = (step >= tiny) & (whole <= 2.0**digits * step)
+        single = (count <= 1) & powers.all(axis=-1) & (step >= tiny)
+        up = (np.maximum(terms, 0) + spread).sum(axis=-1)
+        down = (np.maximum(-terms, 0) + spread).sum(axis=-1)
+        part = np.maximum(up, down) * (1 + count * 2.0 ** (2 - digits))
+        products = np.where(powers, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
+        adds = np.maximum(count - 2, 0) * half_unit(part, digits, tiny)
+        adds = adds + (count > 1) * half_unit(total + products + adds, digits, tiny)
+        lost = count * tiny * (step < tiny)
+        own = OWN * (count + 2) * whole
+        known = spread.sum(axis=-1) == 0
+        nothing = (fits & known) | single
+        return np.where(nothing, 0.0, np.where(fits, own, products + adds + lost + own))
+
+    def add(self, x: Noisy, y: Noisy, shared: bool) -> Noisy:
+        """x + y, rounded as sums are; `shared`: the symbols of x are the first ones of y."""
+        digits = self.form.sum_digits
+        if shared:
+            symbols = max(x.noise.shape[-1], y.noise.shape[-1])
+            noise = x.widened(symbols) + y.widened(symbols)
+        else:
+            noise = np.concatenate([x.noise, y.noise], axis=-1)
+        total = Noisy(x.centre + y.centre, noise)
+        step = np.minimum(self.grid(x, digits), self.grid(y, digits))
+        size = x.size + y.size
+        alone = (x.size == 0) | (y.size == 0)
+        fits = (step >= self.tiny) & (size <= 2.0**digits * step)
+        own = OWN * 2 * size * (total.radius > 0)
+        rounded = half_unit(total.size, digits, self.tiny) + OWN * 2 * size
+        error = np.where(alone, 0.0, np.where(fits, own, rounded))
+        self.fits(size)
+        return total.plus_noise(error)
+
+    def relu(self, x: Noisy) -> Noisy:
+        """max(0, x)."""
+        radius = x.radius
+        low, high = x.centre - radius, x.centre + radius
+        between = (low < 0) & (high > 0)
+        slope = np.where(between, high / np.where(between, high - low, 1.0), (low >= 0) * 1.0)
+        lift = np.where(between, -slope * low / 2, 0.0)
+        centre = slope * x.centre + lift
+        own = OWN * np.where(between, np.abs(x.centre) + radius, 0.0)
+        return Noisy(centre, x.noise * slope[..., None]).plus_noise(lift + own)
+
+    def stored(self, x: Noisy) -> Noisy:
+        """Rounded to the storage format, where that is narrower than sums."""
+        if not self.narrow:
+            return x
+        form = self.form
+        self.fits(x.size)
+        known = x.radius == 0
+        near = form.store(np.where(known, x.centre, 0.0).astype(form.accumulate))
+        centre = np.where(known, near.astype(np.float64), x.centre)
+        error = np.where(known, 0.0, half_unit(x.size, form.digits, form.smallest))
+        return Noisy(centre, x.noise).plus_noise(error)
+
+    def loaded(self, x: Floats) -> Floats:
+        """Weights or features as the format has them."""
+        found: Floats = self.form.load(x).astype(np.float64)
+        self.fits(np.abs(found))
+        return found
