@@ -34,7 +34,8 @@ from softhat.positions import floats
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 HeadId = tuple[int, int]
-STEEPEST = 600.0
+STEEPEST = 300.0  # a weight that may be off by e^300 is not known
+NOTHING = 1e-100  # more than the weights of keys that are left out
 MOST_NUMBERS = 4_000_000  # held at once
 
 
@@ -253,7 +254,9 @@ def _average(
     dead = ~seen | (below - off - first > form.lost + 2)
     farther = np.where(seen, below, 0.0) + off + first
     eta = off + u * farther * 1.01 + 4.1 * u + (1.01 * stored if program.narrow else 0.0)
-    eta = np.minimum(np.where(equal, 0.0, eta), STEEPEST)
+    eta = np.where(equal, 0.0, eta)
+    lost = np.any(~dead & (eta > STEEPEST), axis=2)[..., None]
+    eta = np.minimum(eta, STEEPEST)
     weight = np.where(seen, count * np.exp(-below), 0.0)
     total = weight.sum(axis=2, keepdims=True)
     empty = total == 0
@@ -266,17 +269,17 @@ def _average(
     within = v.radius[:, None]
     moved = np.einsum("brk,brkd->brd", share * np.expm1(eta), apart)
     passed = np.einsum("brk,bkd->brd", share * np.exp(eta), v.radius)
-    shift = (moved + passed) / np.maximum(least, 1e-300)
+    shift = np.where(lost, np.inf, (moved + passed) / np.maximum(least, 1e-300))
     live = ~dead[..., None]
     hull = np.where(live, apart + within, 0.0).max(axis=2)
     size = np.where(live, (np.abs(v.centre) + v.radius)[:, None], 0.0).max(axis=2)
     mass = np.einsum("brk,bkd->brd", share * np.exp(eta), np.abs(v.centre) + v.radius)
-    mass = np.minimum(size, mass / np.maximum(least, 1e-300))
+    mass = np.where(lost, size, np.minimum(size, mass / np.maximum(least, 1e-300)))
     flushed = np.where(dead | equal, 0.0, count).sum(axis=2)[..., None] * form.smallest
     steps = np.array([gamma(c, u) for c in np.unique(alive)])
     rounds = 2 * steps[np.searchsorted(np.unique(alive), alive)][..., None] + 4 * u
     lone = (alive <= 1)[..., None]
-    error = np.minimum(shift, hull) + flushed * (hull + size)
+    error = np.minimum(shift, hull) + (flushed + NOTHING) * (hull + size)
     error = error + np.where(lone, 0.0, rounds * mass + form.smallest)
     error = error + OWN * (v.centre.shape[1] + 8) * (size + hull)
     program.fits(np.where(np.isfinite(size), alive[..., None] * size, np.inf))
