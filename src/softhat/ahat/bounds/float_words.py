@@ -1,41 +1,28 @@
 """Float error on given words: a run of the float program with all that rounding may do.
 
-Theorem 36, for attention. Let the stored scores be off by at most e_j, up to what a row has in
-common, and let w_j be the weights of their centres, p_j = w_j / Σw, o = Σ p_j·v_j. The weights in
-floats are w_j·e^θ_j times a number of the row, |θ_j| ≤ η_j: e_j, and what the subtraction of the
-maximum and exp round. So their mean differs from o by at most
-
-    Σ p_j (e^η_j - 1) |v_j - o| / Σ p_j e^-η_j,
-
-since Σ p_j (v_j - o) = 0. What leaks and what rounds meet in one row, where they belong: a key of
-weight 10^-3 counts with a thousandth of the rounding of its score. Rows whose weights are all 0 or
-1 average floats on a grid: that is one division, which rounds in one way.
-
-`Keys` have a multiplicity, so that positions that hold the same numbers are one key.
+Theorem 36 (`noise`, `float_attention`) along the dense runtime: every number of the run is a centre
+with its noise, so every order of sums gives values in centre ± radius.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.noise import ANY, OWN, Noisy, Program, exactly, half_unit, low_bit
-from softhat.ahat.bounds.rounding import Void, gamma
-from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights
+from softhat.ahat.bounds.float_attention import attended
+from softhat.ahat.bounds.noise import Noisy, Program, exactly
+from softhat.ahat.bounds.rounding import Void
+from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.ahat.exact import allowed
-from softhat.ahat.model import BOS, EOS
-from softhat.formats import NARROW, WIDE_DIGITS, Format
+from softhat.formats import Format
 from softhat.positions import floats
 
+Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 HeadId = tuple[int, int]
-STEEPEST = 300.0  # a weight that may be off by e^300 is not known
-NOTHING = 1e-100  # more than the weights of keys that are left out
 MOST_NUMBERS = 4_000_000  # held at once
 
 
@@ -48,12 +35,12 @@ class Values:
 
 
 def float_values(
-    used: Weights, codes: npt.NDArray[np.int64], betas: Mapping[HeadId, float], form: Format
+    used: Weights, codes: Codes, betas: Mapping[HeadId, float], form: Format
 ) -> Values | None:
     """The values of words (words, n) in floats; None if something may overflow."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         try:
-            return _Run(used, betas, form).values(codes)
+            return Run(used, betas, form).values(codes)
         except Void:
             return None
 
@@ -64,47 +51,64 @@ def at_a_time(used: Weights, n: int) -> int:
     return max(8, MOST_NUMBERS // (keys * width * (width + 8) + keys * keys * 24))
 
 
-class _Run:
+class Run:
+    """The float program of a model with these β."""
+
     def __init__(self, used: Weights, betas: Mapping[HeadId, float], form: Format) -> None:
         self.used, self.betas, self.program = used, betas, Program(form)
 
-    def values(self, codes: npt.NDArray[np.int64]) -> Values:
-        x = self._embedding(codes)
-        for l, layer in enumerate(self.used.layers):
-            x = self._attention(l, layer, x.boxed())
-            x = self._forward(layer, x.boxed())
-        y = self.program.linear(x, self.program.loaded(self.used.readout.values))
-        y = self._shifted(y, self.used.bias.values[0])
-        y = self.program.stored(y)
-        own = slice(int(self.used.model.bos), int(self.used.model.bos) + codes.shape[1])
-        radius = y.radius[:, own, 0]
-        return Values(y.centre[:, own, 0], radius)
-
-    def _embedding(self, codes: npt.NDArray[np.int64]) -> Noisy:
-        used, program, model = self.used, self.program, self.used.model
+    def values(self, codes: Codes) -> Values:
+        """The values of words (words, n)."""
         words, n = codes.shape
-        table = program.loaded(used.tokens.values)
-        symbols = len(model.alphabet)
-        sinks = {BOS: symbols, EOS: symbols + model.bos}
-        rows = [codes]
-        if model.bos:
-            rows.insert(0, np.full((words, 1), sinks[BOS]))
-        if model.eos:
-            rows.append(np.full((words, 1), sinks[EOS]))
-        tokens = exactly(table[np.concatenate(rows, axis=1)])
-        features = floats(model.positions, n, bos=model.bos, eos=model.eos)
-        places = program.linear(
-            exactly(program.loaded(features)), program.loaded(used.places.values)
-        )
-        shape = tokens.centre.shape
-        noise = np.broadcast_to(places.noise, (*shape, places.noise.shape[-1]))
-        placed = Noisy(np.broadcast_to(places.centre, shape), noise)
-        return program.stored(program.add(tokens, placed, shared=False))
+        bos, eos = int(self.used.model.bos), int(self.used.model.eos)
+        sink = np.full((words, 1), len(self.used.model.alphabet))
+        tokens = np.concatenate([sink] * bos + [codes] + [sink + bos] * eos, axis=1)
+        x = self.embedding(tokens, np.arange(tokens.shape[1]), n)
+        for l in range(len(self.used.layers)):
+            x = self.layer(l, x, x)
+        found = self.read(x)
+        own = slice(bos, bos + n)
+        return Values(found.centre[:, own], found.radius[:, own])
 
-    def _shifted(self, y: Noisy, bias: Floats) -> Noisy:
-        bias = self.program.loaded(bias)
-        shift = exactly(np.broadcast_to(bias, y.centre.shape))
-        return self.program.add(y, shift, shared=False)
+    def embedding(self, tokens: Codes, places: Codes, n: int) -> Noisy:
+        """Rows of the embedding table at rows of the feature table of length n, in floats."""
+        used, program, model = self.used, self.program, self.used.model
+        rows = exactly(program.loaded(used.tokens.values)[tokens])
+        table = floats(model.positions, n, bos=model.bos, eos=model.eos)
+        features = exactly(program.loaded(table)[places])
+        put = program.linear(features, program.loaded(used.places.values))
+        shape = rows.centre.shape
+        noise = np.broadcast_to(put.noise, (*shape, put.noise.shape[-1]))
+        put = Noisy(np.broadcast_to(put.centre, shape), noise)
+        return program.stored(program.add(rows, put, shared=False))
+
+    def layer(self, l: int, x: Noisy, keys: Noisy, many: Floats | None = None) -> Noisy:
+        """A layer for rows x. The keys are the word's positions; or, `many` given, so many of
+        each, and all of them are seen."""
+        layer, x = self.used.layers[l], x.boxed()
+        if layer.heads:
+            x = self._attention(l, layer, x, keys.boxed(), many).boxed()
+        return self._forward(layer, x)
+
+    def read(self, x: Noisy) -> Values:
+        """The model's value at every row."""
+        y = self.program.linear(x, self.program.loaded(self.used.readout.values))
+        y = self.program.stored(self._shifted(y, self.used.bias.values[0]))
+        return Values(y.centre[..., 0], y.radius[..., 0])
+
+    def _attention(
+        self, l: int, layer: LayerWeights, x: Noisy, keys: Noisy, many: Floats | None
+    ) -> Noisy:
+        program, found = self.program, []
+        rows, columns = x.centre.shape[1], keys.centre.shape[1]
+        for h, head in enumerate(layer.heads):
+            mask = np.ones((rows, columns), dtype=bool) if many is not None else None
+            mask = allowed(head.mask, rows) if mask is None else mask
+            beta = self.betas.get((l, h), 1.0)
+            found.append(attended(program, head, x, keys, mask, many, beta))
+        matrix = np.concatenate([head.output.values for head in layer.heads], axis=1)
+        added = program.linear(_together(found), program.loaded(matrix))
+        return program.stored(program.add(x, added, shared=False))
 
     def _forward(self, layer: LayerWeights, x: Noisy) -> Noisy:
         if layer.into is None or layer.out is None:
@@ -113,22 +117,13 @@ class _Run:
         program = self.program
         sums = program.linear(x, program.loaded(layer.into.values))
         hidden = program.relu(self._shifted(sums, layer.into_bias.values[0]))
-        hidden = program.stored(hidden)
-        out = program.linear(hidden, program.loaded(layer.out.values))
+        out = program.linear(program.stored(hidden), program.loaded(layer.out.values))
         out = self._shifted(out, layer.out_bias.values[0])
         return program.stored(program.add(x, out, shared=True))
 
-    def _attention(self, l: int, layer: LayerWeights, x: Noisy) -> Noisy:
-        if not layer.heads:
-            return x
-        program, found = self.program, []
-        for h, head in enumerate(layer.heads):
-            mask = allowed(head.mask, x.centre.shape[1])
-            beta = self.betas.get((l, h), 1.0)
-            found.append(attended(program, head, x, x, mask, None, beta))
-        matrix = np.concatenate([head.output.values for head in layer.heads], axis=1)
-        added = program.linear(_together(found), program.loaded(matrix))
-        return program.stored(program.add(x, added, shared=False))
+    def _shifted(self, y: Noisy, bias: Floats) -> Noisy:
+        shift = exactly(np.broadcast_to(self.program.loaded(bias), y.centre.shape))
+        return self.program.add(y, shift, shared=False)
 
 
 def _together(parts: list[Noisy]) -> Noisy:
@@ -136,165 +131,3 @@ def _together(parts: list[Noisy]) -> Noisy:
     centre = np.concatenate([part.centre for part in parts], axis=-1)
     error = np.concatenate([part.radius for part in parts], axis=-1)
     return exactly(centre).plus_noise(error)
-
-
-def attended(
-    program: Program,
-    head: HeadWeights,
-    rows: Noisy,
-    keys: Noisy,
-    mask: Truths,
-    many: Floats | None,
-    beta: float,
-) -> Noisy:
-    """What a head finds: rows (words, R, d) of queries, keys (words, K, d), how `many` of each
-    (words, K), one if None; mask (R, K)."""
-    v = program.stored(program.linear(keys, program.loaded(head.value.values)))
-    count = np.ones(v.centre.shape[:2]) if many is None else many
-    seen = mask & (count > 0)[:, None, :]
-    if len(head.query.values):
-        q = program.stored(program.linear(rows, program.loaded(head.query.values)))
-        k = program.stored(program.linear(keys, program.loaded(head.key.values)))
-        scores = _Scores(program, q, k, seen, beta)
-        top, off = scores.stored, scores.off
-    else:
-        top = np.zeros((len(rows.centre), rows.centre.shape[1], v.centre.shape[1]))
-        off = np.zeros_like(top)
-    return _average(program, top, off, seen, count[:, None, :], v)
-
-
-class _Scores:
-    """Stored scores of every row and key, and how far they are off up to what a row shares."""
-
-    def __init__(self, program: Program, q: Noisy, k: Noisy, seen: Truths, beta: float) -> None:
-        form = program.form
-        if not math.isfinite(beta) or beta > form.largest:
-            raise Void
-        rows = q.centre.shape[-1]
-        wide = rows > NARROW
-        digits = WIDE_DIGITS if wide else form.sum_digits
-        tiny = 5e-324 if wide else program.tiny
-        score = np.einsum("brd,bkd->brk", q.centre, k.centre)
-        parts = q.centre[:, :, None, :] * k.centre[:, None, :, :]
-        spread = q.size[:, :, None, :] * k.size[:, None, :, :] - np.abs(parts)
-        spread = np.where(spread > 0, spread, 0.0)
-        whole = (np.abs(parts) + spread).sum(axis=-1)
-        steps = program.grid(q, form.digits)[:, :, None] * program.grid(k, form.digits)[:, None]
-        step = np.minimum(steps.min(axis=-1), ANY)
-        known = (q.radius.sum(axis=-1)[:, :, None] + k.radius.sum(axis=-1)[:, None]) == 0
-        exact = (step >= tiny) & (whole <= 2.0**digits * step)
-        own = OWN * (rows + 2) * whole
-        rounds = self._rounds(q, k, parts, spread, digits, tiny) + own
-        rounds = np.where(exact, np.where(known, 0.0, own), rounds)
-        best = np.where(seen, score, -np.inf).argmax(axis=2)
-        off = rounds + self._noise(q, k, best)
-        common = np.einsum("brd,bkd->brk", q.radius, np.abs(k.centre))  # what a row shares
-        still = exact & known & program.repeats
-        product = beta * score
-        program.fits(np.where(seen, beta * whole, 0.0))
-        if beta == 1 and not wide and not program.narrow:
-            self.stored, self.off = score, off
-            return
-        near = form.store(product.astype(np.float64 if wide else form.accumulate))
-        unit = half_unit(beta * (np.abs(score) + off + common), form.digits, form.smallest)
-        if wide or program.narrow:  # rounded before it is stored
-            unit = unit * 1.01 + OWN * beta * whole
-        self.stored = np.where(still, near.astype(np.float64), product)
-        self.off = np.where(still, 0.0, beta * off + unit)
-
-    def _rounds(
-        self, q: Noisy, k: Noisy, parts: Floats, spread: Floats, digits: int, tiny: float
-    ) -> Floats:
-        """What products and their sum round, in any order."""
-        power = _powers(q)[:, :, None, :] | _powers(k)[:, None, :, :]
-        size = np.abs(parts) + spread
-        products = np.where(power, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
-        count = (size > 0).sum(axis=-1)
-        up = (np.maximum(parts, 0) + spread).sum(axis=-1)
-        down = (np.maximum(-parts, 0) + spread).sum(axis=-1)
-        part = np.maximum(up, down) * (1 + count * 2.0 ** (2 - digits))
-        adds = np.maximum(count - 2, 0) * half_unit(part, digits, tiny)
-        total = np.abs(parts.sum(axis=-1)) + spread.sum(axis=-1) + products + adds
-        found: Floats = products + adds + (count > 1) * half_unit(total, digits, tiny)
-        return found + count * tiny
-
-    def _noise(self, q: Noisy, k: Noisy, best: npt.NDArray[np.int64]) -> Floats:
-        """The keys' symbols through the query, and the query's through keys less the best one."""
-        shape = (*q.centre.shape[:2], k.centre.shape[1])
-        found = np.zeros(shape)
-        for s in range(k.noise.shape[-1]):
-            found += np.abs(np.einsum("brd,bkd->brk", q.centre, k.noise[..., s]))
-        if q.noise.shape[-1] and q.noise.any():
-            chosen = np.take_along_axis(k.centre, best[..., None], axis=1)  # (words, R, d)
-            apart = k.centre[:, None] - chosen[:, :, None]
-            for s in range(q.noise.shape[-1]):
-                found += np.abs(np.einsum("brd,brkd->brk", q.noise[..., s], apart))
-            found += np.einsum("brd,bkd->brk", q.radius, k.radius)
-        return found * (1 + 1e-9)
-
-
-def _powers(x: Noisy) -> Truths:
-    """Numbers that are known to be 0 or a power of two: products with them are exact."""
-    return np.asarray((x.radius == 0) & ((low_bit(x.centre) == np.abs(x.centre)) | (x.centre == 0)))
-
-
-def _average(
-    program: Program, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Noisy
-) -> Noisy:
-    """The mean of the values with the weights of these scores, which are off by at most `off`."""
-    form = program.form
-    u, stored = 2.0**-form.sum_digits, 2.0**-form.digits
-    tops = np.where(seen, scores, -np.inf).max(axis=2, keepdims=True)
-    tops = np.where(np.isfinite(tops), tops, 0.0)
-    below = np.where(seen, tops - scores, np.inf)  # (words, R, K)
-    first = np.where(seen & (below == 0), off, 0.0).max(axis=2, keepdims=True)
-    rivals = seen & (below <= off + first)
-    sure = ~np.any(rivals & (off > 0), axis=2, keepdims=True)  # the maximum is a known float
-    equal = seen & (below == 0) & sure
-    dead = ~seen | (below - off - first > form.lost + 2)
-    farther = np.where(seen, below, 0.0) + off + first
-    eta = off + u * farther * 1.01 + 4.1 * u + (1.01 * stored if program.narrow else 0.0)
-    eta = np.where(equal, 0.0, eta)
-    lost = np.any(~dead & (eta > STEEPEST), axis=2)[..., None]
-    eta = np.minimum(eta, STEEPEST)
-    weight = np.where(seen, count * np.exp(-below), 0.0)
-    total = weight.sum(axis=2, keepdims=True)
-    empty = total == 0
-    share = weight / np.where(empty, 1.0, total)
-    alive = np.where(dead, 0.0, count).sum(axis=2)
-    crisp = (equal | dead).all(axis=2)
-    centre = np.einsum("brk,bkd->brd", share, v.centre)
-    least = (share * np.exp(-eta)).sum(axis=2)[..., None]
-    apart = np.abs(v.centre[:, None] - centre[:, :, None])  # (words, R, K, d)
-    within = v.radius[:, None]
-    moved = np.einsum("brk,brkd->brd", share * np.expm1(eta), apart)
-    passed = np.einsum("brk,bkd->brd", share * np.exp(eta), v.radius)
-    shift = np.where(lost, np.inf, (moved + passed) / np.maximum(least, 1e-300))
-    live = ~dead[..., None]
-    hull = np.where(live, apart + within, 0.0).max(axis=2)
-    size = np.where(live, (np.abs(v.centre) + v.radius)[:, None], 0.0).max(axis=2)
-    mass = np.einsum("brk,bkd->brd", share * np.exp(eta), np.abs(v.centre) + v.radius)
-    mass = np.where(lost, size, np.minimum(size, mass / np.maximum(least, 1e-300)))
-    flushed = np.where(dead | equal, 0.0, count).sum(axis=2)[..., None] * form.smallest
-    steps = np.array([gamma(c, u) for c in np.unique(alive)])
-    rounds = 2 * steps[np.searchsorted(np.unique(alive), alive)][..., None] + 4 * u
-    lone = (alive <= 1)[..., None]
-    error = np.minimum(shift, hull) + (flushed + NOTHING) * (hull + size)
-    error = error + np.where(lone, 0.0, rounds * mass + form.smallest)
-    error = error + OWN * (v.centre.shape[1] + 8) * (size + hull)
-    program.fits(np.where(np.isfinite(size), alive[..., None] * size, np.inf))
-    # Weights of 0 and 1, values on a grid that holds their sum: one division.
-    grid = program.grid(v, form.digits)
-    step = np.where(live, grid[:, None], ANY).min(axis=2)
-    most = np.where(live, count[..., None] * np.abs(v.centre)[:, None], 0.0).sum(axis=2)
-    still = ~np.where(live, within > 0, False).any(axis=2)
-    once = crisp[..., None] & still & program.repeats & (most <= 2.0**form.sum_digits * step)
-    winners = np.where(equal, count, 0.0)
-    sums = np.einsum("brk,bkd->brd", winners, v.centre).astype(form.accumulate)
-    number = np.maximum(winners.sum(axis=2), 1)[..., None].astype(form.accumulate)
-    centre = np.where(once, (sums / number).astype(np.float64), centre)
-    error = np.where(once | empty, 0.0, error)
-    centre = np.where(empty, 0.0, centre)
-    if not np.isfinite(error).all():
-        raise Void
-    return program.stored(exactly(centre).plus_noise(error))

@@ -1,0 +1,240 @@
+"""Attention of a row in floats, on given words: the mean of noisy values by noisy scores.
+
+Theorem 36, for attention. Let the stored scores be off by at most e_j, up to what a row has in
+common, and let w_j be the weights of their centres, p_j = w_j / Σw, o = Σ p_j·v_j. The weights in
+floats are w_j·e^θ_j times a number of the row, |θ_j| ≤ η_j: e_j, and what the subtraction of the
+maximum and exp round. So their mean differs from o by at most
+
+    Σ p_j (e^η_j - 1) |v_j - o| / Σ p_j e^-η_j,
+
+since Σ p_j (v_j - o) = 0. What leaks and what rounds meet in one row, where they belong: a key of
+weight 10^-3 counts with a thousandth of the rounding of its score. Rows whose weights are all 0 or
+1 average floats on a grid: that is one division, which rounds in one way.
+
+Keys may stand for several positions that hold the same numbers, each with roundings of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from softhat.ahat.bounds.noise import ANY, OWN, Noisy, Program, exactly, half_unit, low_bit
+from softhat.ahat.bounds.rounding import Void, gamma
+from softhat.ahat.bounds.weights import HeadWeights
+from softhat.formats import NARROW, WIDE_DIGITS
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+STEEPEST = 300.0  # a weight that may be off by e^300 is not known
+NOTHING = 1e-100  # more than the weights of keys that are left out
+CLEAR = 30.0  # keys this far below the maximum, whatever rounds, take e^-30 of its weight
+AT_ONCE = 20_000  # rows
+
+
+def attended(
+    program: Program,
+    head: HeadWeights,
+    rows: Noisy,
+    keys: Noisy,
+    mask: Truths,
+    many: Floats | None,
+    beta: float,
+) -> Noisy:
+    """What a head finds: rows (words, R, d) of queries, keys (words, K, d), how `many` of each
+    (words, K), one if None; mask (R, K)."""
+    v = program.stored(program.linear(keys, program.loaded(head.value.values)))
+    count = np.ones(v.centre.shape[:2]) if many is None else many
+    seen = mask & (count > 0)[:, None, :]
+    if not len(head.query.values):
+        equal = np.zeros(seen.shape)
+        return program.stored(_average(program, equal, equal, seen, count, v))
+    q = program.stored(program.linear(rows, program.loaded(head.query.values)))
+    k = program.stored(program.linear(keys, program.loaded(head.key.values)))
+    if many is None:
+        scores = _Scores(program, q, k, seen, beta)
+        return program.stored(_average(program, scores.stored, scores.off, seen, count, v))
+    settled, centre, error = _settled(program, q, k, seen, count, v, beta)
+    word, row = np.nonzero(~settled)
+    for start in range(0, len(word), AT_ONCE):  # each as a word of its own
+        w, r = word[start : start + AT_ONCE], row[start : start + AT_ONCE]
+        here = seen[w, r][:, None]
+        scores = _Scores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
+        found = _average(program, scores.stored, scores.off, here, count[w], _picked(v, w))
+        centre[w, r], error[w, r] = found.centre[:, 0], found.radius[:, 0]
+    return program.stored(exactly(centre).plus_noise(error))
+
+
+def _picked(x: Noisy, at: Any) -> Noisy:
+    """Some words; or single rows of words, each as a word."""
+    centre, noise = x.centre[at], x.noise[at]
+    return Noisy(centre[:, None], noise[:, None]) if isinstance(at, tuple) else Noisy(centre, noise)
+
+
+def _settled(
+    program: Program, q: Noisy, k: Noisy, seen: Truths, count: Floats, v: Noisy, beta: float
+) -> tuple[Truths, Floats, Floats]:
+    """Rows (words, R) where one key is far above all others, whatever rounds; and their means,
+    with how far those are off: they are its value, but for what leaks and sums round."""
+    form = program.form
+    sizes = np.einsum("brd,bkd->brk", q.size, k.size)
+    off = np.einsum("brd,bkd->brk", np.abs(q.centre), k.radius)
+    off = off + np.einsum("brd,bkd->brk", q.radius, k.size)
+    off = off + 2.0 ** (2 - form.digits) * (q.centre.shape[-1] + 2) * sizes
+    off = beta * off + form.smallest
+    program.fits(np.where(seen, beta * sizes, 0.0))
+    score = beta * np.einsum("brd,bkd->brk", q.centre, k.centre)
+    least = np.where(seen, score - off, -np.inf)
+    best = least.argmax(axis=2)[..., None]
+    rivals = np.where(seen, score + off, -np.inf)
+    np.put_along_axis(rivals, best, -np.inf, axis=2)
+    total = np.where(seen, count[:, None, :], 0.0).sum(axis=2)
+    lead = np.take_along_axis(least, best, axis=2)[..., 0] - rivals.max(axis=2)
+    settled = (lead > CLEAR + np.log(np.maximum(total, 1.0))) & (total > 0)
+    words = np.arange(len(v.centre))[:, None]
+    centre = v.centre[words, best[..., 0]]
+    size = np.where(seen[..., None], v.size[:, None], 0.0).max(axis=2)
+    rounds = 2 * gamma(float(total.max()) + 4, 2.0**-form.sum_digits)
+    leaked = 4 * math.exp(-CLEAR) + (total * form.smallest)[..., None]
+    error = v.radius[words, best[..., 0]] + (rounds + leaked) * size + form.smallest
+    return settled, centre, error
+
+
+class _Scores:
+    """Stored scores of every row and key, and how far they are off up to what a row shares."""
+
+    def __init__(self, program: Program, q: Noisy, k: Noisy, seen: Truths, beta: float) -> None:
+        form = program.form
+        if not math.isfinite(beta) or beta > form.largest:
+            raise Void
+        rows = q.centre.shape[-1]
+        wide = rows > NARROW
+        digits = WIDE_DIGITS if wide else form.sum_digits
+        tiny = 5e-324 if wide else program.tiny
+        score = np.einsum("brd,bkd->brk", q.centre, k.centre)
+        parts = q.centre[:, :, None, :] * k.centre[:, None, :, :]
+        spread = q.size[:, :, None, :] * k.size[:, None, :, :] - np.abs(parts)
+        spread = np.where(spread > 0, spread, 0.0)
+        whole = (np.abs(parts) + spread).sum(axis=-1)
+        steps = program.grid(q, form.digits)[:, :, None] * program.grid(k, form.digits)[:, None]
+        step = np.minimum(steps.min(axis=-1), ANY)
+        known = (q.radius.sum(axis=-1)[:, :, None] + k.radius.sum(axis=-1)[:, None]) == 0
+        exact = (step >= tiny) & (whole <= 2.0**digits * step)
+        own = OWN * (rows + 2) * whole
+        rounds = self._rounds(q, k, parts, spread, digits, tiny) + own
+        rounds = np.where(exact, np.where(known, 0.0, own), rounds)
+        best = np.where(seen, score, -np.inf).argmax(axis=2)
+        off = rounds + self._noise(q, k, best)
+        common = np.einsum("brd,bkd->brk", q.radius, np.abs(k.centre))  # what a row shares
+        still = exact & known & program.repeats
+        product = beta * score
+        program.fits(np.where(seen, beta * whole, 0.0))
+        if beta == 1 and not wide and not program.narrow:
+            self.stored, self.off = score, off
+            return
+        near = form.store(product.astype(np.float64 if wide else form.accumulate))
+        unit = half_unit(beta * (np.abs(score) + off + common), form.digits, form.smallest)
+        if wide or program.narrow:  # rounded before it is stored
+            unit = unit * 1.01 + OWN * beta * whole
+        self.stored = np.where(still, near.astype(np.float64), product)
+        self.off = np.where(still, 0.0, beta * off + unit)
+
+    def _rounds(
+        self, q: Noisy, k: Noisy, parts: Floats, spread: Floats, digits: int, tiny: float
+    ) -> Floats:
+        """What products and their sum round, in any order."""
+        power = _powers(q)[:, :, None, :] | _powers(k)[:, None, :, :]
+        size = np.abs(parts) + spread
+        products = np.where(power, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
+        count = (size > 0).sum(axis=-1)
+        up = (np.maximum(parts, 0) + spread).sum(axis=-1)
+        down = (np.maximum(-parts, 0) + spread).sum(axis=-1)
+        part = np.maximum(up, down) * (1 + count * 2.0 ** (2 - digits))
+        adds = np.maximum(count - 2, 0) * half_unit(part, digits, tiny)
+        total = np.abs(parts.sum(axis=-1)) + spread.sum(axis=-1) + products + adds
+        found: Floats = products + adds + (count > 1) * half_unit(total, digits, tiny)
+        return found + count * tiny
+
+    def _noise(self, q: Noisy, k: Noisy, best: npt.NDArray[np.int64]) -> Floats:
+        """The keys' symbols through the query, and the query's through keys less the best one."""
+        shape = (*q.centre.shape[:2], k.centre.shape[1])
+        found = np.zeros(shape)
+        for s in range(k.noise.shape[-1]):
+            found += np.abs(np.einsum("brd,bkd->brk", q.centre, k.noise[..., s]))
+        if q.noise.shape[-1] and q.noise.any():
+            chosen = np.take_along_axis(k.centre, best[..., None], axis=1)  # (words, R, d)
+            apart = k.centre[:, None] - chosen[:, :, None]
+            for s in range(q.noise.shape[-1]):
+                found += np.abs(np.einsum("brd,brkd->brk", q.noise[..., s], apart))
+            found += np.einsum("brd,bkd->brk", q.radius, k.radius)
+        return found * (1 + 1e-9)
+
+
+def _powers(x: Noisy) -> Truths:
+    """Numbers that are known to be 0 or a power of two: products with them are exact."""
+    return np.asarray((x.radius == 0) & ((low_bit(x.centre) == np.abs(x.centre)) | (x.centre == 0)))
+
+
+def _average(
+    program: Program, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Noisy
+) -> Noisy:
+    """The mean of the values with the weights of these scores, which are off by at most `off`."""
+    form, count = program.form, count[:, None, :]
+    u, stored = 2.0**-form.sum_digits, 2.0**-form.digits
+    tops = np.where(seen, scores, -np.inf).max(axis=2, keepdims=True)
+    tops = np.where(np.isfinite(tops), tops, 0.0)
+    below = np.where(seen, tops - scores, np.inf)  # (words, R, K)
+    first = np.where(seen & (below == 0), off, 0.0).max(axis=2, keepdims=True)
+    rivals = seen & (below <= off + first)
+    sure = ~np.any(rivals & (off > 0), axis=2, keepdims=True)  # the maximum is a known float
+    equal = seen & (below == 0) & sure
+    dead = ~seen | (below - off - first > form.lost + 2)
+    farther = np.where(seen, below, 0.0) + off + first
+    eta = off + u * farther * 1.01 + 4.1 * u + (1.01 * stored if program.narrow else 0.0)
+    eta = np.where(equal, 0.0, eta)
+    lost = np.any(~dead & (eta > STEEPEST), axis=2)[..., None]
+    eta = np.minimum(eta, STEEPEST)
+    weight = np.where(seen, count * np.exp(-below), 0.0)
+    total = weight.sum(axis=2, keepdims=True)
+    empty = total == 0
+    share = weight / np.where(empty, 1.0, total)
+    alive = np.where(dead, 0.0, count).sum(axis=2)
+    crisp = (equal | dead).all(axis=2)
+    centre = np.einsum("brk,bkd->brd", share, v.centre)
+    least = (share * np.exp(-eta)).sum(axis=2)[..., None]
+    apart = np.abs(v.centre[:, None] - centre[:, :, None])  # (words, R, K, d)
+    within = v.radius[:, None]
+    moved = np.einsum("brk,brkd->brd", share * np.expm1(eta), apart)
+    passed = np.einsum("brk,bkd->brd", share * np.exp(eta), v.radius)
+    shift = np.where(lost, np.inf, (moved + passed) / np.maximum(least, 1e-300))
+    live = ~dead[..., None]
+    hull = np.where(live, apart + within, 0.0).max(axis=2)
+    size = np.where(live, (np.abs(v.centre) + v.radius)[:, None], 0.0).max(axis=2)
+    mass = np.einsum("brk,bkd->brd", share * np.exp(eta), np.abs(v.centre) + v.radius)
+    mass = np.where(lost, size, np.minimum(size, mass / np.maximum(least, 1e-300)))
+    flushed = np.where(dead | equal, 0.0, count).sum(axis=2)[..., None] * form.smallest
+    steps = np.array([gamma(c, u) for c in np.unique(alive)])
+    rounds = 2 * steps[np.searchsorted(np.unique(alive), alive)][..., None] + 4 * u
+    lone = (alive <= 1)[..., None]
+    error = np.minimum(shift, hull) + (flushed + NOTHING) * (hull + size)
+    error = error + np.where(lone, 0.0, rounds * mass + form.smallest)
+    error = error + OWN * (v.centre.shape[1] + 8) * (size + hull)
+    program.fits(np.where(np.isfinite(size), alive[..., None] * size, np.inf))
+    # Weights of 0 and 1, values on a grid that holds their sum: one division.
+    grid = program.grid(v, form.digits)
+    step = np.where(live, grid[:, None], ANY).min(axis=2)
+    most = np.where(live, count[..., None] * np.abs(v.centre)[:, None], 0.0).sum(axis=2)
+    still = ~np.where(live, within > 0, False).any(axis=2)
+    once = crisp[..., None] & still & program.repeats & (most <= 2.0**form.sum_digits * step)
+    winners = np.where(equal, count, 0.0)
+    sums = np.einsum("brk,bkd->brd", winners, v.centre).astype(form.accumulate)
+    number = np.maximum(winners.sum(axis=2), 1)[..., None].astype(form.accumulate)
+    centre = np.where(once, (sums / number).astype(np.float64), centre)
+    error = np.where(once | empty, 0.0, error)
+    centre = np.where(empty, 0.0, centre)
+    if not np.isfinite(error).all():
+        raise Void
+    return exactly(centre).plus_noise(error)

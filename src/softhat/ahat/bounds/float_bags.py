@@ -1,0 +1,140 @@
+"""Float error over all words of a length, bag by bag (Theorem 36).
+
+Positions that hold the same symbol hold the same numbers, each with roundings of its own, so a row
+has as many keys as there are symbols, each `many` times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from softhat.ahat.bounds.bags import OFF, Bags, Counts, Floats, HeadId, all_bags
+from softhat.ahat.bounds.float_words import Run
+from softhat.ahat.bounds.noise import Noisy, exactly
+from softhat.ahat.bounds.rounding import Void
+from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
+from softhat.formats import Format
+
+AT_ONCE = 40_000  # rows
+MOST_ROWS = 1_500_000  # of all bags of one length
+
+
+def few_bags(made: Bags, n: int) -> bool:
+    """Are there few enough of length n to try all?"""
+    symbols = len(made.model.alphabet)
+    rows = n if made.alike else n * symbols
+    return math.comb(n + symbols - 1, symbols - 1) * rows <= MOST_ROWS
+
+
+def tied_bags_error(
+    made: Bags, n: int, betas: Mapping[HeadId, float], gaps: Mapping[HeadId, float], form: Format
+) -> float:
+    """A bound on |float value - hard value| over all words of length n in which keys of different
+    values tie; inf if there is none. Other words are those of a head with benign ties."""
+    symbols = len(made.model.alphabet)
+    worst, step = 0.0, max(1, AT_ONCE // (n * (1 if made.alike else symbols)))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        tied = made.dangerous(counts := all_bags(symbols, n), n, gaps)
+        if tied is None:
+            return math.inf
+        counts = counts[tied]
+        for start in range(0, len(counts), step):
+            try:
+                found = _error(made, counts[start : start + step], n, betas, gaps, form)
+            except Void:
+                return math.inf
+            worst = max(worst, found)
+            if not math.isfinite(worst):
+                return math.inf
+    return worst
+
+
+def _error(
+    made: Bags,
+    counts: Counts,
+    n: int,
+    betas: Mapping[HeadId, float],
+    gaps: Mapping[HeadId, float],
+    form: Format,
+) -> float:
+    hard = made.hard_values(counts, n, gaps)
+    if hard is None:
+        return math.inf
+    run = Run(made.used, betas, form)
+    symbols, places = made.kinds(n)
+    x = run.embedding(symbols[None], places, n)
+    x = _wide(x, len(counts))
+    many = made.many(counts)
+    for l in range(made.last):
+        x = run.layer(l, x, x, many)
+    after = Run(_narrowed(made), betas, form)
+    rows = _rows(made, run, x, n)
+    for l in range(made.last, len(made.used.layers)):
+        rows = after.layer(l, rows, x, many)
+    found = after.read(rows)
+    away = np.abs(found.centre - hard) + found.radius
+    size = float(np.abs(hard).max() + np.abs(found.centre).max())
+    away = np.where(made.there(counts, n), away, 0.0)
+    return float(away.max()) * (1 + 1e-9) + OFF * size
+
+
+def _wide(x: Noisy, words: int) -> Noisy:
+    """The same for every word."""
+    return Noisy(
+        np.broadcast_to(x.centre, (words, *x.centre.shape[1:])),
+        np.broadcast_to(x.noise, (words, *x.noise.shape[1:])),
+    )
+
+
+def _rows(made: Bags, run: Run, x: Noisy, n: int) -> Noisy:
+    """The symbols at every position, of the coordinates that matter: what was computed of them,
+    and for those that hold positions the embedding."""
+    letters, bos = (1 if made.alike else len(made.model.alphabet)), int(made.model.bos)
+    needed, moving = list(made.needed), [c in made.moving for c in made.needed]
+    tokens = np.repeat(np.arange(letters), n)
+    placed = run.embedding(tokens[None], np.tile(np.arange(bos, bos + n), letters), n)
+    centre = np.repeat(x.centre[:, :letters], n, axis=1)[..., needed]
+    noise = np.repeat(x.noise[:, :letters], n, axis=1)[..., needed, :]
+    centre[..., moving] = placed.centre[..., needed][..., moving]
+    noise[..., moving, :] = 0.0
+    own = np.zeros(centre.shape)
+    own[..., moving] = placed.radius[..., needed][..., moving]
+    return Noisy(centre, noise).plus_noise(own)
+
+
+def _narrowed(made: Bags) -> Weights:
+    """The layers from the scoring one on, for rows of the coordinates that matter; keys keep all
+    of theirs."""
+    needed = list(made.needed)
+    layers = []
+    for layer in made.used.layers:
+        heads = tuple(
+            replace(head, query=_columns(head.query, needed), output=_rows_of(head.output, needed))
+            for head in layer.heads
+        )
+        layers.append(_forward(replace(layer, heads=heads), needed))
+    readout = _columns(made.used.readout, needed)
+    return replace(made.used, layers=tuple(layers), readout=readout)
+
+
+def _forward(layer: LayerWeights, needed: list[int]) -> LayerWeights:
+    if layer.into is None or layer.out is None or layer.out_bias is None:
+        return layer
+    return replace(
+        layer,
+        into=_columns(layer.into, needed),
+        out=_rows_of(layer.out, needed),
+        out_bias=_columns(layer.out_bias, needed),
+    )
+
+
+def _columns(x: Entries, kept: list[int]) -> Entries:
+    return Entries(x.values[:, kept], x.size[:, kept], x.step[:, kept], x.digits[:, kept])
+
+
+def _rows_of(x: Entries, kept: list[int]) -> Entries:
+    return Entries(x.values[kept], x.size[kept], x.step[kept], x.digits[kept])
