@@ -83,7 +83,7 @@ class Builder:
         self._tokens: dict[int, dict[str, Fraction]] = {}
         self._features: list[tuple[int, Feature]] = []
         self._heads: list[tuple[int, Any]] = []
-        self._relus: list[tuple[int, int, Expr]] = []
+        self._relus: list[tuple[int, int, Expr, int]] = []  # layer, written to, of, sign
         self._output: Expr | None = None
 
     def embed(self, name: str, entries: Mapping[str, Number]) -> Expr:
@@ -151,12 +151,16 @@ class Builder:
         """A fresh coordinate with ReLU(of)."""
         layer = self._when([of]) // 2
         coordinate = self._fresh(name, 2 * layer + 2)
-        self._relus.append((layer, coordinate, of))
+        self._relus.append((layer, coordinate, of, 1))
         return Expr(((coordinate, Fraction(1)),))
 
     def clip(self, name: str, of: Expr) -> Expr:
-        """min(1, max(0, of)), with two ReLUs."""
-        return self.relu(f"{name}+", of) - self.relu(f"{name}-", of - 1)
+        """A fresh coordinate with min(1, max(0, of)): two ReLUs, whose difference is written, so
+        that it is exact in floats wherever it is 0 or 1."""
+        found = self.relu(name, of)
+        layer, coordinate, *_ = self._relus[-1]
+        self._relus.append((layer, coordinate, of - 1, -1))
+        return found
 
     def output(self, of: Expr) -> None:
         """The model's value; its decision is value > 0."""
@@ -226,15 +230,16 @@ class Builder:
                         ties=ties,
                     )
                 )
-        units = [(c, e) for layer, c, e in self._relus if layer == index]
+        units = [(c, e, sign) for layer, c, e, sign in self._relus if layer == index]
         if not units:
             return Layer(tuple(heads))
         written: Matrix = tuple(
-            tuple(Fraction(int(c == coordinate)) for c, _ in units) for coordinate in range(d)
+            tuple(Fraction(sign * (c == coordinate)) for c, _, sign in units)
+            for coordinate in range(d)
         )
         forward = FeedForward(
-            in_weights=tuple(_row(e, d) for _, e in units),
-            in_bias=tuple(e.constant for _, e in units),
+            in_weights=tuple(_row(e, d) for _, e, _ in units),
+            in_bias=tuple(e.constant for _, e, _ in units),
             out_weights=written,
             out_bias=(Fraction(0),) * d,
         )

@@ -22,9 +22,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.noise import ANY, OWN, Noisy, Program, exactly, half_unit, low_bit
+from softhat.ahat.bounds.noise import (
+    OWN,
+    Noisy,
+    Program,
+    any_order,
+    exactly,
+    greatest_part,
+    half_unit,
+    low_bit,
+)
 from softhat.ahat.bounds.rounding import Void, gamma
-from softhat.ahat.bounds.weights import HeadWeights
+from softhat.ahat.bounds.weights import ANY, HeadWeights
 from softhat.formats import NARROW, WIDE_DIGITS
 
 Floats = npt.NDArray[np.float64]
@@ -122,7 +131,8 @@ class _Scores:
         steps = program.grid(q, form.digits)[:, :, None] * program.grid(k, form.digits)[:, None]
         step = np.minimum(steps.min(axis=-1), ANY)
         known = (q.radius.sum(axis=-1)[:, :, None] + k.radius.sum(axis=-1)[:, None]) == 0
-        exact = (step >= tiny) & (whole <= 2.0**digits * step)
+        most = greatest_part(parts, spread)
+        exact = (step >= tiny) & (most <= 2.0**digits * step)
         own = OWN * (rows + 2) * whole
         rounds = self._rounds(q, k, parts, spread, digits, tiny) + own
         rounds = np.where(exact, np.where(known, 0.0, own), rounds)
@@ -137,8 +147,7 @@ class _Scores:
             return
         near = form.store(product.astype(np.float64 if wide else form.accumulate))
         unit = half_unit(beta * (np.abs(score) + off + common), form.digits, form.smallest)
-        if wide or program.narrow:  # rounded before it is stored
-            unit = unit * 1.01 + OWN * beta * whole
+        unit = unit * (1.01 if wide or program.narrow else 1) + OWN * beta * whole
         self.stored = np.where(still, near.astype(np.float64), product)
         self.off = np.where(still, 0.0, beta * off + unit)
 
@@ -150,10 +159,7 @@ class _Scores:
         size = np.abs(parts) + spread
         products = np.where(power, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
         count = (size > 0).sum(axis=-1)
-        up = (np.maximum(parts, 0) + spread).sum(axis=-1)
-        down = (np.maximum(-parts, 0) + spread).sum(axis=-1)
-        part = np.maximum(up, down) * (1 + count * 2.0 ** (2 - digits))
-        adds = np.maximum(count - 2, 0) * half_unit(part, digits, tiny)
+        adds = any_order(parts, spread, count, digits, tiny)
         total = np.abs(parts.sum(axis=-1)) + spread.sum(axis=-1) + products + adds
         found: Floats = products + adds + (count > 1) * half_unit(total, digits, tiny)
         return found + count * tiny

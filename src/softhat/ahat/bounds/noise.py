@@ -1,14 +1,15 @@
 """Numbers of a float program on given words: a centre, and what rounding in any order may add.
 
-Theorem 36. Every number that a float program computes on a word lies in centre + Σ_s [-1, 1]·noise_s,
-a zonotope whose symbols are the roundings that happened so far at its position: a linear map acts
-on centre and symbols alike, so that errors cancel where what they are in cancels, and a step adds
-symbols of its own. A sum of m terms in any order adds at most (m - 2) half units in the last place
-of the greatest partial sum there can be (of the positive terms, or of the negative ones) and one of
-the result; nothing if the terms lie on a grid on which they fit the significand. Numbers without
-noise are the floats themselves; noisy ones still lie on the grid of the least of their size. A ReLU
-whose sign is known keeps symbols or drops them; else it lies between slope·x and slope·x + a half
-symbol of its own, slope = u/(u - l) for x in [l, u].
+Theorem 36. Every number that a float program computes on a word lies in centre + Σ_s [-1, 1]·noise_s:
+the symbols s are the roundings that happened so far at its position. A linear map acts on centre
+and symbols alike, so errors cancel where what they are in cancels, and a step adds symbols of its
+own. A sum of m terms in any order is a tree with m leaves; of its m - 1 inner nodes, sorted by
+their leaves, the j-th has at most j + 1, so its sum is at most that of the j + 1 greatest positive
+terms, or negative ones: it rounds half a unit in the last place of that, the last node half a unit
+of the result; and nothing rounds if the terms lie on a grid on which all of them fit the
+significand. Numbers without noise are the floats themselves; noisy ones are multiples of the unit
+in the last place of the least they can be. A ReLU whose sign is known keeps its symbols or drops
+them; else, for x in [l, u], it lies within -ul/2(u - l) of u(x - l/2)/(u - l).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import ANY
 from softhat.formats import FORMATS, Format
 
+Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 OWN = 2.0**-51  # what float64, in which centres are computed, rounds itself, for each term
@@ -85,9 +87,27 @@ def low_bit(x: Floats) -> Floats:
 
 def half_unit(size: Floats, digits: int, tiny: float) -> Floats:
     """Half a unit in the last place of numbers of at most this size; 0 if that is 0."""
-    exponent = np.frexp(size * WIDER)[1]
-    found: Floats = np.maximum(np.ldexp(1.0, exponent - 1 - digits), tiny)
+    mantissa, exponent = np.frexp(size)  # what is at most 2^e rounds as what is below it
+    found: Floats = np.maximum(np.ldexp(1.0, exponent - 1 - digits - (mantissa == 0.5)), tiny)
     return np.where(size == 0, 0.0, found)
+
+
+def greatest_part(terms: Floats, spread: Floats) -> Floats:
+    """The greatest sum of some of the terms."""
+    up = (np.maximum(terms, 0) + spread).sum(axis=-1)
+    found: Floats = np.maximum(up, (np.maximum(-terms, 0) + spread).sum(axis=-1))
+    return found
+
+
+def any_order(terms: Floats, spread: Floats, count: Counts, digits: int, tiny: float) -> Floats:
+    """What all additions but the last may round, where `count` of the terms are not 0."""
+    up = np.cumsum(-np.sort(-np.maximum(terms, 0) - spread, axis=-1), axis=-1)
+    down = np.cumsum(-np.sort(-np.maximum(-terms, 0) - spread, axis=-1), axis=-1)
+    parts = np.maximum(up, down)[..., 1:]
+    parts[..., 1:] *= 1 + count[..., None] * 2.0 ** (2 - digits)  # of floats that were rounded
+    before = np.arange(2, terms.shape[-1] + 1) < count[..., None]
+    found: Floats = np.where(before, half_unit(parts, digits, tiny), 0.0).sum(axis=-1)
+    return found
 
 
 class Program:
@@ -147,13 +167,11 @@ class Program:
         total = np.abs(terms.sum(axis=-1)) + spread.sum(axis=-1)
         size = np.abs(terms) + spread
         whole = size.sum(axis=-1)
-        fits = (step >= tiny) & (whole <= 2.0**digits * step)
+        most = np.where(count <= 2, total, greatest_part(terms, spread))
+        fits = (step >= tiny) & (most <= 2.0**digits * step)
         single = (count <= 1) & powers.all(axis=-1) & (step >= tiny)
-        up = (np.maximum(terms, 0) + spread).sum(axis=-1)
-        down = (np.maximum(-terms, 0) + spread).sum(axis=-1)
-        part = np.maximum(up, down) * (1 + count * 2.0 ** (2 - digits))
         products = np.where(powers, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
-        adds = np.maximum(count - 2, 0) * half_unit(part, digits, tiny)
+        adds = any_order(terms, spread, count, digits, tiny)
         adds = adds + (count > 1) * half_unit(total + products + adds, digits, tiny)
         lost = count * tiny * (step < tiny)
         own = OWN * (count + 2) * whole
@@ -173,7 +191,7 @@ class Program:
         step = np.minimum(self.grid(x, digits), self.grid(y, digits))
         size = x.size + y.size
         alone = (x.size == 0) | (y.size == 0)
-        fits = (step >= self.tiny) & (size <= 2.0**digits * step)
+        fits = (step >= self.tiny) & (total.size <= 2.0**digits * step)
         own = OWN * 2 * size * (total.radius > 0)
         rounded = half_unit(total.size, digits, self.tiny) + OWN * 2 * size
         error = np.where(alone, 0.0, np.where(fits, own, rounded))
@@ -200,7 +218,8 @@ class Program:
         known = x.radius == 0
         near = form.store(np.where(known, x.centre, 0.0).astype(form.accumulate))
         centre = np.where(known, near.astype(np.float64), x.centre)
-        error = np.where(known, 0.0, half_unit(x.size, form.digits, form.smallest))
+        rounded = half_unit(x.size, form.digits, form.smallest) + OWN * x.size
+        error = np.where(known, 0.0, rounded)
         return Noisy(centre, x.noise).plus_noise(error)
 
     def loaded(self, x: Floats) -> Floats:
