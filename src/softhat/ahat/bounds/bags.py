@@ -71,8 +71,8 @@ class Bags:
             if best is None:
                 return None
             for v in np.moveaxis(x @ head.value.values.T, -1, 0):
-                high = np.where(best, v[:, None], -np.inf).max(axis=2)
-                low = np.where(best, v[:, None], np.inf).min(axis=2)
+                high = np.where(best, v.T[..., None], -np.inf).max(axis=0)
+                low = np.where(best, v.T[..., None], np.inf).min(axis=0)
                 found |= (high - low > OFF * np.abs(v).max()).any(axis=1)
         return found
 
@@ -84,7 +84,7 @@ class Bags:
             best = self._best(x, many, n, h, gaps)
             if best is None:
                 return None
-            share = best * many[:, None]
+            share = np.moveaxis(best, 0, 2) * many[:, None]
             mean = np.einsum("brg,bgd->brd", share, x @ head.value.values.T)
             after = after + mean / share.sum(axis=2)[..., None] @ head.output.values.T
         for layer in self.used.layers[self.last :]:
@@ -104,19 +104,23 @@ class Bags:
     def _best(
         self, x: Floats, many: Floats, n: int, h: int, gaps: Mapping[HeadId, float]
     ) -> npt.NDArray[np.bool_] | None:
-        """(bags, rows, kinds): the argmax sets."""
+        """(kinds, bags, rows): the argmax sets."""
         head = self.used.layers[self.last].heads[h]
+        seen = (many > 0).T[..., None]
         rows = self._rows(x[:1] if self.alike else x, n)
-        q, k = rows @ head.query.values.T, x @ head.key.values.T
-        score = q @ np.swapaxes(k, 1, 2)
-        size = float(np.abs(q).max(initial=0.0) * np.abs(k).sum(axis=2).max(initial=0.0))
         gap = gaps.get((self.last, h), math.inf)
+        if not math.isfinite(gap):  # a head that is uniform
+            return np.asarray(np.broadcast_to(seen, (*seen.shape[:2], rows.shape[1])))
+        q, k = rows @ head.query.values.T, x @ head.key.values.T
+        size = float(np.abs(q).max(initial=0.0) * np.abs(k).sum(axis=2).max(initial=0.0))
         if not gap > 8 * OFF * size:
             return None
-        score = np.where(many[:, None] > 0, score, -np.inf)
-        if not math.isfinite(gap):  # a head that is uniform
-            return np.asarray(np.broadcast_to(many[:, None] > 0, score.shape))
-        return np.asarray(score >= score.max(axis=2, keepdims=True) - gap / 2)
+        if self.alike:
+            score = np.stack([k[:, g] @ q[0].T for g in range(k.shape[1])])
+        else:
+            score = np.einsum("brd,bgd->gbr", q, k)
+        score = np.where(seen, score, -np.inf)
+        return np.asarray(score >= score.max(axis=0) - gap / 2)
 
     def _embedded(self, n: int) -> Floats:
         symbols, places = self.kinds(n)

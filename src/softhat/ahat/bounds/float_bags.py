@@ -20,28 +20,32 @@ from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
 from softhat.formats import Format
 
 AT_ONCE = 40_000  # rows
-MOST_ROWS = 1_500_000  # of all bags of one length
 
 
-def few_bags(made: Bags, n: int) -> bool:
-    """Are there few enough of length n to try all?"""
+def rows_of_bags(made: Bags, n: int) -> int:
+    """How many rows all bags of length n have."""
     symbols = len(made.model.alphabet)
-    rows = n if made.alike else n * symbols
-    return math.comb(n + symbols - 1, symbols - 1) * rows <= MOST_ROWS
+    return math.comb(n + symbols - 1, symbols - 1) * n * (1 if made.alike else symbols)
 
 
-def tied_bags_error(
-    made: Bags, n: int, betas: Mapping[HeadId, float], gaps: Mapping[HeadId, float], form: Format
+def bags_error(
+    made: Bags,
+    n: int,
+    betas: Mapping[HeadId, float],
+    gaps: Mapping[HeadId, float],
+    form: Format,
+    tied: bool,
 ) -> float:
-    """A bound on |float value - hard value| over all words of length n in which keys of different
-    values tie; inf if there is none. Other words are those of a head with benign ties."""
+    """A bound on |float value - hard value| over all words of length n, or (`tied`) over those
+    in which keys of different values tie; inf if there is none."""
     symbols = len(made.model.alphabet)
     worst, step = 0.0, max(1, AT_ONCE // (n * (1 if made.alike else symbols)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        tied = made.dangerous(counts := all_bags(symbols, n), n, gaps)
-        if tied is None:
+        counts = all_bags(symbols, n)
+        chosen = made.dangerous(counts, n, gaps) if tied else np.ones(len(counts), dtype=bool)
+        if chosen is None:
             return math.inf
-        counts = counts[tied]
+        counts = counts[chosen]
         for start in range(0, len(counts), step):
             try:
                 found = _error(made, counts[start : start + step], n, betas, gaps, form)

@@ -6,15 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.bounds.float_rows import Steep
-from softhat.ahat.bounds.float_words import at_a_time, float_values
+from softhat.ahat.bounds.float_words import at_a_time
 from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import SOME_WORDS, Bound, Lengths
+from softhat.ahat.simulation.short_floats import Short, bag_error, by_words
 from softhat.formats import Format
 
 
@@ -34,26 +33,23 @@ class FiniteFloats:
         """The bound of all words of length n in this format; where that does not hold and they
         are few, each of them is run with all that its rounding may do."""
         found = self._by_blocks(n, reals, form, epsilon is None)
-        if found.holds(epsilon) or len(self.lengths.model.alphabet) ** n > SOME_WORDS:
+        if found.holds(epsilon):
             return found
-        closer = self._by_words(n, reals, form)
+        closer = self._closely(n, reals, form, math.inf if epsilon is None else epsilon)
         return closer if closer is not None and closer.holds(epsilon) else found
 
-    def _by_words(self, n: int, reals: Bound, form: Format) -> Bound | None:
-        """Every word of length n by Theorem 36; None if something may overflow."""
-        error, margin, right = 0.0, math.inf, True
-        for trace in self.lengths.traces(n, at_a_time(self._weights, n)):
-            found = float_values(self._weights, trace.codes, self.betas, form)
-            if found is None:
-                return None
-            exact = trace.output.floats()[:, trace.own]
-            away = np.abs(found.centre - exact) + found.radius
-            error = max(error, float(away.max()) * (1 + 1e-9) + 1e-15 * float(np.abs(exact).max()))
-            positive = (trace.output.num[:, trace.own] > 0).astype(bool)
-            least = np.where(positive, found.centre, -found.centre) - found.radius
-            margin = min(margin, float(least.min()))
-            right = right and not bool(np.where(positive, least <= 0, least < 0).any())
-        return Bound(error, margin, right, reals.leaks, reals.head_errors, "words")
+    def _closely(self, n: int, reals: Bound, form: Format, enough: float) -> Bound | None:
+        model = self.lengths.model
+        if len(model.alphabet) ** n <= SOME_WORDS:
+            traces = self.lengths.traces(n, at_a_time(self._weights, n))
+            short = by_words(model, traces, self.betas, form)
+        else:
+            error = bag_error(model, n, self.betas, form, enough)
+            margin = self.lengths.margin_by_law(n) - error
+            short = Short(error, margin, margin > 0)
+        if short is None:
+            return None
+        return Bound(short.error, short.margin, short.right, reals.leaks, reals.head_errors)
 
     def _by_blocks(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
         heads = self._temperatures(n, reals, form)

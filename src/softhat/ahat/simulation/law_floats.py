@@ -13,6 +13,7 @@ from softhat.ahat.bounds.float_rows import Steep
 from softhat.ahat.bounds.floats import Temperatures, float_error, longest
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.short_floats import can_be_short, short_error
 from softhat.ahat.simulation.temperature_laws import HeadTemperature, TemperatureLaws
 from softhat.formats import Format
 from softhat.laws import log_of
@@ -44,10 +45,26 @@ def law_lengths(
             direct = replace(heads, steep=_steep(facts, low, high))
             if float_error(used, low, high, direct, form) <= least:
                 return True
-            return float_error(used, low, high, heads, form) <= (1 - share) * least
+            if float_error(used, low, high, heads, form) <= (1 - share) * least:
+                return True
+            short = range(low, high + 1)
+            return all(_closely(laws, n, form, allowed(n)) <= allowed(n) for n in short)
 
         result[form.name] = longest(fits)
     return result
+
+
+def _closely(laws: TemperatureLaws, n: int, form: Format, enough: float) -> float:
+    """The error at a short length, from all its words; inf if they are many."""
+    if not can_be_short(laws.model, n):
+        return math.inf
+    logarithms = [h.beta.log_at(n) for h in laws.heads.values() if h is not None]
+    if max(logarithms, default=0.0) > 700:
+        return math.inf
+    betas = {
+        name: 1.0 if head is None else float(head.beta.at(n)) for name, head in laws.heads.items()
+    }
+    return short_error(laws.model, n, betas, form, enough)
 
 
 @dataclass(frozen=True, slots=True)
