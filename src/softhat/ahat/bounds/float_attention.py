@@ -60,19 +60,19 @@ def attended(
     seen = mask & (count > 0)[:, None, :]
     if not len(head.query.values):
         equal = np.zeros(seen.shape)
-        return program.stored(_average(program, equal, equal, seen, count, v))
+        return program.stored(mean_of(program, equal, equal, seen, count, v))
     q = program.stored(program.linear(rows, program.loaded(head.query.values)))
     k = program.stored(program.linear(keys, program.loaded(head.key.values)))
     if many is None:
         scores = _Scores(program, q, k, seen, beta)
-        return program.stored(_average(program, scores.stored, scores.off, seen, count, v))
+        return program.stored(mean_of(program, scores.stored, scores.off, seen, count, v))
     settled, centre, error = _settled(program, q, k, seen, count, v, beta)
     word, row = np.nonzero(~settled)
     for start in range(0, len(word), AT_ONCE):  # each as a word of its own
         w, r = word[start : start + AT_ONCE], row[start : start + AT_ONCE]
         here = seen[w, r][:, None]
         scores = _Scores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
-        found = _average(program, scores.stored, scores.off, here, count[w], _picked(v, w))
+        found = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
         centre[w, r], error[w, r] = found.centre[:, 0], found.radius[:, 0]
     return program.stored(exactly(centre).plus_noise(error))
 
@@ -184,7 +184,7 @@ def _powers(x: Noisy) -> Truths:
     return np.asarray((x.radius == 0) & ((low_bit(x.centre) == np.abs(x.centre)) | (x.centre == 0)))
 
 
-def _average(
+def mean_of(
     program: Program, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Noisy
 ) -> Noisy:
     """The mean of the values with the weights of these scores, which are off by at most `off`."""

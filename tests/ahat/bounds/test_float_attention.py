@@ -1,0 +1,64 @@
+"""One row of attention in floats, against the softmax of every score that is allowed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from softhat.ahat.bounds.float_attention import mean_of
+from softhat.ahat.bounds.noise import Noisy, Program, exactly
+from softhat.formats import FORMATS
+
+PROGRAM = Program(FORMATS["float32"])
+
+
+def row(
+    scores: list[float], off: list[float], values: Noisy, counts: list[float] | None = None
+) -> tuple[float, float]:
+    """Centre and radius of one row."""
+    at = np.array(scores)[None, None]
+    count = np.ones((1, len(scores))) if counts is None else np.array([counts])
+    seen = np.ones(at.shape, dtype=bool)
+    found = mean_of(PROGRAM, at, np.array(off)[None, None], seen, count, values)
+    return float(found.centre[0, 0, 0]), float(found.radius[0, 0, 0])
+
+
+def values(*numbers: float) -> Noisy:
+    return exactly(np.array(numbers)[None, :, None])
+
+
+def test_every_score_that_is_allowed() -> None:
+    rng = np.random.default_rng(1)
+    closest = 0.0
+    for _ in range(300):
+        keys = int(rng.integers(2, 6))
+        scores, off = -rng.exponential(3, keys), rng.exponential(0.2, keys) * (rng.random(keys) < 0.7)
+        v = rng.integers(-4, 5, keys).astype(np.float64)
+        counts = rng.integers(1, 4, keys).astype(np.float64)
+        centre, radius = row(list(scores), list(off), values(*v), list(counts))
+        for _ in range(60):
+            moved = scores + off * rng.choice([-1.0, 1.0], keys)
+            weights = counts * np.exp(moved - moved.max())
+            away = abs(weights @ v / weights.sum() - centre)
+            assert away <= radius
+            closest = max(closest, away / radius)
+    assert closest > 0.8
+
+
+def test_a_rival_of_no_weight_that_may_win() -> None:
+    """Its score is far below, and may be off by more: only its value bounds what is found."""
+    assert row([-1e6, 0.0], [1e7, 0.0], values(1.0, 0.0))[1] >= 1
+    assert row([-1e6, 0.0], [1e3, 0.0], values(1.0, 0.0)) == (0.0, 0.0)
+
+
+def test_ties_that_are_kept_are_divided_once() -> None:
+    centre, radius = row([5.0, 5.0, 5.0, -200.0], [0.0] * 4, values(1.0, 0.0, 1.0, 9.0))
+    assert (centre, radius) == (float(np.float32(2) / np.float32(3)), 0.0)
+
+
+@pytest.mark.parametrize("off", [1e-6, 1e-3])
+def test_ties_that_are_not(off: float) -> None:
+    """Two equal scores that may be 2·off apart: tanh(off / 2) of the distance of their values."""
+    centre, radius = row([5.0, 5.0], [off, off], values(0.0, 2.0))
+    assert centre == 1.0
+    assert np.tanh(off / 2) * 2 <= radius <= 1.01 * off + 1e-5
