@@ -32,7 +32,10 @@ def test_every_score_that_is_allowed() -> None:
     closest = 0.0
     for _ in range(300):
         keys = int(rng.integers(2, 6))
-        scores, off = -rng.exponential(3, keys), rng.exponential(0.2, keys) * (rng.random(keys) < 0.7)
+        scores, off = (
+            -rng.exponential(3, keys),
+            rng.exponential(0.2, keys) * (rng.random(keys) < 0.7),
+        )
         v = rng.integers(-4, 5, keys).astype(np.float64)
         counts = rng.integers(1, 4, keys).astype(np.float64)
         centre, radius = row(list(scores), list(off), values(*v), list(counts))

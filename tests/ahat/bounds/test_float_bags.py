@@ -27,7 +27,7 @@ def worst(
     """The greatest error on words of every bag, in some order, for each format."""
     counts = all_bags(len(model.alphabet), n)
     counts = counts[rng.sample(range(len(counts)), min(len(counts), 150))]
-    words = [sum(([s] * k for s, k in enumerate(bag)), []) for bag in counts.tolist()]
+    words = [np.repeat(np.arange(len(bag)), bag).tolist() for bag in counts]
     codes = np.array([rng.sample(w, n) for w in words + words])
     trace = run(model, codes)
     exact = trace.output.floats()[:, trace.own]
@@ -78,7 +78,7 @@ def test_sort() -> None:
     """Where scores of different letters tie, and where they do not."""
     model, rng = GALLERY["sort"](), random.Random(2)
     for n in (8, 12):
-        betas = {name: 28.0 * n for name in model.heads}
+        betas = dict.fromkeys(model.heads, 28.0 * n)
         for name, error in worst(model, n, betas, rng).items():
             assert error <= bag_error(model, n, betas, FORMATS[name], math.inf)
         assert bag_error(model, n, betas, FORMATS["float32"], math.inf) < 1e-3

@@ -203,7 +203,9 @@ def _read(layer: Layer) -> set[int]:
 
 def _written(layer: Layer) -> set[int]:
     forward = layer.feed_forward
-    outs = [head.output for head in layer.heads] + ([] if forward is None else [forward.out_weights])
+    outs = [head.output for head in layer.heads] + (
+        [] if forward is None else [forward.out_weights]
+    )
     found = {c for out in outs for c, row in enumerate(out) if any(row)}
     return found | {c for c, b in enumerate(() if forward is None else forward.out_bias) if b}
 

@@ -1,9 +1,13 @@
 """How large activations can be at a length, whatever the attention weights: interval arithmetic.
 
-An average lies between the least and the greatest of what it averages, so these intervals hold
-for hard attention, for softmax at any temperature and for everything between. They are kept for
-each block of positions. Hidden units that read the same are taken together: what they write is a
-piecewise linear function of one number (a clip lies in [0, 1], not in the sum of two ranges).
+The sizes that Theorem 31 needs: its e_j are roundings of numbers in these boxes, its D_j at least
+the distance of the boxes that the scores of two blocks lie in. An average lies between the least
+and the greatest of what it averages, so the boxes hold for hard attention, for softmax at any
+temperature and for everything between. They are kept for each block of positions; the mean of keys
+1 … i moves one way while i passes through a block, so its extremes are those at the block's ends.
+Hidden units that read the same are taken together: what they write is a piecewise linear function
+of one number, with its extremes at the kinks (Theorem 34): a clip lies in [0, 1], not in the sum of
+two ranges.
 """
 
 from __future__ import annotations

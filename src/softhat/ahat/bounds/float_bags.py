@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from softhat.ahat.bounds.bags import OFF, Bags, Counts, Floats, HeadId, all_bags
+from softhat.ahat.bounds.bags import OFF, Bags, Counts, HeadId, all_bags
 from softhat.ahat.bounds.float_words import Run
-from softhat.ahat.bounds.noise import Noisy, exactly
+from softhat.ahat.bounds.noise import Noisy
 from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
 from softhat.formats import Format

@@ -1,6 +1,6 @@
 """Numbers of a float program on given words: a centre, and what rounding in any order may add.
 
-Theorem 36. Every number that a float program computes on a word lies in centre + Σ_s [-1, 1]·noise_s:
+Theorem 36. Every number that a float program computes on a word is in centre + Σ_s [-1, 1]·noise_s:
 the symbols s are the roundings that happened so far at its position. A linear map acts on centre
 and symbols alike, so errors cancel where what they are in cancels, and a step adds symbols of its
 own. A sum of m terms in any order is a tree with m leaves; of its m - 1 inner nodes, sorted by

@@ -1,4 +1,8 @@
-"""An AHAT's weights as float64 arrays, made once, with the dyadic grid each entry lies on."""
+"""An AHAT's weights as float64 arrays, made once, with the dyadic grid each entry lies on.
+
+The grids of Theorem 31: multiples of 2^k whose sums are at most 2^(k + digits) are floats, so their
+sums are exact in every order; a product of multiples of 2^k and 2^l is one of 2^(k + l).
+"""
 
 from __future__ import annotations
 
