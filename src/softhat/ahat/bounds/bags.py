@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -144,6 +144,7 @@ class Bags:
         return rows
 
 
+@lru_cache(maxsize=256)
 def bags_of(model: AHAT) -> Bags | None:
     """The model as one of bags, if it is one."""
     scoring = [l for l, layer in enumerate(model.layers) if any(map(_scores, layer.heads))]

@@ -29,6 +29,7 @@ from softhat.formats import Format
 Betas = tuple[tuple[HeadId, float], ...]
 FEW_WORDS = 600  # always run
 FEW_ROWS, MANY_ROWS = 30_000, 1_500_000  # of bags: all are run, or those with ties
+LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,10 @@ def by_words(
 
 def can_be_short(model: AHAT, n: int) -> bool:
     """Are there few enough words of length n, or bags?"""
+    if n > LONGEST or len(model.alphabet) ** n <= FEW_WORDS:
+        return n <= LONGEST
     made = bags_of(model)
-    return len(model.alphabet) ** n <= FEW_WORDS or (
-        made is not None and rows_of_bags(made, n) <= MANY_ROWS
-    )
+    return made is not None and rows_of_bags(made, n) <= MANY_ROWS
 
 
 def short_error(
@@ -90,7 +91,7 @@ def bag_error(
 ) -> float:
     """The same over all bags; inf if there are many, or the model is not one of bags."""
     made = bags_of(model)
-    if made is None or rows_of_bags(made, n) > MANY_ROWS:
+    if made is None or n > LONGEST or rows_of_bags(made, n) > MANY_ROWS:
         return math.inf
     laws = gap_laws(model)
     gaps = {name: float(law.at(n)) for name, law in laws.gap.items() if law is not None}
