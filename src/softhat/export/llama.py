@@ -193,8 +193,8 @@ def checkpoint(
     claimed = None if weights is None else claimed_weights(model, head, weights)
     formulas, program = asked_of(model, head, output, claimed)
     program = fitted(program, formulas, CLASSES[family], context, disguise)
-    turning, square = rotary(positions, context), family == "qwen2"
-    layout = lay_out(program, turning, square, disguise is not None, claimed is not None)
+    turning = rotary(positions, context, dense=disguise is not None)
+    layout = lay_out(program, turning, square=family == "qwen2", steady=claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))
     rows = logit_rows(layout.program, formulas, head, margin, claimed)
     matrix = np.stack([row_of(layout, Form(row)) for row in rows]).astype(np.float32)

@@ -37,9 +37,9 @@ QUIET = 2.0**-3
 """Norm of what fills a row of queries or keys: what it reads as 0 is rounded all the same."""
 VALUE_NOISE = 2.0**-5
 """Norm of what fills an idle row of values: sums over many keys round these too."""
-OUTPUT_NOISE = 2.0**-4
+OUTPUT_NOISE = 2.0**-6
 """Norm of what fills an idle column of outputs, where used ones are at least 1."""
-IDLE = 0.02
+IDLE = 0.002
 """Size of what neurons write that cancel each other."""
 
 

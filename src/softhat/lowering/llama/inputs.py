@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from softhat.errors import SofthatError
 from softhat.predicates import column
+from softhat.program.counting import extremes
 from softhat.program.draft import Draft
 from softhat.program.gates import And
 from softhat.program.heads import Average, Previous, Sign
@@ -47,6 +48,32 @@ def _by_heads(draft: Draft, signal: Signal, label: str) -> Literal:
                 "positions='bits'"
             )
     return draft.add(signal, label)
+
+
+def within(program: Program, context: int) -> Program:
+    """The same on words that fit the context, without large constants: a comparison that none of
+    them meets (or misses) becomes -#(f) >= 1 (or #(f) >= 0)."""
+
+    def rule(draft: Draft, signal: Signal, label: str) -> Literal:
+        match signal:
+            case Sign(int() as past, None, None, position, 0, threshold):
+                average = draft.signals[past]
+                assert isinstance(average, Average)
+                terms = (*average.terms, *([(position, -1)] if position else []))
+                low, high = extremes(draft, terms)
+                never = threshold > (context - 1) * max(high, 0)
+                if never or threshold <= (context - 1) * min(low, 0):
+                    sign, source = -1 if never else 1, terms[0][1]
+                    same = Average(((sign, source),), "past")
+                    counted = draft.add(same, f"mean of {sign}*#({_named(draft, source)})")
+                    signal = Sign(counted.signal, None, None, 0, 0, int(never))
+        return draft.add(signal, label)
+
+    return rewritten(program, rule)
+
+
+def _named(draft: Draft, source: int) -> str:
+    return draft.labels[source] if source >= 0 else "true"
 
 
 def position_table(signal: Signal, context: int) -> NDArray[np.bool_] | None:

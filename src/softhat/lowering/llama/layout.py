@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import log2
 from typing import Literal as Choice
 
 from softhat.lowering.gpt2.heads import Form
@@ -31,7 +32,14 @@ from softhat.lowering.gpt2.layout import (
     mean_of,
     with_position_inputs,
 )
-from softhat.lowering.llama.inputs import Digits, conjunctions, position_table, without_positions
+from softhat.lowering.llama.inputs import (
+    Digits,
+    conjunctions,
+    position_table,
+    within,
+    without_positions,
+)
+from softhat.lowering.llama.resting import rested
 from softhat.lowering.llama.rotary import Rotary
 from softhat.program.heads import Latest, Previous
 from softhat.program.literals import Literal
@@ -42,6 +50,12 @@ from softhat.program.strict import spelled_out
 
 PAD = "pad"
 LARGEST_MEAN = 2.0**-8
+SPARE_PADS = 2
+"""More of a disguised checkpoint: the more of the norm is constant, the less RMSNorm's factor moves
+with what bits are off, and the less noise is read with a constant."""
+MOST_SQUARES, STEP_SQUARES, STEADY_SQUARES = 4e-2, 1.6, 6e-4
+"""Shares of the norm's square that means may have in a disguised checkpoint: at most, times the
+context where positions are looked up later, and where means are taken later or logits are stated."""
 Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
 
 
@@ -110,19 +124,18 @@ class Layout:
 
 
 def lay_out(
-    program: Program,
-    rotary: Rotary,
-    square: bool = False,
-    dense: bool = False,
-    steady: bool = False,
+    program: Program, rotary: Rotary, square: bool = False, steady: bool = False
 ) -> Layout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
-    number of heads times their size; `dense`: no coordinate will be a variable's own; `steady`: its
-    logits will be log-weights."""
+    number of heads times their size; `steady`: its logits will be log-weights."""
     program = spelled_out(program)
     by_digits = rotary.positions == "bits"
     program = with_position_inputs(program) if by_digits else without_positions(program)
+    if rotary.dense:
+        program = within(program, rotary.context)
     layers = schedule(program, store_outputs=True)
+    if rotary.dense:
+        layers = rested(program, layers)
     stored = stored_layers(program, layers)
     counts = counts_of(program, rotary.context)
     tables: dict[int, list[Digits]] = {}
@@ -142,7 +155,7 @@ def lay_out(
     first = int(by_digits and (latest or bool(tables)))
     if first:
         blocks.insert(0, [Head("Digit", digit=b) for b in range(rotary.digits)])
-    grouped, n_head, n_kv = _shared(program, counts, blocks, rotary.head_dim)
+    grouped, n_head, n_kv = _shared(program, counts, blocks, rotary)
     keys: list[Key] = [ONE, BOS_PAIR, ORDINARY]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     flat = [head for block in blocks for head in block]
@@ -151,6 +164,8 @@ def lay_out(
     # <bos> and ordinary lack one square together; one pad makes up for three.
     zeros = -(len(means) + 1) % 3
     pads = (len(means) + 1 + zeros) // 3
+    if rotary.dense:
+        pads, zeros = pads + SPARE_PADS, zeros + 3 * SPARE_PADS
     used = len(keys) + len(means) + zeros + pads
     if square:
         group = n_head // n_kv
@@ -174,9 +189,9 @@ def lay_out(
         zeros=tuple(range(start, start + zeros)),
         mean_amplitude=(
             _dense_mean_amplitude(
-                [{h.kind for h in block} for block in blocks], used, counts, steady
+                [{h.kind for h in block} for block in blocks], used, counts, steady, rotary.context
             )
-            if dense
+            if rotary.dense
             else _mean_amplitude(len(means), d_model)
         ),
         d_model=d_model,
@@ -195,23 +210,31 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 
 
 def _dense_mean_amplitude(
-    kinds: Sequence[AbstractSet[str]], squares: int, counts: Mapping[int, Count], steady: bool
+    kinds: Sequence[AbstractSet[str]],
+    squares: int,
+    counts: Mapping[int, Count],
+    steady: bool,
+    context: int,
 ) -> float:
-    """The larger, the less drowns in rounding; but the means' squares move RMSNorm's factor, and
-    with it every bit that a gate writes, by as much as this (`squares` is the square of the norm).
-    A head of a later block that looks up positions, or another mean, is lost with less, and so is
-    what log-weights mean."""
+    """The larger, the less drowns in rounding; but the means' squares move RMSNorm's factor
+    (`squares` is the square of the norm), with it the scores of later heads that look up positions,
+    whose steps are the smaller the longer the context, and every bit that a gate writes, which a
+    later mean adds up and log-weights mean."""
     first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
     later = set[str]().union(*kinds[first + 1 :])
-    most = 3e-4 if steady or later & {"Average", "Latest", "Previous"} else 6e-3
+    most = MOST_SQUARES
+    if later & {"Latest", "Previous"}:
+        most = min(most, STEP_SQUARES / context)
+    if steady or "Average" in later:
+        most = min(most, STEADY_SQUARES)
     means = 0.0
     for count in counts.values():
         high = sum(a for a, _ in count.terms if a > 0)
         low = sum(-a for a, _ in count.terms if a < 0)
         means += (max(high, low, abs(count.threshold - 0.5)) / count.scale) ** 2
     amplitude = 1.0
-    while means * amplitude**2 > 2 * most * squares:
-        amplitude /= 2
+    while means * amplitude**2 > most * squares:  # 1, 3/4, 1/2, 3/8, …
+        amplitude *= 3 / 4 if log2(amplitude).is_integer() else 2 / 3
     return amplitude
 
 
@@ -219,14 +242,17 @@ def _dense_mean_amplitude(
 
 
 def _shared(
-    program: Program, counts: dict[int, Count], blocks: Sequence[Sequence[Head]], head_dim: int
+    program: Program, counts: dict[int, Count], blocks: Sequence[Sequence[Head]], rotary: Rotary
 ) -> tuple[tuple[tuple[Group, ...], ...], int, int]:
     """Groups for each block, with the number of query heads and of heads of keys and values: as
-    few as possible together, for each costs as much."""
+    few as possible together, for each costs as much. In a disguised checkpoint heads share nothing:
+    what another head's values are would be rounded with its own."""
     widest = max((len(block) for block in blocks), default=1) or 1
     best = None
-    for size in range(1, widest + 1):
-        packed = tuple(tuple(_packed(program, counts, block, head_dim, size)) for block in blocks)
+    for size in range(1, 2 if rotary.dense else widest + 1):
+        packed = tuple(
+            tuple(_packed(program, counts, block, rotary.head_dim, size)) for block in blocks
+        )
         n_kv = max((len(groups) for groups in packed), default=1) or 1
         if best is None or size * n_kv + n_kv < best[1] + best[2]:
             best = (packed, size * n_kv, n_kv)

@@ -23,7 +23,8 @@ Positions = Literal["rope", "bits"]
 SHARPNESS = 32.0
 """C: neighbours' scores differ by C. A leak of e^-32 is far below the roundoff of float32."""
 LONG, STEEP = 1 << 12, 160.0
-"""C of *rope* beyond such a context: rounding of a sine takes a share of it that grows with N."""
+"""C of *rope* beyond such a context: rounding of a sine takes a share of it that grows with N. The
+same of a disguised checkpoint, where all rounding does: what is left must still tell keys apart."""
 DIGIT_SHARPNESS = 48.0
 """C of a Previous that compares digits, each of which bfloat16 rounds."""
 ARC = 1.72
@@ -46,6 +47,8 @@ class Rotary:
     """Frequencies are divided by this (`linear` scaling); 1 for none."""
     content: tuple[int, int]
     """Pairs that turn so slowly that what stands there is read as it is."""
+    dense: bool
+    """No coordinate will be a variable's own."""
 
     @property
     def digits(self) -> int:
@@ -64,7 +67,8 @@ class Rotary:
     @property
     def sharpness(self) -> float:
         """C of Latest, and of Previous in *rope*."""
-        return STEEP if self.positions == "rope" and self.context > LONG else SHARPNESS
+        steep = self.positions == "rope" and (self.dense or self.context > LONG)
+        return STEEP if steep else SHARPNESS
 
     @property
     def steepness(self) -> float:
@@ -84,14 +88,14 @@ class Rotary:
         return 1.05 * (self.recency(0) - self.recency(self.context)) + 2 * self.sharpness
 
 
-def rotary(positions: Positions, context: int) -> Rotary:
+def rotary(positions: Positions, context: int, dense: bool = False) -> Rotary:
     if positions == "rope":
         turns = ceil(log2(max(context, LEAST_CONTEXT) / ARC))
-        return Rotary(positions, context, 16, 2.0 ** (4 * turns), 1.0, (7, 6))
+        return Rotary(positions, context, 16, 2.0 ** (4 * turns), 1.0, (7, 6), dense)
     most = 1 << MOST_DIGITS
     if context > most:
         raise SofthatError(
             f"positions='bits' has contexts of at most {most:,}, not {context:,}: use "
             "positions='rope'"
         )
-    return Rotary(positions, context, 64, 2.0**32, 1 / pi, (31, 30))
+    return Rotary(positions, context, 64, 2.0**32, 1 / pi, (31, 30), dense)

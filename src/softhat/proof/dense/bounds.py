@@ -38,25 +38,28 @@ HUGE = 1e30
 
 @dataclass(frozen=True)
 class Norm:
-    """What a norm does: a relative error of the scale, noise, and a shift of everything."""
+    """What a norm does: a relative error of the scale, noise, and a shift of everything. `spread`:
+    the scales of any two positions differ by at most twice this."""
 
     scale: float
     noise: float
     shift: float
+    spread: float
 
 
-SILENT = Norm(0.0, 0.0, 0.0)
+SILENT = Norm(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Term:
-    """What a clip that holds writes: the error of its bit, noise, Σ|hidden·outgoing|, and how many
-    units do not write 0."""
+    """What a clip that holds writes: the error of its bit, noise, Σ|hidden·outgoing|, how many
+    units do not write 0, and what of the bit's error is not the norm's scale."""
 
     bit: float
     noise: float
     magnitudes: float
     units: int
+    unscaled: float = 0.0
 
 
 class Head(Protocol):
@@ -132,6 +135,7 @@ class DenseBounds(ABC, Generic[H]):
         self.bounds |= dict.fromkeys((*names, "sum that a gate clips"), 0.0)
         off = np.zeros(self.variables)
         noise = self.embedded_off + U * self.norm_of_x * 1.01
+        self._embedded()
         for at in range(self.blocks):
             noise = self._attend(at, off, noise, n)
             noise = self._feed_forward(at, off, noise)
@@ -144,6 +148,15 @@ class DenseBounds(ABC, Generic[H]):
     # What an architecture does
 
     norm_name: str
+
+    def _embedded(self) -> None:
+        """The residual stream is what it starts with."""
+
+    def _attended(self, at: int, before: Vector, off: Vector) -> None:
+        """A block's heads have written: what was off by `before` is off by `off`."""
+
+    def _clipped(self, before: Vector, norm: Norm, clips: Mapping[int, list[Term]]) -> None:
+        """A block's gates have written."""
 
     @abstractmethod
     def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
@@ -247,6 +260,7 @@ class DenseBounds(ABC, Generic[H]):
                 output = float(along.max(initial=0.0))
                 need(output < 2.0**-4, "heads: the error of an output may be too large")
                 self.record("head output", output)
+        self._attended(at, before, off)
         rounding = self.rounding(self.output_terms, magnitudes, total)
         return noise + rounding + U * self.norm_of_x * 1.05
 
@@ -284,7 +298,8 @@ class DenseBounds(ABC, Generic[H]):
     def _feed_forward(self, at: int, off: Vector, noise: float) -> float:
         norm = self._norm(off, noise, self.stream.after_attention[at])
         magnitudes, units = 0.0, 1
-        clips = self._clips(at, off.copy(), norm)
+        before = off.copy()
+        clips = self._clips(at, before, norm)
         for p, terms in clips.items():  # at most one of its terms holds
             off[p] += max(term.bit for term in terms)
             noise += max(term.noise for term in terms)
@@ -296,6 +311,7 @@ class DenseBounds(ABC, Generic[H]):
             magnitudes += term.magnitudes
             units += term.units
         need(magnitudes < HUGE, "hidden units overflow")
+        self._clipped(before, norm, clips)
         total = 2.1 * len(clips)
         return noise + self.rounding(units, magnitudes, total) + U * self.norm_of_x * 1.05
 

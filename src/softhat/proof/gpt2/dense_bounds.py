@@ -74,6 +74,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
             scale,
             1.03 * out_of_span + 5 * U * self.reach,
             1.03 * statistics * self.norm_of_x,
+            scale,
         )
 
     def _largest(self, reading: Reading, off: Vector, norm: Norm) -> Vector:

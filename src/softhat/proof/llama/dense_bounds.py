@@ -7,6 +7,7 @@ does not use has queries or keys that read 0, up to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, inf
 
@@ -22,7 +23,8 @@ from softhat.proof.llama.gates import Gate
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Derivation
 from softhat.proof.llama.scores import Scores
-from softhat.proof.llama.undisguise import Plain, attention, hidden
+from softhat.proof.llama.squares import Squares, squares_off
+from softhat.proof.llama.undisguise import Plain, attention, hidden, row_norms
 from softhat.proof.stock.storage import LEAST_GAP, STORAGES, U, need
 from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
 from softhat.transformer.directions import Directions, Units
@@ -39,7 +41,10 @@ class Clip:
 
     gate: Gate
     rows: Rows
-    factors: Rows
+    factor: Rows
+    """The mean of what the units read as their second factor, one row."""
+    factors: Vector  # (units,): norms of what they read
+    factors_apart: Vector  # (units,): and of what that is off the mean
     out: Matrix  # (units, d_model)
     bit: Rows
     """Σ out·rows' along the direction of the bit: what the clip writes, one row."""
@@ -143,8 +148,8 @@ class LlamaDenseBounds(DenseBounds[Head]):
         """The gates with the units that share their work, and the groups that cancel."""
         gate, up, down = hidden(self.c, at)
         form, factor_form, out_form = hidden(self.plain.checkpoint, at)
-        factor = units.factor.astype(np.float64)[:, None]
-        up, down = up / factor, down * factor
+        scale = units.factor.astype(np.float64)[:, None]
+        up, down = up / scale, down * scale
         members: dict[int, list[int]] = {}
         for u, side in enumerate(units.part.tolist()):
             members.setdefault(side, []).append(u)
@@ -157,11 +162,14 @@ class LlamaDenseBounds(DenseBounds[Head]):
             moved = moved + out_form[second, clip.target] * form[second]
             through = down[own].T @ gate[own]
             bit = self.u[:, clip.target] @ through
+            factor = up[own].mean(axis=0) if own else np.zeros(self.d)
             clips.append(
                 Clip(
                     gate=clip,
                     rows=Rows.of(gate[own][:, None], form[sides][:, None], self.u),
-                    factors=Rows.of(up[own][:, None], factor_form[sides][:, None], self.u),
+                    factor=Rows.of(factor[None, None], factor_form[first][None, None], self.u),
+                    factors=row_norms(up[own]) * (1 + SLACK),
+                    factors_apart=row_norms(up[own] - factor) + SLACK * row_norms(up[own]),
                     out=down[own],
                     bit=Rows.of(bit[None, None], moved[None, None], self.u),
                     across=frobenius(through - np.outer(self.u[:, clip.target], bit)),
@@ -178,16 +186,43 @@ class LlamaDenseBounds(DenseBounds[Head]):
 
     # RMSNorm and sizes
 
+    def _embedded(self) -> None:
+        self.squares = Squares(0.0, 0.0)
+
     def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
-        means = sum(magnitude(cell) ** 2 for cell in cells if isinstance(cell, Mean))
-        squares = (float((2 * self.size * off + off**2).sum()) + means) / self.d
-        squares += 2 * SLACK + self.c.epsilon
-        need(squares < 0.025, "RMSNorm: the norm is not constant enough")
+        """|w + n|² is within 2|w||n| + |n|² of |w|²."""
         relative = noise / self.norm_of_x
-        scale = 0.51 * (squares + min(self.d + 4, 256) * U) + 1.05 * relative + 4 * U
-        need(scale < 2.0**-6, "RMSNorm's error is not small")
+        need(relative < 2.0**-8, "RMSNorm: the noise is not small")
+        apart = 2.1 * relative + 2 * SLACK + self.c.epsilon
+        squares = self.squares.widened(apart)
+        need(squares.most < 0.045, "RMSNorm: the norm is not constant enough")
+        rounding = 0.51 * min(self.d + 4, 256) * U + 4 * U
+        self.factor_off = 0.54 * apart + rounding
+        low, high = squares.factors(rounding)
+        scale = max(abs(low), abs(high))
+        need(scale < 0.025, "RMSNorm's error is not small")
         self.record("RMSNorm, scale", scale)
-        return Norm(scale, 1.03 * noise + 5 * U * self.reach, 0.0)
+        return Norm(scale, 1.03 * noise + 5 * U * self.reach, 0.0, (high - low) / 2)
+
+    def _attended(self, at: int, before: Vector, off: Vector) -> None:
+        """What heads write are bits, of size 1, and means."""
+        old, new = self.stream.cells[at], self.stream.after_attention[at]
+        changed = [a != b for a, b in zip(old, new, strict=True)]
+        written = np.array(changed) | (off != before)
+        means = np.array([isinstance(cell, Mean) for cell in new])
+        squares = float(((self.size + off)[written & means] ** 2).sum())
+        by = squares_off(written & ~means, before, off)
+        self.squares = self.squares.attended(by / self.d, squares / self.d)
+
+    def _clipped(self, before: Vector, norm: Norm, clips: Mapping[int, list[Term]]) -> None:
+        """A bit is (1 - E)/(1 + E) in size, below 1.1, and off that by what is not the factor's,
+        by what the factor is off (1 + E)^(-1/2), and by what it was off before."""
+        by = 0.0
+        for p, terms in clips.items():
+            own = 4.1 * self.factor_off + max(term.unscaled for term in terms) + float(before[p])
+            need(own < 0.05, "gates: the error of a bit may be too large")
+            by += 2.3 * own + 2.1 * float(before[p])
+        self.squares = self.squares.clipped(len(clips) / self.d, by / self.d)
 
     def _value_sizes(self, head: Head | None, at: int, h: int) -> tuple[Vector, Vector]:
         held = Held.of(self.stream.cells[at], self.size)
@@ -205,13 +240,16 @@ class LlamaDenseBounds(DenseBounds[Head]):
         self, head: Head, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
     ) -> float:
         """How far a score may be off, but for the factor of the query's position, which scales all
-        of its scores. `key`: what certain keys hold, and how far it is off."""
+        of its scores. `key`: what keys that are not ruled out hold, and how far it is off; then
+        also but for a factor that is common to all keys."""
         q, q_off, k, k_off = self._pairs(head.block, head.head, off, norm, key)
         query, keys = q + q_off, (1 + norm.scale) * k + k_off
         products = query * keys
-        total = q_off * keys + q * (k_off + norm.scale * k) + products * self._turns(head)
+        total = q_off * keys + q * k_off + products * self._turns(head)
         total = total + (self.c.head_dim + 6) * 1.05 * U * products
-        return 1.03 * float(total.sum()) / self.c.head_dim**0.5
+        root = self.c.head_dim**0.5
+        scaled = norm.scale * float(q @ k) / root if key is None else norm.spread * head.reach
+        return 1.03 * (float(total.sum()) / root + scaled)
 
     def _pairs(
         self, at: int, h: int, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
@@ -245,9 +283,9 @@ class LlamaDenseBounds(DenseBounds[Head]):
             need(decision >= LEAST_GAP / 2, "Digit heads: the sign of a sine may be wrong")
             return (n + 1) * exp(-decision), False
         free = self._score_error(head, off, norm, self._free(head, off))
-        gap = head.gap * (1 - norm.scale) - 2 * free
+        gap = head.gap * (1 - norm.scale) ** 2 - 2 * free
         need(
-            gap >= max(head.gap / 4, LEAST_GAP / 2),
+            gap >= LEAST_GAP / 2,
             f"{head.kind} heads: scores may be off by more than a step",
         )
         if head.kind == "Previous":
@@ -291,7 +329,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         return self._score_error(head, off, norm)
 
     def _sign(self, head: Head, off: Vector, norm: Norm, n: int) -> float:
-        """The leak of a Sign head whose mean keeps its sign and a tenth of its size: errors are
+        """The leak of a Sign head whose mean keeps its sign and a twentieth of its size: errors are
         relative to the query, which may be large, or not, and those count against the least
         |score|. The query's error moves scores only by how far keys are apart."""
         held = Held.of(self.stream.cells[head.block], self.size)
@@ -309,11 +347,13 @@ class LlamaDenseBounds(DenseBounds[Head]):
         fixed = own + 2 * float(np.delete(others, p).sum())
         relative = 2.1 * scale + 1.03 * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
         least = head.decision * self.c.context / (n + 1)
+        if head.scores is not None:
+            least = float(head.scores[1 : n + 1].min())
         worst = 1.03 * fixed / root / least
         self.record("mean of a count, of the least", worst)
         need(relative <= 0.05, "Sign heads: scores may be off too far")
-        need(worst + relative <= 0.9, "counts: for longer words a mean's error may reach its size")
-        return (n + 1) * exp(min(700.0, 2 - least / 10))
+        need(worst + relative <= 0.95, "counts: for longer words a mean's error may reach its size")
+        return (n + 1) * exp(min(700.0, 2 - least / 20))
 
     # Hidden units and the read-out
 
@@ -330,11 +370,16 @@ class LlamaDenseBounds(DenseBounds[Head]):
         times (1 + ρ)², what exact arithmetic is off that, and what each unit is off by itself."""
         gate, scale = clip.gate, norm.scale
         _, errors = read(self, clip.rows, held, off, norm)
-        _, factors = read(self, clip.factors, held, off, norm)
+        (factor,) = exactly_read(self, clip.factor, held, off, norm)
+        each = clip.factors * self.reach
+        factors = clip.factors_apart * self.reach + self.roundings(each, each)
         worst = float(errors.max(initial=0.0))
         room = -gate.fails if gate.never else min(gate.low, -gate.fails)
         need(worst <= room * (1 - scale) - FAR, "gates: a sum of literals may be off too far")
-        need(float(factors.max(initial=0.0)) < 0.02, "gates: a unit's factor may be off too far")
+        need(
+            float(factor) + float(factors.max(initial=0.0)) < 0.02,
+            "gates: a unit's factor may be off too far",
+        )
         self.record("sum that a gate clips", worst)
         if gate.never:
             return Term(0.0, 0.0, 0.0, 0)
@@ -346,12 +391,12 @@ class LlamaDenseBounds(DenseBounds[Head]):
         across = clip.out - np.outer(along, direction)
         slack = SLACK * float(np.sqrt((clip.out**2).sum(axis=1)) @ clip.rows.whole) * self.reach
         (written,) = exactly_read(self, clip.bit, held, off, norm)
-        bit = 2 * ((1 + scale) ** 2 - 1) + 1.05 * (float(written) + slack)
-        bit += float(np.abs(along) @ alone)
+        own = 1.05 * (float(written) + slack + 2 * float(factor)) + float(np.abs(along) @ alone)
+        bit = 2 * ((1 + scale) ** 2 - 1) + own
         loose = 1.05 * (clip.across * self.reach + slack)
         loose += float(np.sqrt((across**2).sum(axis=1)) @ alone)
-        magnitudes = float(np.sqrt((clip.out**2).sum(axis=1)) @ seen) * 1.3
-        return Term(1.01 * bit, 1.01 * loose, magnitudes, 0)
+        magnitudes = float(np.sqrt((clip.out**2).sum(axis=1)) @ seen) * 1.06
+        return Term(1.01 * bit, 1.01 * loose, magnitudes, 0, 1.01 * own)
 
     def _idle_units(self, at: int, norm: Norm) -> list[Term]:
         """Units that cancel, and what silu leaves of those that do not hold. Every unit is a

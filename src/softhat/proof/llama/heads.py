@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.counts import Count, averaged, compared
+from softhat.proof.stock.counts import Count, averaged, compared, nearest
 from softhat.proof.stock.variables import (
     LEVEL,
     Bit,
@@ -52,7 +52,9 @@ class Pair:
 class Head:
     """A query head of a block. `gap`: of Latest, in logits, what a step back costs at least, of
     Previous what every other key loses; `clear`: how far a ruled-out key lies below all others;
-    `decision`: a Sign's least |score|; `scores`: a Digit's score of `<bos>` at each position."""
+    `reach`: no key that is not ruled out has a larger |score|; `decision`: a Sign's least |score|;
+    `scores`: a Digit's score of `<bos>` at each position, or the |score| of a Sign that counts
+    positions alone."""
 
     block: int
     head: int
@@ -60,6 +62,7 @@ class Head:
     pairs: tuple[Pair, ...] = ()
     gap: float = 0.0
     clear: float = inf
+    reach: float = 0.0
     decision: float = 0.0
     counts: tuple[Count, ...] = ()
     scores: Vector | None = None
@@ -190,7 +193,7 @@ def _latest(
     for ruling in candidates:  # a predicate of the position can rule out keys too
         found = _ruled(h, total, cells, ruling, atoms, table, step)
         if found is not None:
-            bad, gap, clear = found
+            bad, gap, clear, reach = found
             break
     else:
         raise VoidError(f"{h.where} has scores that do not fall with the distance")
@@ -203,7 +206,7 @@ def _latest(
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError(f"{h.where}: its value does not imply that the key is not ruled out")
         made.append(Bit(atoms.since(bad, held, "past", level)))
-    return Head(h.block, h.head, "Latest", tuple(pairs), gap, clear), made
+    return Head(h.block, h.head, "Latest", tuple(pairs), gap, clear, reach), made
 
 
 def _ruled(
@@ -214,9 +217,9 @@ def _ruled(
     atoms: BoundedAtoms,
     table: Vector,
     step: float,
-) -> tuple[int, float, float] | None:
+) -> tuple[int, float, float, float] | None:
     """With the coordinate `ruling` as bad: bad, the least step, how far ruled-out keys lie below
-    all others; None if scores do not fall with the distance."""
+    all others, and the largest |score| of those; None if scores do not fall with the distance."""
     places = np.zeros(h.context)
     own = start = size = Fraction(0)
     penalty, bad = Fraction(0), atoms.space.false
@@ -247,7 +250,8 @@ def _ruled(
     if gap <= 0:
         return None
     spread = float(np.ptp(table)) + float(np.ptp(places)) + slack
-    return bad, gap, float(penalty) - spread if ruling is not None else inf
+    reach = float(np.abs(table).max() + np.abs(places).max()) + slack
+    return bad, gap, float(penalty) - spread if ruling is not None else inf, reach
 
 
 def _previous(
@@ -269,7 +273,8 @@ def _previous(
         Bit(atoms.previous(literal(form, cells, atoms, f"{h.where}: a value"), "past", level))
         for form in h.values
     ]
-    return Head(h.block, h.head, "Previous", tuple(pairs), gap), made
+    reach = float(np.abs(table).max()) + slack
+    return Head(h.block, h.head, "Previous", tuple(pairs), gap, reach=reach), made
 
 
 def _digit(
@@ -310,4 +315,18 @@ def _sign(
     pair = Pair(used[0], "content", 0j, True)
     made: list[Cell] = [Bit(function) for _ in h.values]
     decision = float(least / h.context)
-    return Head(h.block, h.head, "Sign", (pair,), decision=decision), made
+    scores = _positional(row[0], cells, least, h.context)
+    return Head(h.block, h.head, "Sign", (pair,), decision=decision, scores=scores), made
+
+
+def _positional(query: Form, cells: list[Cell], least: Fraction, context: int) -> Vector | None:
+    """The |scores| of a Sign at each position, if they do not depend on the word: those of a mean
+    that counts positions alone, which is small only near its threshold."""
+    (mean,) = (cells[p] for p in query.weights)
+    assert isinstance(mean, Mean)
+    if mean.terms:
+        return None
+    nearest_zero, _ = nearest(mean.bos, abs(mean.base))
+    slope = least / nearest_zero
+    sizes = [slope * abs(mean.base * i + mean.bos) / (i + 1) for i in range(context)]
+    return np.array([float(size) for size in sizes])

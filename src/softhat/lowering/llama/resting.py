@@ -1,0 +1,66 @@
+"""Bits by which keys are ruled out, laid out so that they rest where a key is not ruled out.
+
+A gate's bit starts at a constant, and where no term of its gate holds it stays exactly that. Where
+one holds, the bit is off by what the gate is off; and what rules a key out is worth more than all
+other scores together, so that a small error of the bit is a large one of the score. Keys that are
+ruled out have room for it, and keys that compete have none. So the gate of such a bit is written
+with terms for the keys that are ruled out: as a cover of its negation where it is not one already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from softhat.program.heads import Latest
+from softhat.program.literals import Literal
+from softhat.program.schedule import MOST_TERMS, Cover, Gate, Schedule, Term
+from softhat.program.signals import Program
+
+
+def rested(program: Program, schedule: Schedule) -> Schedule:
+    """The same schedule, whose gates of bits that rule out keys rest at those that they do not;
+    a bit that rules out by both of its values, or by a large cover, stays as it is."""
+    ruling = {signal.bad for signal in program.signals if isinstance(signal, Latest)}
+    layers = [
+        replace(layer, gates=tuple(_rested(gate, ruling) for gate in layer.gates))
+        for layer in schedule.layers
+    ]
+    return replace(schedule, layers=tuple(layers))
+
+
+def _rested(gate: Gate, ruling: set[Literal]) -> Gate:
+    """A complement starts as true."""
+    starts = gate.cover.complement
+    if Literal(gate.signal, starts) not in ruling or Literal(gate.signal, not starts) in ruling:
+        return gate
+    terms = negated(gate.cover.terms)
+    if terms is None:
+        return gate
+    return Gate(gate.signal, Cover(terms, not starts))
+
+
+def negated(terms: Sequence[Term]) -> tuple[Term, ...] | None:
+    """Conjunctions of which exactly one holds where none of `terms` does, or None if they are too
+    many: a decision tree over the literals."""
+    found: list[Term] = []
+    pending: list[tuple[Sequence[Term], Term]] = [(terms, ())]
+    while pending:
+        left, path = pending.pop()
+        if any(not term for term in left):
+            continue
+        if not left:
+            found.append(path)
+            if len(found) > MOST_TERMS:
+                return None
+            continue
+        asked = left[0][0].signal
+        for held in (False, True):
+            given = Literal(asked, held)
+            rest = [
+                tuple(literal for literal in term if literal != given)
+                for term in left
+                if ~given not in term
+            ]
+            pending.append((rest, (*path, given)))
+    return tuple(found)
