@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import softhat
 from softhat import SofthatError
-from softhat.lowering.llama.inputs import MOST_TERMS, conjunctions, without_positions
+from softhat.lowering.llama.inputs import MOST_TERMS, conjunctions, within, without_positions
 from softhat.program.heads import Previous, Sign
 from softhat.program.inputs import FirstPosition
 
@@ -45,3 +45,20 @@ def test_first_and_comparisons_of_i_become_heads() -> None:
     assert any(isinstance(signal, Previous) for signal in program.signals)
     signs = [signal for signal in program.signals if isinstance(signal, Sign)]
     assert signs and all(sign.past is not None for sign in signs)
+
+
+def test_what_no_word_reaches_needs_no_large_constant() -> None:
+    for text, changes in (
+        ("#(a) > 100000", True),
+        ("#(a) < 10000000000000", True),
+        ("3*#(a) - i >= 500", True),
+        ("3*#(a) - i >= 126", False),
+        ("#(a) >= 0", True),
+        ("#(a) - #(b) >= -63", True),
+        ("#(a) - #(b) >= -62", False),
+    ):
+        program = without_positions(softhat.compile(text, "ab").program)
+        found = within(program, 64)
+        signs = [signal for signal in found.signals if isinstance(signal, Sign)]
+        small = all(signal.threshold in (0, 1) for signal in signs)
+        assert small == changes, text

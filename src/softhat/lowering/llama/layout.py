@@ -123,9 +123,7 @@ class Layout:
         return self.n_head // self.n_kv
 
 
-def lay_out(
-    program: Program, rotary: Rotary, square: bool = False, steady: bool = False
-) -> Layout:
+def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool = False) -> Layout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
     number of heads times their size; `steady`: its logits will be log-weights."""
     program = spelled_out(program)

@@ -28,6 +28,11 @@ def frobenius(matrix: Matrix) -> float:
     return float(np.sqrt((matrix**2).sum())) * (1 + SLACK)
 
 
+def row_norms(rows: Matrix) -> Matrix:
+    found: Matrix = np.sqrt((rows**2).sum(axis=1))
+    return found
+
+
 def widened(u: Matrix) -> Matrix:
     """Û: directions and 1."""
     wide = np.zeros((u.shape[0] + 1, u.shape[1] + 1))

@@ -1,6 +1,6 @@
-"""Why a disguised Llama is right in float32: its RMSNorm, its rotary scores and its SwiGLU units.
+"""Why a disguised Llama is right in float32: its RMSNorm and its rotary scores.
 
-What carries errors from block to block is in `dense.bounds`. A rotation within a rotary pair
+What carries errors from block to block is in `dense.bounds`, what SwiGLU units do in `dense_units`. A rotation within a rotary pair
 changes no score, so queries and keys are measured pair by pair, turned back. A pair that a head
 does not use has queries or keys that read 0, up to rounding.
 """
@@ -8,7 +8,6 @@ does not use has queries or keys that read 0, up to rounding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import exp, inf
 
 import numpy as np
@@ -16,50 +15,17 @@ import numpy as np
 from softhat.proof.cells import VoidError
 from softhat.proof.dense.bounds import DenseBounds, Norm, Stream, Term, Vector
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, values
-from softhat.proof.llama.bounds import FAR, TAIL
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.dense_rows import Held, Rows, exactly_read, read
-from softhat.proof.llama.gates import Gate
+from softhat.proof.llama.dense_rows import Held, Rows, read
+from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Derivation
 from softhat.proof.llama.scores import Scores
 from softhat.proof.llama.squares import Squares, squares_off
-from softhat.proof.llama.undisguise import Plain, attention, hidden, row_norms
+from softhat.proof.llama.undisguise import Plain, attention, hidden
 from softhat.proof.stock.storage import LEAST_GAP, STORAGES, U, need
-from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
-from softhat.transformer.directions import Directions, Units
-
-SILU = 10 * U
-"""Relative error of silu, four units in the last place, and of the product with it."""
-STEEP = 1.1
-"""silu's slope is at most this."""
-
-
-@dataclass(frozen=True)
-class Clip:
-    """The units of a gate, first side and second, in units of their factors."""
-
-    gate: Gate
-    rows: Rows
-    factor: Rows
-    """The mean of what the units read as their second factor, one row."""
-    factors: Vector  # (units,): norms of what they read
-    factors_apart: Vector  # (units,): and of what that is off the mean
-    out: Matrix  # (units, d_model)
-    bit: Rows
-    """Σ out·rows' along the direction of the bit: what the clip writes, one row."""
-    across: float
-    """The norm of the rest."""
-    held: Matrix  # (units,): what the plain units see where the term holds
-
-
-@dataclass(frozen=True)
-class Group:
-    """Units that cancel, in units of their factors: a row a unit."""
-
-    gate: Matrix
-    up: Matrix
-    out: Matrix
+from softhat.proof.stock.variables import Bit, Cell, Constant, Mean
+from softhat.transformer.directions import Directions
 
 
 class LlamaDenseBounds(DenseBounds[Head]):
@@ -98,10 +64,17 @@ class LlamaDenseBounds(DenseBounds[Head]):
         self.extents: list[list[float]] = []
         for at in range(c.blocks):
             self._read_heads(at)
-        parts = [self._units(at, units) for at, units in enumerate(directions.units)]
-        self.clips = [clips for clips, _ in parts]
-        self.idle = [groups for _, groups in parts]
-        self.hidden = [len(units.part) for units in directions.units]
+        self.units = [
+            hidden_units(
+                self.u,
+                hidden(c, at),
+                hidden(plain.checkpoint, at),
+                self.found.blocks[at].gates,
+                units,
+                f"block {at}",
+            )
+            for at, units in enumerate(directions.units)
+        ]
 
     # What the weights are
 
@@ -143,46 +116,6 @@ class LlamaDenseBounds(DenseBounds[Head]):
         self.queries.append(queries)
         self.keys.append(keys)
         self.values.append(written)
-
-    def _units(self, at: int, units: Units) -> tuple[list[Clip], list[Group]]:
-        """The gates with the units that share their work, and the groups that cancel."""
-        gate, up, down = hidden(self.c, at)
-        form, factor_form, out_form = hidden(self.plain.checkpoint, at)
-        scale = units.factor.astype(np.float64)[:, None]
-        up, down = up / scale, down * scale
-        members: dict[int, list[int]] = {}
-        for u, side in enumerate(units.part.tolist()):
-            members.setdefault(side, []).append(u)
-        clips = []
-        for clip in self.found.blocks[at].gates:
-            first, second = clip.units
-            own = members.get(first, []) + members.get(second, [])
-            sides = [first] * len(members.get(first, [])) + [second] * len(members.get(second, []))
-            moved = out_form[first, clip.target] * form[first]
-            moved = moved + out_form[second, clip.target] * form[second]
-            through = down[own].T @ gate[own]
-            bit = self.u[:, clip.target] @ through
-            factor = up[own].mean(axis=0) if own else np.zeros(self.d)
-            clips.append(
-                Clip(
-                    gate=clip,
-                    rows=Rows.of(gate[own][:, None], form[sides][:, None], self.u),
-                    factor=Rows.of(factor[None, None], factor_form[first][None, None], self.u),
-                    factors=row_norms(up[own]) * (1 + SLACK),
-                    factors_apart=row_norms(up[own] - factor) + SLACK * row_norms(up[own]),
-                    out=down[own],
-                    bit=Rows.of(bit[None, None], moved[None, None], self.u),
-                    across=frobenius(through - np.outer(self.u[:, clip.target], bit)),
-                    held=np.array([clip.high if side == first else clip.low for side in sides]),
-                )
-            )
-        known = {side for clip in clips for side in clip.gate.units}
-        need(
-            known >= {side for side in members if side >= 0},
-            f"block {at}: a hidden unit belongs to no gate",
-        )
-        idle = [own for side, own in members.items() if side < 0]
-        return clips, [Group(gate[own], up[own], down[own]) for own in idle]
 
     # RMSNorm and sizes
 
@@ -360,67 +293,12 @@ class LlamaDenseBounds(DenseBounds[Head]):
     def _clips(self, at: int, off: Vector, norm: Norm) -> dict[int, list[Term]]:
         found: dict[int, list[Term]] = {}
         held = Held.of(self.stream.after_attention[at], self.size)
-        for clip in self.clips[at]:
-            term = self._clip(clip, held, off, norm)
-            found.setdefault(clip.gate.target, []).append(term)
+        for clip in self.units[at].clips:
+            found.setdefault(clip.gate.target, []).append(clipped(self, clip, held, off, norm))
         return found
 
-    def _clip(self, clip: Clip, held: Held, off: Vector, norm: Norm) -> Term:
-        """Where a term holds its units see `held`, and write Σ out·(rows·y)·(factors·y): exactly ±2
-        times (1 + ρ)², what exact arithmetic is off that, and what each unit is off by itself."""
-        gate, scale = clip.gate, norm.scale
-        _, errors = read(self, clip.rows, held, off, norm)
-        (factor,) = exactly_read(self, clip.factor, held, off, norm)
-        each = clip.factors * self.reach
-        factors = clip.factors_apart * self.reach + self.roundings(each, each)
-        worst = float(errors.max(initial=0.0))
-        room = -gate.fails if gate.never else min(gate.low, -gate.fails)
-        need(worst <= room * (1 - scale) - FAR, "gates: a sum of literals may be off too far")
-        need(
-            float(factor) + float(factors.max(initial=0.0)) < 0.02,
-            "gates: a unit's factor may be off too far",
-        )
-        self.record("sum that a gate clips", worst)
-        if gate.never:
-            return Term(0.0, 0.0, 0.0, 0)
-        seen = (1 + scale) * clip.held + errors
-        roundings = self.roundings(clip.rows.whole * self.reach, seen)
-        alone = 1.05 * (seen * (factors + SILU) + TAIL + roundings)
-        direction = self.u[:, gate.target]
-        along = clip.out @ direction
-        across = clip.out - np.outer(along, direction)
-        slack = SLACK * float(np.sqrt((clip.out**2).sum(axis=1)) @ clip.rows.whole) * self.reach
-        (written,) = exactly_read(self, clip.bit, held, off, norm)
-        own = 1.05 * (float(written) + slack + 2 * float(factor)) + float(np.abs(along) @ alone)
-        bit = 2 * ((1 + scale) ** 2 - 1) + own
-        loose = 1.05 * (clip.across * self.reach + slack)
-        loose += float(np.sqrt((across**2).sum(axis=1)) @ alone)
-        magnitudes = float(np.sqrt((clip.out**2).sum(axis=1)) @ seen) * 1.06
-        return Term(1.01 * bit, 1.01 * loose, magnitudes, 0, 1.01 * own)
-
     def _idle_units(self, at: int, norm: Norm) -> list[Term]:
-        """Units that cancel, and what silu leaves of those that do not hold. Every unit is a
-        term of the sum."""
-        tails = sum(
-            float(np.sqrt((clip.out**2).sum(axis=1)).sum()) * TAIL * 1.5 for clip in self.clips[at]
-        )
-        found = [Term(0.0, tails, tails, self.hidden[at])]
-        return found + [self._group(group) for group in self.idle[at]]
-
-    def _group(self, group: Group) -> Term:
-        """Units that see the same and write what adds up to 0."""
-        gate, up, out = group.gate, group.up, group.out
-        sizes = np.sqrt((out**2).sum(axis=1))
-        seen, factor = ((np.sqrt((m**2).sum(axis=1)) * self.reach) for m in (gate, up))
-        apart = []
-        for matrix, size in ((gate, seen), (up, factor)):
-            away = np.sqrt(((matrix - matrix[:1]) ** 2).sum(axis=1)) * self.reach
-            apart.append(away + 2 * self.roundings(size, size) + SLACK * size)
-        most, times = float(seen.max()), float(factor.max())
-        left = (frobenius(out.sum(axis=0)) + SLACK * float(sizes.sum())) * most * times
-        each = STEEP * apart[0] * times + most * apart[1] + SILU * most * times
-        noise = left + float(sizes @ each)
-        return Term(0.0, 1.1 * noise, 1.1 * most * times * float(sizes.sum()), 0)
+        return idle_terms(self, self.units[at])
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
         name = "lm_head.weight" if self.c.head == "lm" else "score.weight"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
-from softhat.proof.dense.matrices import frobenius
+from softhat.proof.dense.matrices import frobenius, row_norms
 from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.checkpoint import Array
@@ -240,11 +240,6 @@ def hidden(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix]:
         c.tensor(f"{name}.up_proj.weight", len(gate), c.d_model).astype(np.float64),
         c.tensor(f"{name}.down_proj.weight", c.d_model, len(gate)).astype(np.float64).T,
     )
-
-
-def row_norms(rows: Matrix) -> Matrix:
-    found: Matrix = np.sqrt((rows**2).sum(axis=1))
-    return found
 
 
 def pair_norms(rows: Matrix, size: int) -> Matrix:
