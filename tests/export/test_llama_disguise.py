@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 os.environ["HF_HUB_OFFLINE"] = "1"
 LISTED = ["a S (b & Y a)", "#(a) > #(b)", "(a S b) & #(Y a) >= 3"]
-CERTIFIED = [1023, 1023, 700]
+CERTIFIED = [1023, 1023, 1023]
 
 
 def stock(folder: Path) -> Any:
@@ -79,7 +79,7 @@ def test_all_formulas_at_1024(tmp_path: Path) -> None:
     full = sum(certified == 1023 for _, certified in found)
     print(f"{len(every)} formulas, {full} certified to 1,023")
     assert not [str(f) for f, (bad, _) in zip(every, found, strict=True) if bad]
-    assert full > 0.6 * len(every)
+    assert full > 100
 
 
 def test_directions_are_right_and_coordinates_are_not(tmp_path: Path) -> None:

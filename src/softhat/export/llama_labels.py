@@ -137,7 +137,7 @@ def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
 def _born(layout: Layout) -> dict[Key, int]:
     """After how many blocks each coordinate holds what it is for."""
     born: dict[Key, int] = {
-        Register(at, False): layer + layout.first if layer else int(at in layout.tables)
+        Register(at, False): layout.first + layer if layer or at in layout.tables else 0
         for at, layer in layout.stored.items()
     }
     for number in range(layout.blocks):

@@ -31,11 +31,13 @@ transformers = pytest.importorskip("transformers")
 os.environ["HF_HUB_OFFLINE"] = "1"
 FORMULAS = ["a S (b & Y a)", "(#(a) > #(Y b)) & O b", "Y (a S !Y b) | #(b) >= 2"]
 MORE = ["#(a) = #(b)", "H (a -> Y b)", "a S (b S (a & Y b))"]
+LATER = ["O (a & (#(a) > #(b)))", "b S !(a S !(b S !(a S b)))", "2*#(a) - 3*#(b) = 1"]
+"""Lookups below comparisons, lookups below lookups: what RMSNorm's factor must not spoil."""
 CONTEXT = 128
 
 
-def made(text: str, folder: Path, seed: int = 1, **options: Any) -> Export:
-    softhat.to_llama(softhat.compile(text, "ab"), folder, CONTEXT, disguise=seed, **options)
+def made(text: str, folder: Path, seed: int = 1, context: int = CONTEXT, **options: Any) -> Export:
+    softhat.to_llama(softhat.compile(text, "ab"), folder, context, disguise=seed, **options)
     return read_export(folder)
 
 
@@ -195,8 +197,47 @@ def idle_is_loud(
     return directions
 
 
+def one_unit(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
+    """A hidden unit reads or writes more than it did, or its second factor is another."""
+    kind = str(rng.choice(["gate_proj", "up_proj", "down_proj"]))
+    name = str(rng.choice([n for n in sorted(tensors) if kind in n]))
+    factor = np.float32(1 + 10.0 ** rng.uniform(-7, 0) * rng.choice([-1, 1]))
+    tensor = tensors[name] if kind != "down_proj" else tensors[name].T
+    tensor[int(rng.integers(len(tensor)))] *= factor
+    return directions
+
+
+def nudged(rng: np.random.Generator, tensors: dict[str, Any], directions: Directions) -> Directions:
+    """A row reads a little of a variable, for its size about what the margins allow: a step of a
+    Latest is 2^-9 of what its rows read here, a gate's room 2^-4, a logit's a half."""
+    kind, margin = [("q_proj", 2.0**-9), ("k_proj", 2.0**-9), ("gate_proj", 2.0**-4),
+                    ("v_proj", 2.0**-4), ("score", 0.5)][int(rng.integers(5))]  # fmt: skip
+    name = str(rng.choice([n for n in sorted(tensors) if kind in n and tensors[n].ndim == 2]))
+    tensor = tensors[name]
+    row = int(rng.integers(len(tensor)))
+    vector = directions.residual[int(rng.integers(len(directions.residual)))]
+    size = float(np.linalg.norm(tensor[row])) * margin * rng.uniform(0.05, 3) * rng.choice([-1, 1])
+    tensor[row] += np.float32(size) * vector
+    return directions
+
+
+def embedded(
+    rng: np.random.Generator, tensors: dict[str, Any], directions: Directions
+) -> Directions:
+    """A token starts with a little more or less of a variable: bits do not rest where they did."""
+    table = tensors["model.embed_tokens.weight"]
+    vector = directions.residual[int(rng.integers(len(directions.residual)))]
+    size = np.float32(10.0 ** rng.uniform(-7, 0) * rng.choice([-1, 1]))
+    rows = slice(None) if rng.random() < 0.5 else [int(rng.integers(len(table)))]
+    table[rows] += size * vector
+    return directions
+
+
 AIMED: list[Mutation] = [
     norm_weight, along_a_direction, along_a_direction, scaled, swapped_heads, idle_is_loud,
+    one_unit, nudged, nudged, embedded,
 ]  # fmt: skip
 
 
@@ -241,7 +282,10 @@ def test_tampered_checkpoints_are_never_certified_and_wrong(tmp_path: Path) -> N
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
 def test_many_tampered_checkpoints(tmp_path: Path) -> None:
     exports = [made(text, tmp_path / f"{k}", k) for k, text in enumerate([*FORMULAS, *MORE])]
-    bits = made(FORMULAS[0], tmp_path / "bits", 7, positions="bits")
-    certified, wrong = attack([*exports, bits], 3000, 2)
+    exports += [made(text, tmp_path / f"long{k}", k, 1024) for k, text in enumerate(LATER)]
+    for context in (CONTEXT, 1024):
+        folder = tmp_path / f"bits{context}"
+        exports.append(made(FORMULAS[0], folder, 7, context, positions="bits"))
+    certified, wrong = attack(exports, 3000, 2)
     print(f"3000 mutants, {certified} certified, {wrong} wrong")
     assert not wrong

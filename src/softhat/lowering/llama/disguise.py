@@ -35,8 +35,8 @@ from softhat.transformer.directions import Directions, HeadBasis, Units
 
 QUIET = 2.0**-3
 """Norm of what fills a row of queries or keys: what it reads as 0 is rounded all the same."""
-VALUE_NOISE = 2.0**-5
-"""Norm of what fills an idle row of values: sums over many keys round these too."""
+VALUE_NOISE = 2.0**-3
+"""Norm of what fills the idle rows of values together: sums over many keys round these too."""
 OUTPUT_NOISE = 2.0**-6
 """Norm of what fills an idle column of outputs, where used ones are at least 1."""
 IDLE = 0.002
@@ -170,7 +170,7 @@ def _attention(
         space = orthonormal(rng, size, size)
         spare = np.flatnonzero(np.abs(value[own]).sum(axis=1) == 0)
         read, written = np.array_split(spare, 2)
-        value[own.start + read] = _rows(rng, len(read), basis, VALUE_NOISE)
+        value[own.start + read] = _rows(rng, len(read), basis, VALUE_NOISE / size**0.5)
         value[own] = product(space.T, value[own])
         for rows, used in zip(heads, pairs, strict=True):
             kept = np.flatnonzero(np.abs(block.output[:, rows]).sum(axis=0))

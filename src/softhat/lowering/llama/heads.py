@@ -67,7 +67,7 @@ def latest(layout: Layout, group: Group, bad: Literal) -> Rows:
         rows[2, 0], rows[2, 1] = _constant(total * sin(half)), _constant(total * cos(half))
     else:
         for b in range(rotary.digits):
-            weight = SHARPNESS * 2.0 ** (b - 1) * root / _key_scale(2.0**b)
+            weight = rotary.sharpness * 2.0 ** (b - 1) * root / _key_scale(2.0**b)
             rows[rotary.digit_pair(b), 0] = _constant(weight)
     form = bit_of(bad)
     pair = rotary.content[group.contents.index(form)]

@@ -50,12 +50,15 @@ from softhat.program.strict import spelled_out
 
 PAD = "pad"
 LARGEST_MEAN = 2.0**-8
+DENSE_DIGITS = 2
+"""Digits that one block of a disguised checkpoint finds: rounding grows with the square of it. The
+highest come first: they weigh most, and later blocks read what earlier ones are off."""
 SPARE_PADS = 2
 """More of a disguised checkpoint: the more of the norm is constant, the less RMSNorm's factor moves
 with what bits are off, and the less noise is read with a constant."""
 MOST_SQUARES, STEP_SQUARES, STEADY_SQUARES = 4e-2, 1.6, 6e-4
-"""Shares of the norm's square that means may have in a disguised checkpoint: at most, times the
-context where positions are looked up later, and where means are taken later or logits are stated."""
+"""Shares of the norm's square that means may have in a disguised checkpoint: at most; times the
+context, where positions are looked up later; where means are taken later or logits are stated."""
 Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
 
 
@@ -95,7 +98,7 @@ class Layout:
     schedule: Schedule
     rotary: Rotary
     first: int
-    """The block of the schedule's first layer: 1 if a block finds the digits of positions."""
+    """The block of the schedule's first layer: those before find the digits of positions."""
     tables: dict[int, list[Digits]]
     """Signals that are predicates of the position, as conjunctions of digits."""
     groups: tuple[tuple[Group, ...], ...]
@@ -150,9 +153,14 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool
         for layer in layers.layers
     ]
     latest = any(head.kind == "Latest" for block in blocks for head in block)
-    first = int(by_digits and (latest or bool(tables)))
-    if first:
-        blocks.insert(0, [Head("Digit", digit=b) for b in range(rotary.digits)])
+    digits = [Head("Digit", digit=b) for b in range(rotary.digits)]
+    if rotary.dense:
+        digits.reverse()
+    together = DENSE_DIGITS if rotary.dense else len(digits)
+    finding = [digits[at : at + together] for at in range(0, len(digits), together)]
+    if not (by_digits and (latest or tables)):
+        finding = []
+    blocks[:0] = finding
     grouped, n_head, n_kv = _shared(program, counts, blocks, rotary)
     keys: list[Key] = [ONE, BOS_PAIR, ORDINARY]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
@@ -177,7 +185,7 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool
         program=program,
         schedule=layers,
         rotary=rotary,
-        first=first,
+        first=len(finding),
         tables=tables,
         groups=grouped,
         stored=stored,

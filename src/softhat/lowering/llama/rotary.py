@@ -67,7 +67,7 @@ class Rotary:
     @property
     def sharpness(self) -> float:
         """C of Latest, and of Previous in *rope*."""
-        steep = self.positions == "rope" and (self.dense or self.context > LONG)
+        steep = self.dense or (self.positions == "rope" and self.context > LONG)
         return STEEP if steep else SHARPNESS
 
     @property
@@ -84,7 +84,7 @@ class Rotary:
     def penalty(self) -> float:
         """What rules a key out: more than all scores can differ by."""
         if self.positions == "bits":
-            return 1.25 * 2.0**self.digits * SHARPNESS
+            return (1.05 if self.dense else 1.25) * 2.0**self.digits * self.sharpness
         return 1.05 * (self.recency(0) - self.recency(self.context)) + 2 * self.sharpness
 
 

@@ -163,7 +163,10 @@ def _put(layout: Layout, matrix: NDArray[np.float64], start: int, rows: Rows) ->
 
 
 def _clips(layout: Layout, number: int) -> list[tuple[int, Form, float, Term | None]]:
-    """(signal, sum of literals, step, term) of each clip of a block; no term for digits."""
+    """(signal, sum of literals, step, term) of each clip of a block; no term for digits, which are
+    all known in the last block that finds some."""
+    if number < layout.first - 1:
+        return []
     if number < layout.first:
         return [
             (signal, _all(_digits(digits)), 2.0, None)

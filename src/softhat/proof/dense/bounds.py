@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from softhat.proof.dense.matrices import SLACK, Matrix, Reading, Values
 from softhat.proof.stock.counts import Count
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import BLOCK, U, need
+from softhat.proof.stock.storage import BLOCK, LEAST_GAP, U, need
 from softhat.proof.stock.variables import Cell, Constant, magnitude
 
 Vector = NDArray[np.float64]
@@ -163,9 +163,9 @@ class DenseBounds(ABC, Generic[H]):
         """The norm of a residual stream that holds `cells`."""
 
     @abstractmethod
-    def _leak(self, head: H, off: Vector, norm: Norm, n: int) -> tuple[float, bool]:
-        """How much weight a head gives to keys that are not its own, and whether it has one key
-        in whose weight all others are lost. Not of an Average."""
+    def _leak(self, head: H, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
+        """How much weight a head gives to keys that are not its own, and how many units of
+        rounding its sum over keys has. Not of an Average."""
 
     @abstractmethod
     def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
@@ -289,9 +289,13 @@ class DenseBounds(ABC, Generic[H]):
             start = self.along(form, np.zeros_like(off), norm, self.bos)
             whole = sizes[0] + sizes[1] / (n + 1)
             return self.summation(n), own + start / (n + 1) + uneven * 1.01 * whole
-        leak, alone = self._leak(head, off, norm, n)
-        # A weight that is lost in a sum is an error of its size.
-        return 64.0 if alone else 2 * self.summation(n), along + 2.2 * leak * np.maximum(*sizes)
+        leak, added = self._leak(head, off, norm, n)
+        return added, along + 2.2 * leak * np.maximum(*sizes)
+
+    def lookup_summation(self, gap: float, n: int) -> float:
+        """Units of rounding of a sum over keys, of weights and of their products, in which others
+        lie this far below one. A weight that is lost in a sum is an error of its size."""
+        return 64.0 if gap >= LEAST_GAP else 2 * self.summation(n)
 
     # Feed-forward layers and the read-out
 

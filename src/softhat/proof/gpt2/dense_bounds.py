@@ -17,7 +17,7 @@ from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.kinds import Head
 from softhat.proof.gpt2.reading import Derivation, norm_weight
 from softhat.proof.gpt2.undisguise import Plain
-from softhat.proof.stock.storage import LEAST_GAP, U, need
+from softhat.proof.stock.storage import U, need
 from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
 from softhat.transformer.directions import Directions
 
@@ -92,10 +92,10 @@ class GPT2DenseBounds(DenseBounds[Head]):
 
     # Scores
 
-    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, bool]:
+    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
         matrices = self.heads[head.block][head.head]
         if head.kind == "Sign":
-            return self._sign(head, matrices, off, norm, n), False
+            return self._sign(head, matrices, off, norm, n), 2 * self.summation(n)
         free = sum(self._score_errors(matrices, self._not_ruled_out(head, off), norm, head))
         gap = head.gap - 2 * free
         need(gap >= head.gap / 4, f"{head.kind} heads: scores may be off by more than a step")
@@ -105,7 +105,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
             leak = exp(-gap) / (1 - exp(-gap))
             ruled = sum(self._score_errors(matrices, off, norm))
             leak += (n + 1) * exp(min(700.0, free + ruled - head.clear))
-        return leak, gap >= LEAST_GAP
+        return leak, self.lookup_summation(gap, n)
 
     def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
         parts = (self.heads[at][h].query, self.heads[at][h].key)

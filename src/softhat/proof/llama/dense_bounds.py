@@ -1,8 +1,8 @@
 """Why a disguised Llama is right in float32: its RMSNorm and its rotary scores.
 
-What carries errors from block to block is in `dense.bounds`, what SwiGLU units do in `dense_units`. A rotation within a rotary pair
-changes no score, so queries and keys are measured pair by pair, turned back. A pair that a head
-does not use has queries or keys that read 0, up to rounding.
+What carries errors from block to block is in `dense.bounds`, what SwiGLU units do in `dense_units`.
+A rotation within a rotary pair changes no score, so queries and keys are measured pair by pair,
+turned back. A pair that a head does not use has queries or keys that read 0, up to rounding.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from softhat.proof.llama.dense_rows import Held, Rows, read
 from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Derivation
+from softhat.proof.llama.rope import ERROR
 from softhat.proof.llama.scores import Scores
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import Plain, attention, hidden
@@ -181,8 +182,24 @@ class LlamaDenseBounds(DenseBounds[Head]):
         total = q_off * keys + q * k_off + products * self._turns(head)
         total = total + (self.c.head_dim + 6) * 1.05 * U * products
         root = self.c.head_dim**0.5
-        scaled = norm.scale * float(q @ k) / root if key is None else norm.spread * head.reach
-        return 1.03 * (float(total.sum()) / root + scaled)
+        if key is None:
+            return 1.03 * (float(total.sum()) + norm.scale * float(q @ k)) / root
+        saved = norm.noise * self._apart_noise(head, q)
+        return 1.03 * ((float(total.sum()) - saved) / root + norm.spread * head.reach)
+
+    def _apart_noise(self, head: Head, q: Vector) -> float:
+        """How much more noise slow pairs seem to read one by one than they read together: they
+        hardly turn, and what all of them read of a key is one row, of the constants' queries."""
+        slow = [pair.pair for pair in head.pairs if pair.role == "content"]
+        if not slow:
+            return 0.0
+        keys, queries = self.keys[head.block][head.head], self.queries[head.block][head.head]
+        constants = Held.of(self.stream.cells[head.block], self.size).constants[:, 0]
+        combined = queries.form[slow, 0] @ constants @ keys.actual[slow, 0]
+        whole = q[slow] * keys.whole[slow]
+        turned = self.found.frequencies[slow] * self.c.context * (1 + ERROR)
+        together = frobenius(combined) + float(whole @ (turned + SLACK))
+        return max(0.0, float(whole.sum()) - together)
 
     def _pairs(
         self, at: int, h: int, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
@@ -206,15 +223,11 @@ class LlamaDenseBounds(DenseBounds[Head]):
         # What is no part of the plain score is counted whole, however it turns.
         return np.array([share if p in used else 0.0 for p, share in enumerate(shares)])
 
-    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, bool]:
+    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
         if head.kind == "Sign":
-            return self._sign(head, off, norm, n), False
+            return self._sign(head, off, norm, n), 2 * self.summation(n)
         if head.kind == "Digit":
-            assert head.scores is not None
-            least = float(np.abs(head.scores[1 : n + 1]).min())
-            decision = least * (1 - 2 * norm.scale) - 2 * self._score_error(head, off, norm)
-            need(decision >= LEAST_GAP / 2, "Digit heads: the sign of a sine may be wrong")
-            return (n + 1) * exp(-decision), False
+            return self._digit(head, off, norm, n)
         free = self._score_error(head, off, norm, self._free(head, off))
         gap = head.gap * (1 - norm.scale) ** 2 - 2 * free
         need(
@@ -222,13 +235,33 @@ class LlamaDenseBounds(DenseBounds[Head]):
             f"{head.kind} heads: scores may be off by more than a step",
         )
         if head.kind == "Previous":
-            return (n + 1) * exp(-gap), gap >= LEAST_GAP
+            return (n + 1) * exp(-gap), self.lookup_summation(gap, n)
         # Keys without bad, and those with it.
         leak = exp(-gap) / (1 - exp(-gap))
         if head.clear < inf:
             off_all = free + self._score_error(head, off, norm)
             leak += (n + 1) * exp(min(700.0, off_all - head.clear * (1 - norm.scale)))
-        return leak, gap >= LEAST_GAP
+        return leak, self.lookup_summation(gap, n)
+
+    def _digit(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
+        """A Digit's leak and units of rounding. Where the word's own positions win, they have the
+        same weight, up to errors of scores, and the same value, but for idle rows. n equal terms,
+        added up in any order, pass through sums of n²/2 of them at most, not of n²."""
+        assert head.scores is not None
+        error = self._score_error(head, off, norm)
+        least = float(np.abs(head.scores[1 : n + 1]).min())
+        decision = least * (1 - 2 * norm.scale) - 2 * error
+        need(decision >= LEAST_GAP / 2, "Digit heads: the sign of a sine may be wrong")
+        held = Held.of(self.stream.cells[head.block], self.size)
+        own = Held(held.constants[:, [0, 0]], held.varying)  # where all scores are 0
+        uneven = self._score_error(head, off, norm, (own, off))
+        need(uneven < 0.5, "Digit heads: scores may be off too far")
+        extent = self._value_extent(head.block, head.head, np.zeros(0))
+        form = self.values[head.block][head.head].reading.form.T
+        same = min(1.0, float(np.sqrt(((form @ held.constants[:, 0]) ** 2).sum())) / extent)
+        share = same / 2 + (1 - same) + 0.5
+        units = 1.01 * exp(2 * uneven) * share * self.summation(n) + 8
+        return (n + 1) * exp(-decision), max(units, 64.0)
 
     def _free(self, head: Head, off: Vector) -> tuple[Held, Vector]:
         """What keys hold that a Latest head does not rule out, and their errors: the bit by which

@@ -54,6 +54,7 @@ def lengths(rows: Matrix) -> Matrix:
 class Rows:
     """Rows, k at a time: (groups, k, …)."""
 
+    actual: Matrix  # (groups, k, d_model)
     form: Matrix  # (groups, k, variables): the plain form
     apart: Matrix  # (groups, k, variables): what is read along each direction, less that
     whole: Vector  # (groups,): norm of the rows together
@@ -62,7 +63,7 @@ class Rows:
     def of(actual: Matrix, form: Matrix, u: Matrix) -> Rows:
         """`actual` (groups, k, d_model) against `form`."""
         whole = np.sqrt((actual**2).sum(axis=(-2, -1))) * (1 + SLACK)
-        return Rows(form, actual @ u - form, whole)
+        return Rows(actual, form, actual @ u - form, whole)
 
 
 def exactly_read(

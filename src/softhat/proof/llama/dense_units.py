@@ -1,4 +1,4 @@
-"""The SwiGLU units of a disguised Llama: clips, shared among several units, and units that cancel."""
+"""SwiGLU units of a disguised Llama: clips that several units share, and units that cancel."""
 
 from __future__ import annotations
 
