@@ -23,19 +23,18 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # before the imports of tests
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the imports of tests
 
-from softhat import SofthatError, equivalent, parse, satisfiable  # noqa: E402
-from softhat.logic.fragments import describe  # noqa: E402
-from softhat.logic.random import random_formula  # noqa: E402
-from softhat.logic.syntax import nodes  # noqa: E402
-from softhat.logic.syntax.nodes import Formula, Xor  # noqa: E402
-from softhat.logic.syntax.walk import distinct  # noqa: E402
-from tests.logic.decide import mona  # noqa: E402
-from tests.logic.decide.disguise import disguise  # noqa: E402
-from tests.logic.decide.test_laws import SCOPED  # noqa: E402
-from tests.logic.decide.test_search import counter  # noqa: E402
+from softhat import SofthatError, equivalent, parse, satisfiable
+from softhat.logic.fragments import describe
+from softhat.logic.random import random_formula
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula, Xor
+from softhat.logic.syntax.walk import distinct
+from tests.logic.decide import mona
+from tests.logic.decide.disguise import disguise
+from tests.logic.decide.test_laws import SCOPED
+from tests.logic.decide.test_search import counter
 
 SECONDS = 20
 TEMPORAL = (

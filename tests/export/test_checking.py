@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.ahat.gallery import GALLERY
 from softhat.export.checking import certify, verify
 from softhat.export.reading import is_export, read_export
 from softhat.verification.report import Verification
@@ -217,3 +218,15 @@ def test_a_configuration_that_runs_something_else_is_refused(
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(softhat.SofthatError, match=next(iter(change))):
         softhat.certify(tmp_path / "out")
+
+
+@pytest.mark.parametrize("option", [{"runtime": "linear"}, {"resume": "state.json"}])
+def test_options_without_a_meaning_are_refused(option: dict[str, Any], tmp_path: Path) -> None:
+    path = export("gpt2", "!c S a", tmp_path)
+    program = softhat.compile(softhat.rasp.tokens == "a", alphabet="ab", max_length=8)
+    simulation = softhat.simulate(GALLERY["last-token"](), max_length=4)
+    few: dict[str, Any] = {"exhaustive": 2, "random": 1, "adversarial": 1, "max_length": 4}
+    for made, what in ((path, "stock checkpoints"), (program, "RASP"), (simulation, "simulations")):
+        with pytest.raises(softhat.SofthatError, match=f"{next(iter(option))} is for .*{what}"):
+            verify(made, **few, **option)
+        assert verify(made, **few, runtime="dense", resume=None).ok

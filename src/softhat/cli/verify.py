@@ -81,10 +81,10 @@ def command(
     for picture in (plot, phase):
         if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise SofthatError(f"pictures are .png, .svg or .pdf files, not {picture.name!r}")
+    if not isinstance(loaded, Model):
+        _only_for_formulas({"plot": plot, "phase": phase}, "exports" if exported else "simulations")
     if not isinstance(loaded, Model | str):
-        _only_for_formulas(
-            {"beyond": beyond, "dask": dask, "resume": resume, "plot": plot, "phase": phase}
-        )
+        _only_for_formulas({"beyond": beyond, "dask": dask, "resume": resume}, "simulations")
     with workers(jobs, dask) as renew, progress(quiet=as_json) as show:
         result = verify(
             loaded,
@@ -109,18 +109,19 @@ def command(
         print_json(result.to_json())
     else:
         _report(result, exhaustive, max_length)
-    if not exported and isinstance(result, Verification) and (plot or phase):
+    if plot or phase:
         _draw(loaded, dtype, plot, phase)
     if not result.ok:
         raise typer.Exit(1)
 
 
-def _only_for_formulas(options: dict[str, Any]) -> None:
-    """A simulation is compared with its AHAT in this process, within its certificate."""
+def _only_for_formulas(options: dict[str, Any], what: str) -> None:
+    """A simulation is compared with its AHAT in this process, within its certificate; what an
+    export holds is not drawn."""
     for name, value in options.items():
         if value:
             raise SofthatError(
-                f"--{name} is for models that were compiled from formulas, not for simulations"
+                f"--{name} is for models that were compiled from formulas, not for {what}"
             )
 
 

@@ -210,7 +210,8 @@ def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
         return _verify_held(export.model, *args, **options)
     from softhat.export.stock_verify import verify_stock
 
-    return verify_stock(export, certify_export(export), *args, **options)
+    asked = _asked(args, options, "stock checkpoints", ("adversarial", "beyond"))
+    return verify_stock(export, certify_export(export), **asked)
 
 
 def _verify_held(model: Held, *args: Any, **options: Any) -> Verified:
@@ -223,16 +224,30 @@ def _verify_held(model: Held, *args: Any, **options: Any) -> Verified:
     from softhat.value_model import ValueModel
     from softhat.verification.values import verify_values
 
-    given = signature(verify_model).bind(model, *args, **options)
-    given.apply_defaults()
-    names = ("exhaustive", "random", "max_length", "max_words", "seed")
-    asked = {name: given.arguments[name] for name in names}
-    dtype = format_of(given.arguments["dtype"]).name
     if isinstance(model, ValueModel):
-        return verify_values(model, dtype=dtype, **asked)
+        return verify_values(model, **_asked(args, options, "RASP programs"))
     if not isinstance(model, Simulation):
         raise SofthatError(f"expected a model that softhat compiled or simulated, not {model!r}")
-    return verify_simulation(model, dtype=dtype, **asked)
+    return verify_simulation(model, **_asked(args, options, "simulations"))
+
+
+def _asked(
+    args: tuple[Any, ...], options: dict[str, Any], what: str, more: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """What is asked of something that runs in this process, in one go; another runtime, or a file
+    to resume from, it has not: ignored, they would be promises."""
+    given = signature(verify_model).bind(None, *args, **options)
+    given.apply_defaults()
+    default = {name: p.default for name, p in signature(verify_model).parameters.items()}
+    for name in ("runtime", "resume", "beyond"):
+        if given.arguments[name] != default[name] and name not in more:
+            raise SofthatError(
+                f"{name} is for models that were compiled from formulas, not for {what}: leave it "
+                "out"
+            )
+    names = ("exhaustive", "random", "max_length", "max_words", "seed", *more)
+    asked = {name: given.arguments[name] for name in names}
+    return {**asked, "dtype": format_of(given.arguments["dtype"]).name}
 
 
 def _refuse_other_weights(export: Export) -> None:

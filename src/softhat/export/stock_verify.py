@@ -48,18 +48,15 @@ BATCH = 1 << 16
 def verify_stock(
     export: Export,
     certificate: Any,
-    exhaustive: int = 10,
-    random: int = 1000,
-    adversarial: int = 100,
-    max_length: int = 1000,
-    max_words: int = 2_000_000,
-    dtype: str = "float32",
-    runtime: str = "dense",
-    executor: Any = None,
     *,
-    seed: int = 0,
-    beyond: bool = False,
-    **unused: Any,
+    exhaustive: int,
+    random: int,
+    adversarial: int,
+    max_length: int,
+    max_words: int,
+    dtype: str,
+    seed: int,
+    beyond: bool,
 ) -> Verification:
     """Compare a stock checkpoint with its formulas; words stay within its certificate, if there
     is one for the dtype, and within its context."""

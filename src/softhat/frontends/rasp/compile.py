@@ -19,7 +19,7 @@ from softhat.frontends.rasp.conditions import All, Condition, Opposite, Some
 from softhat.frontends.rasp.evaluate import children_first, evaluate
 from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.language import SOp
-from softhat.frontends.rasp.looking import Disagreement, aggregate, width
+from softhat.frontends.rasp.looking import DisagreementError, aggregate, width
 from softhat.frontends.rasp.maps import joined, mapped
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Decoder, output
@@ -133,7 +133,7 @@ class _Compiler:
             case language.Aggregate():
                 try:
                     return aggregate(shop, below[0], below[1], node.default)
-                except Disagreement:
+                except DisagreementError:
                     raise self.disagreement(node) from None
         raise shop.fault("constants that ignore the input cannot be compiled: use Full, or Select")
 

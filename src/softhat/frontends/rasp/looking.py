@@ -147,7 +147,7 @@ def aggregate(shop: Workshop, condition: Condition, values: Known, default: Valu
             return _fetched(shop, lambda bit: _point_bit(shop, looked, bit), few, default)
         case AtCode():
             if not _agree_by_code(shop, looked, few):
-                raise Disagreement
+                raise DisagreementError
             return _fetched(
                 shop,
                 lambda bit: shop.draft.add(_at(shop, looked, bit), f"{shop.name}: read"),
@@ -158,11 +158,12 @@ def aggregate(shop: Workshop, condition: Condition, values: Known, default: Valu
         return _fetched(shop, lambda bit: _matched(shop, looked, bit), few, default)
     if few.total and all(map(is_number, few.values)):
         return _mean(shop, looked, few, default)
-    raise Disagreement
+    raise DisagreementError
 
 
-class Disagreement(Exception):  # noqa: N818  # answered with an example, not shown to users
-    """Categories are to be read at positions that need not agree on them."""
+class DisagreementError(Exception):
+    """Categories are to be read at positions that need not agree on them: answered with an example,
+    not shown to users."""
 
 
 def _fetched(
