@@ -14,7 +14,7 @@ from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.portrait import portrait
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.builder import Builder, Expr
-from softhat.ahat.model import AHAT, BOS, MASKS
+from softhat.ahat.model import AHAT, BOS, MASKS, Mask
 from tests.ahat.analysis.test_gap_laws import least_gaps
 from tests.ahat.counting import COUNTING
 from tests.ahat.definition import embed, evaluate
@@ -140,3 +140,23 @@ def test_one_value_adds_no_denominator() -> None:
     law = gap_laws(model).gap[1, 0]
     assert law is not None and law.text == "1"
     assert min(row_tally(model, n, 1e-3).gaps[n][1, 0] for n in range(1, 7)) == 1
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_a_query_that_does_not_see_itself_may_miss_its_class(mask: Mask) -> None:
+    b = Builder("abc")
+    own = [(b.token(s), b.token(s)) for s in "abc"]
+    b.output(b.head(mask, value={"x": b.token("a")}, score=own)["x"])
+    view = portrait(b.build()).views[0, 0]
+    assert (one_value(view, [True]) is None) == (mask in ("<", ">"))
+    assert (same_or_apart(view) is None) == (mask != "none")
+
+
+@pytest.mark.parametrize(("add", "known"), [(0, True), (-2, False), (Fraction(-1, 2), True)])
+def test_the_sign_of_a_query_must_be_known(add: Fraction, known: bool) -> None:
+    """A query of both signs has two argmax sets: the best and the worst of the word."""
+    for sign in (1, -1):
+        b = Builder("ab")
+        score = [(sign * (b.position("i") + add), b.token("a"))]
+        b.output(b.head("none", value={"x": b.token("a")}, score=score)["x"])
+        assert (same_or_apart(portrait(b.build()).views[0, 0]) is not None) == known
