@@ -13,10 +13,29 @@ import pytest
 
 from softhat import SofthatError
 from softhat.ahat import Builder, gallery
-from softhat.ahat.exact import ratio, run
+from softhat.ahat.exact import last_rows, ratio, run
 from softhat.ahat.words import all_words
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_model, random_program
+
+
+def test_last_rows_are_the_last_of_all_rows() -> None:
+    rng = random.Random(5)
+    for k in range(40):
+        model = random_model(rng) if k % 2 else random_program(rng, rng.randint(1, 3))
+        (codes,) = all_words(len(model.alphabet), 3)
+        layers = run(model, codes).layers
+        found = last_rows(model, codes)
+        for layer, ends in zip(layers, found, strict=True):
+            for head, one in zip(layer.heads, ends, strict=True):
+                assert (one.mask == head.mask[-1:]).all()
+                assert one.scores.num.shape == (len(codes), 1, len(head.mask))
+                ours, all_of_them = (
+                    x.scores.num * y.scores.den for x, y in ((one, head), (head, one))
+                )
+                assert (ours == all_of_them[:, -1:]).all()
+                assert (one.best == head.best[:, -1:]).all()
+                assert (one.mean.num * head.mean.den == head.mean.num[:, -1:] * one.mean.den).all()
 
 
 @pytest.mark.parametrize("block", range(10))

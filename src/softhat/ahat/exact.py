@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.model import AHAT, Head, Mask, Matrix, Ties, Vector
+from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Ties, Vector
 from softhat.errors import SofthatError
 from softhat.positions import exact
 
@@ -58,6 +58,13 @@ class HeadTrace:
     values: Scaled  # (W, T, d_v)
     mean: Scaled  # (W, T, d_v): what the head returns, before its output matrix
 
+    @property
+    def last(self) -> HeadTrace:
+        """Its last row alone: (1, T), (W, 1, T), and the values as they are."""
+        scores, mean = (Scaled(x.num[:, -1:], x.den) for x in (self.scores, self.mean))
+        highest, best = self.highest[:, -1:], self.best[:, -1:]
+        return HeadTrace(self.mask[-1:], scores, highest, best, self.values, mean)
+
 
 @dataclass(frozen=True, slots=True)
 class LayerTrace:
@@ -94,23 +101,41 @@ def run(model: AHAT, codes: npt.NDArray[np.int64]) -> ExactTrace:
     x = embed(model, codes)
     layers = []
     for layer in model.layers:
-        before = x
-        traces = tuple(attend(head, x) for head in layer.heads)
-        for head, trace in zip(layer.heads, traces, strict=True):
-            x = add(x, linear(trace.mean, scaled(head.output)))
-        x = reduced(x)
-        middle, pre = x, None
-        if layer.feed_forward is not None:
-            forward = layer.feed_forward
-            pre = linear(x, scaled(forward.in_weights), scaled((forward.in_bias,)))
-            hidden = Scaled(np.maximum(pre.num, 0), pre.den)
-            out = linear(hidden, scaled(forward.out_weights), scaled((forward.out_bias,)))
-            x = reduced(add(x, out))
-        layers.append(LayerTrace(before, traces, middle, pre))
+        trace, x = _layer(layer, x)
+        layers.append(trace)
     weights = scaled((model.output_weights,))
     output = linear(x, weights, scaled(((model.output_bias,),)))
     output = Scaled(output.num[..., 0], output.den)
     return ExactTrace(codes, int(model.bos), tuple(layers), x, output)
+
+
+def last_rows(model: AHAT, codes: npt.NDArray[np.int64]) -> tuple[tuple[HeadTrace, ...], ...]:
+    """Every head of every layer, at the last position only: (W, 1, T) in place of (W, T, T)."""
+    x = embed(model, codes)
+    found = []
+    for layer in model.layers[:-1]:
+        trace, x = _layer(layer, x)
+        found.append(tuple(head.last for head in trace.heads))
+    found += [tuple(attend(head, x, last=True) for head in layer.heads)
+              for layer in model.layers[-1:]]  # fmt: skip
+    return tuple(found)
+
+
+def _layer(layer: Layer, x: Scaled) -> tuple[LayerTrace, Scaled]:
+    """What happens in a layer, and the residual stream after it."""
+    before = x
+    traces = tuple(attend(head, x) for head in layer.heads)
+    for head, trace in zip(layer.heads, traces, strict=True):
+        x = add(x, linear(trace.mean, scaled(head.output)))
+    x = reduced(x)
+    middle, pre = x, None
+    if layer.feed_forward is not None:
+        forward = layer.feed_forward
+        pre = linear(x, scaled(forward.in_weights), scaled((forward.in_bias,)))
+        hidden = Scaled(np.maximum(pre.num, 0), pre.den)
+        out = linear(hidden, scaled(forward.out_weights), scaled((forward.out_bias,)))
+        x = reduced(add(x, out))
+    return LayerTrace(before, traces, middle, pre), x
 
 
 def embed(model: AHAT, codes: npt.NDArray[np.int64]) -> Scaled:
@@ -151,17 +176,18 @@ def embedding_table(model: AHAT, n: int) -> Scaled:
     return Scaled(num.reshape(len(vectors), n + model.sinks, model.d_model), den)
 
 
-def attend(head: Head, x: Scaled) -> HeadTrace:
-    """Scores, argmax sets and their averages. A row without keys gives 0."""
+def attend(head: Head, x: Scaled, last: bool = False) -> HeadTrace:
+    """Scores, argmax sets and their averages, of all rows or the last. One without keys gives 0."""
     length = x.num.shape[1]
-    mask = allowed(head.mask, length)
+    first = length - 1 if last else 0
+    mask = allowed(head.mask, length)[first:]
     values = reduced(linear(x, scaled(head.value)))
     if head.query:
-        scores = _scores(head, x)
+        scores = _scores(head, x, first)
         masked = np.where(mask, scores.num, -scores.size - 1)
         highest = (masked == masked.max(axis=2, keepdims=True)) & mask
     else:  # the same sets in every word: they are looked at once
-        scores = Scaled(np.broadcast_to(np.int64(0), (len(x.num), length, length)), 1)
+        scores = Scaled(np.broadcast_to(np.int64(0), (len(x.num), *mask.shape)), 1)
         highest = mask[None]
     best = chosen(highest, head.ties)
     counts = best.sum(axis=2)  # (W, T)
@@ -178,10 +204,13 @@ def attend(head: Head, x: Scaled) -> HeadTrace:
     )
 
 
-def _scores(head: Head, x: Scaled) -> Scaled:
-    """(W, T, T); in lowest terms, since coordinates that the head does not read may have
+def _scores(head: Head, x: Scaled, first: int) -> Scaled:
+    """(W, T - first, T); in lowest terms, since coordinates that the head does not read may have
     denominators of their own."""
-    query, key = (reduced(linear(x, scaled(m))) for m in (head.query, head.key))
+    asking = Scaled(x.num[:, first:], x.den)
+    query, key = (
+        reduced(linear(read, scaled(m))) for read, m in ((asking, head.query), (x, head.key))
+    )
     _bounded(query, key, len(head.query))
     bound = query.size * key.size * len(head.query)
     scores = product(query.num, np.swapaxes(key.num, 1, 2), bound)
@@ -190,7 +219,7 @@ def _scores(head: Head, x: Scaled) -> Scaled:
 
 def _bounded(query: Scaled, key: Scaled, rows: int) -> None:
     """Refuse scores that would fill the memory: one machine word each, or many digits each."""
-    words, length = query.num.shape[:2]
+    words, length = key.num.shape[:2]
     largest = query.size * key.size * max(1, rows)
     bits = 64 if largest < _SAFE else largest.bit_length() + 300
     if words * length**2 * bits > MOST_BITS:

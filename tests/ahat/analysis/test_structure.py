@@ -10,7 +10,13 @@ from itertools import product
 import numpy as np
 
 from softhat.ahat.analysis.analyze import analyze
-from softhat.ahat.analysis.structure import erroneous, error_free, live, structure
+from softhat.ahat.analysis.structure import (
+    erroneous,
+    error_free,
+    live,
+    looks_back,
+    structure,
+)
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
@@ -19,6 +25,7 @@ from softhat.formats import format_of
 from softhat.laws import Constant
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
+from tests.ahat import definition
 from tests.ahat.models import random_model
 
 MODELS = [random_model(random.Random(seed)) for seed in range(25)]
@@ -93,3 +100,13 @@ def test_what_is_not_live_is_never_read_again() -> None:
 
 def test_a_model_of_uniform_heads_is_error_free() -> None:
     assert error_free(GALLERY["majority"]()) and not error_free(GALLERY["first-token"]())
+
+
+def test_a_model_that_looks_back_has_the_rows_of_its_prefixes() -> None:
+    """By the definition, on every word of length 3 and its prefix."""
+    models = [model for model in MODELS if looks_back(model)]
+    assert 3 <= len(models) < len(MODELS)
+    for model in models:
+        for word in product(model.alphabet, repeat=3):
+            whole, part = (definition.evaluate(model, w).rows for w in (word, word[:-1]))
+            assert all(rows[:-1] == part[name] for name, rows in whole.items())

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
+from softhat.ahat.analysis.structure import looks_back
 from softhat.ahat.analysis.tally import Tally, chunk, row_tally
-from softhat.ahat.exact import run
+from softhat.ahat.exact import last_rows, run
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.model import AHAT
+from softhat.ahat.model import AHAT, Layer
 from softhat.ahat.words import all_words
 from tests.ahat import definition
-from tests.ahat.models import random_model
+from tests.ahat.models import random_deep, random_model, random_program
 
 LEAK = 1e-3
 MODELS = [random_model(random.Random(seed), layers=1 + seed % 2) for seed in range(12)]
@@ -78,6 +80,47 @@ def test_batches_and_lengths_are_joined() -> None:
         assert whole.rows == parts.rows and whole.gaps == parts.gaps
         assert whole.several == parts.several and whole.varying == parts.varying
         assert whole.first.keys() == parts.first.keys()
+
+
+def looking_back() -> list[AHAT]:
+    """Models whose rows depend on nothing behind them: the gallery's, and random ones."""
+    rng = random.Random(7)
+    made = [GALLERY[name]() for name in GALLERY]
+    for k in range(60):
+        model = (random_model, random_program, random_deep)[k % 3](rng)
+        layers = tuple(
+            Layer(
+                tuple(replace(head, mask=rng.choice(["<=", "<"])) for head in layer.heads),
+                layer.feed_forward,
+            )
+            for layer in model.layers
+        )
+        made.append(replace(model, layers=layers))
+    return [model for model in made if looks_back(model)]
+
+
+def test_last_rows_and_prefixes_are_all_rows() -> None:
+    models = looking_back()
+    assert len(models) >= 25 and sum(model.bos for model in models) >= 5
+    counterexamples = 0
+    for model in models:
+        shorter = row_tally(model, 1, LEAK)
+        for n in range(2, 5):
+            whole, parts = row_tally(model, n, LEAK), Tally(model, LEAK)
+            for codes in all_words(len(model.alphabet), n, 20):
+                parts.add_last(codes, last_rows(model, codes))
+            parts.add_prefixes(n, shorter)
+            assert parts.rows[n] == whole.rows[n] and parts.gaps[n] == whole.gaps[n]
+            assert parts.first == whole.first
+            assert parts.several == {k: v or shorter.several[k] for k, v in whole.several.items()}
+            assert parts.varying == {k: v or shorter.varying[k] for k, v in whole.varying.items()}
+            assert parts.betas[n] == pytest.approx(whole.betas[n], rel=1e-9)
+            for name, profile in whole.profiles.get(n, {}).items():
+                found = parts.profiles[n][name]
+                assert found.critical_beta(LEAK) == pytest.approx(profile.critical_beta(LEAK))
+            counterexamples += len(whole.first)
+            shorter = parts
+    assert counterexamples >= 10
 
 
 def test_a_counterexample_is_a_tied_row() -> None:

@@ -18,9 +18,9 @@ from softhat.ahat.analysis.fits import Fit, fitted
 from softhat.ahat.analysis.gap_laws import GapLaws, gap_laws
 from softhat.ahat.analysis.gaps import ProvedGaps, proved_gaps
 from softhat.ahat.analysis.rows import Profile
-from softhat.ahat.analysis.structure import HeadStructure, structure
+from softhat.ahat.analysis.structure import HeadStructure, looks_back, structure
 from softhat.ahat.analysis.tally import Counterexample, Gap, HeadId, Tally, chunk
-from softhat.ahat.exact import allowed, run
+from softhat.ahat.exact import allowed, last_rows, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words, feasible_length
 from softhat.errors import SofthatError
@@ -143,11 +143,15 @@ def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | 
     model = tally.model
     total = sum(len(model.alphabet) ** n for n in range(1, longest + 1))
     done = 0
+    shorter: Tally | None = None
     for n in range(1, longest + 1):
         found = Tally(model, tally.leak)
         try:
             for codes in all_words(len(model.alphabet), n, chunk(n)):
-                found.add(run(model, codes))
+                if shorter is None:
+                    found.add(run(model, codes))
+                else:
+                    found.add_last(codes, last_rows(model, codes))
                 done += len(codes)
                 if progress is not None:
                     progress(done, total)
@@ -155,7 +159,10 @@ def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | 
             if n == 1:
                 raise
             return n - 1
+        if shorter is not None:
+            found.add_prefixes(n, shorter)
         tally.join(found)
+        shorter = found if looks_back(model) else None
     return longest
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softhat.ahat.model import AHAT, Head, Vector
-from softhat.positions import Digit, Holds, Mod, Named, Table
+from softhat.positions import Digit, Holds, Mod, Named, Table, needs_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,13 @@ def structure(model: AHAT) -> dict[tuple[int, int], HeadStructure]:
 def error_free(model: AHAT) -> bool:
     """Every head that matters is structurally uniform: softmax computes the same, at any β."""
     return all(h.uniform for h in structure(model).values())
+
+
+def looks_back(model: AHAT) -> bool:
+    """Does what happens at a position depend on nothing behind it? Then a word has the rows of its
+    prefixes, and one more."""
+    masks = {head.mask for layer in model.layers for head in layer.heads}
+    return masks <= {"<=", "<"} and not model.eos and not any(map(needs_end, model.positions))
 
 
 def erroneous(model: AHAT) -> list[frozenset[int]]:

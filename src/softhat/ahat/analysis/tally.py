@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words
 
 HeadId: TypeAlias = tuple[int, int]
+Layers: TypeAlias = tuple[tuple[HeadTrace, ...], ...]
 Gap: TypeAlias = Fraction | float  # float only for inf
 PART = 4_000_000  # scores looked at together
 FEW_ROWS = 32  # whose critical β are computed one by one
@@ -51,16 +52,56 @@ class Tally:
         self.several = dict.fromkeys(model.heads, False)  # some argmax set has two keys or more
 
     def add(self, trace: ExactTrace) -> None:
-        n = trace.codes.shape[1]
+        """Count the rows of words of one length."""
+        self._add(trace.codes, tuple(layer.heads for layer in trace.layers), 0)
+
+    def add_last(self, codes: npt.NDArray[np.int64], layers: Layers) -> None:
+        """Count the last row of each word only."""
+        self._add(codes, layers, codes.shape[1] - 1 + int(self.model.bos))
+
+    def _add(self, codes: npt.NDArray[np.int64], layers: Layers, first: int) -> None:
+        n = codes.shape[1]
         found: list[tuple[int, int, int, int]] = []
-        for l, layer in enumerate(trace.layers):
-            for h, head in enumerate(layer.heads):
+        for l, heads in enumerate(layers):
+            for h, head in enumerate(heads):
                 tied = self._head(n, (l, h), head)
                 if tied is not None:
                     found.append((tied[0], tied[1], l, h))
         if found and n not in self.first:
             word, row, l, h = min(found)
-            self.first[n] = _counterexample(self.model, trace, word, row, l, h)
+            self.first[n] = _counterexample(
+                self.model.spell(codes[word]), layers[l][h], word, row, first, (l, h)
+            )
+
+    def add_prefixes(self, n: int, shorter: Tally) -> None:
+        """Where only last rows of length n were counted: the other rows of a model that looks back
+        are those of length n - 1, each in as many words as there are symbols."""
+        times = len(self.model.alphabet)
+        for name in self.model.heads:
+            pairs = zip(shorter.rows[n - 1][name], self.rows[n][name], strict=True)
+            uniform, tieless, tied = (times * old + new for old, new in pairs)
+            self.rows[n][name] = (uniform, tieless, tied)
+            self.gaps[n][name] = min(self.gaps[n][name], shorter.gaps[n - 1][name])
+            if shorter.betas[n - 1][name] >= self.betas[n][name]:
+                self.betas[n][name] = shorter.betas[n - 1][name]
+                known = shorter.profiles.get(n - 1, {}).get(name)
+                if known is not None:
+                    self.profiles.setdefault(n, {})[name] = known
+            self.varying[name] |= shorter.varying[name]
+            self.several[name] |= shorter.several[name]
+        if n - 1 in shorter.first:
+            self._first(n, shorter.first[n - 1])
+
+    def _first(self, n: int, found: Counterexample) -> None:
+        """The first word of length n with a tied row: one with a tied prefix, or tied at last."""
+        (codes,) = self.model.codes([found.word])
+        longer = np.append(codes, 0)
+        if n in self.first:
+            (other,) = self.model.codes([self.first[n].word])
+            if other.tolist() < longer.tolist():
+                return
+        word, scores = self.model.spell(longer), (*found.scores, None)
+        self.first[n] = replace(found, word=word, scores=scores)
 
     def join(self, other: Tally) -> None:
         """Add what was found of other lengths."""
@@ -88,7 +129,7 @@ class Tally:
         self.gaps.setdefault(n, {}).setdefault(name, math.inf)
         self.betas.setdefault(n, {}).setdefault(name, 0.0)
         where = np.argwhere(~uniform)
-        step = max(1, PART // head.mask.shape[0])
+        step = max(1, PART // head.mask.shape[1])
         for start in range(0, len(where), step):
             self._gaps(n, name, head, where[start : start + step])
         several = best > 1
@@ -169,15 +210,14 @@ def _hardest(
 
 
 def _counterexample(
-    model: AHAT, trace: ExactTrace, word: int, row: int, l: int, h: int
+    spelled: Word, head: HeadTrace, word: int, row: int, first: int, name: HeadId
 ) -> Counterexample:
-    head = trace.layers[l].heads[h]
     scores = tuple(
         Fraction(int(s), head.scores.den) if allowed else None
         for s, allowed in zip(head.scores.num[word, row], head.mask[row], strict=True)
     )
     positions = tuple(int(j) for j in np.flatnonzero(head.highest[word, row]))
-    return Counterexample(model.spell(trace.codes[word]), l, h, row, positions, scores)
+    return Counterexample(spelled, *name, first + row, positions, scores)
 
 
 def _varies(head: HeadTrace, tied: npt.NDArray[np.bool_]) -> bool:
