@@ -233,3 +233,14 @@ def test_a_long_word() -> None:
     assert r.min_gap[0, 0] == 1
     with pytest.raises(softhat.SofthatError, match="shorter words"):
         softhat.analyze(GALLERY["dyck-argmin"](), words=["()" * 2500])
+
+
+def test_sets_end_where_they_grow_too_large_and_laws_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("softhat.ahat.analysis.analyze.SETS_SIZE", 20_000)
+    found = softhat.analyze(GALLERY["retrieval-by-count"](), up_to=500)
+    assert (found.uniform_tieless, found.guarantee, found.up_to) == (True, "proved_all", 500)
+    last = max(found.proved)
+    assert last < 12 and f"the laws speak alone from length {last + 1} on" in found.notes[-1]
+    assert found.min_gap[1, 0] == Fraction(1, 501)

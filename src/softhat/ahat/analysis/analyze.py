@@ -34,6 +34,7 @@ LEAK = 1e-3
 FEW_WORDS = 5_000  # run of a length whose types are proved already
 SETS_AFTER_TIES = 4  # lengths that the sets add where a tied row has given the verdict
 SETS_TO = 64  # lengths whose gaps the sets sharpen, where the laws suffice for the verdict
+SETS_SIZE = 20_000_000  # queries × keys of all those sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,7 @@ def _by_sets(
         return proved
     last = min(top, settled + SETS_AFTER_TIES) if settled else top
     last = min(top, SETS_TO) if laws.uniform_tieless else last
+    size = 0
     for n in range(settled + 1, last + 1):
         try:
             result = proved_gaps(model, n, leak)
@@ -202,6 +204,10 @@ def _by_sets(
             notes.append(f"length {n}: {result.reason}; the sets prove nothing from this length on")
             break
         proved[n] = result
+        size += result.size
+        if laws.uniform_tieless and size > SETS_SIZE and n < last:
+            notes.append(f"the laws speak alone from length {n + 1} on: the sets grow too large")
+            break
     return proved
 
 

@@ -32,6 +32,7 @@ class ProvedGaps:
     gaps: Mapping[tuple[int, int], Fraction | float]  # inf: every row is uniform
     may_tie: Mapping[tuple[int, int], bool]  # False: no row is tied
     critical_beta: Mapping[tuple[int, int], float]  # suffices for the leak on every word
+    size: int  # queries × keys of the sets: what it took
 
 
 def proved_gaps(model: AHAT, n: int, leak: float = 1e-3, layers: int | None = None) -> ProvedGaps:
@@ -44,7 +45,9 @@ def gaps_of(sets: Reach, leak: float) -> ProvedGaps:
     rows = _different(sets)
     ties = {name: any(may_tie(row) for row in part) for name, part in rows.items()}
     betas = {name: _critical(part, leak) for name, part in rows.items()}
-    return ProvedGaps(sets.length, sets.complete, sets.reason, least_gaps(sets), ties, betas)
+    return ProvedGaps(
+        sets.length, sets.complete, sets.reason, least_gaps(sets), ties, betas, sets.size
+    )
 
 
 def least_gaps(sets: Reach) -> dict[tuple[int, int], Fraction | float]:
