@@ -50,7 +50,7 @@ possible edges, of which {found["true"]:,} carry input: {shares}. Every method s
 pairs of clean and corrupt words of length {found["length"]}, half of them different in one place,
 and gave every edge a score. Its circuit is the edges that score highest, as many as are true. All
 numbers are means over the models, by `softhat.score`; completeness is the share of answers that
-stay when all other edges carry what they carry on random words, and {found["empty"]:.2f} for the
+stay when all other edges carry what they carry on other words, and {found["empty"]:.2f} for the
 empty circuit."""
 
 
