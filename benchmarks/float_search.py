@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from softhat.ahat.analysis.gap_laws import gap_laws
+from softhat.ahat.bounds.bags import bags_of
 from softhat.ahat.exact import run
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.formats import FORMATS
@@ -36,6 +38,8 @@ WORK = 3e7
 """Scores computed for one length (those of three words at least)."""
 ROWS = 1e7
 """Scores computed for one long word."""
+BAGS = 2_000_000
+"""Rows of the words among which those with ties are looked for."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,31 @@ class Search:
         assert best is not None
         if n > 600:
             return None
-        return self._many_counts(n) or self._climb(n, best, worst)
+        return self._tied_bags(n) or self._many_counts(n) or self._climb(n, best, worst)
+
+    def _tied_bags(self, n: int) -> Failure | None:
+        """Words whose numbers of each symbol make different keys tie, where only those matter; all
+        symbols but one are rare, since what is common is clipped."""
+        made = bags_of(self.source)
+        if made is None:
+            return None
+        size, rng = len(self.source.alphabet), np.random.default_rng(self.rng.randrange(1 << 30))
+        laws = gap_laws(self.source).gap.items()
+        gaps = {name: float(law.at(n)) for name, law in laws if law is not None}
+        for _ in range(4):
+            bags = rng.integers(0, max(2, n // size // 2 + 1), (BAGS // n, size))
+            rest = rng.integers(0, size, len(bags))
+            bags[np.arange(len(bags)), rest] = 0
+            bags[np.arange(len(bags)), rest] = n - bags.sum(axis=1)
+            tied = made.dangerous(bags[bags.min(axis=1) >= 0], n, gaps)
+            if tied is None or not tied.any():
+                continue
+            chosen = bags[bags.min(axis=1) >= 0][tied][: int(WORK / n**2 / 8) + 1]
+            words = np.array([np.repeat(np.arange(size), bag) for bag in chosen])
+            worst = float(self._errors(words).max())
+            if worst > self.epsilon:
+                return Failure(n, worst, "blocks that tie")
+        return None
 
     def _many_counts(self, n: int) -> Failure | None:
         """Words in blocks: averages see nothing but how often each symbol occurs, and scores that

@@ -48,6 +48,21 @@ def test_sums_in_any_order() -> None:
     assert exact > 100
 
 
+def test_products_that_cancel() -> None:
+    """What is left of 2 - 2.5·fl(2/3) has few digits, but the product has too many."""
+    rng = random.Random(2)
+    program = Program(FORMATS["float32"])
+    odd = [np.float32(x) for x in (2 / 3, 1 / 3, 0.1, 0.3, 1 / 7)]
+    for _ in range(3000):
+        terms = [np.float32(rng.choice([1, 2.5, 3, 5, 0.75])) for _ in range(rng.randint(2, 3))]
+        weights = [rng.choice(odd), *(np.float32(rng.choice([-1, -2, 1])) for _ in terms[1:])]
+        x = exactly(np.array(terms, dtype=np.float64))
+        found = program.linear(x, np.array([weights], dtype=np.float64))
+        summed = in_some_order(rng, [t * w for t, w in zip(terms, weights, strict=True)])
+        off = abs(Fraction(float(summed)) - Fraction(float(found.centre[0])))
+        assert off <= Fraction(float(found.radius[0])), (terms, weights)
+
+
 def test_errors_cancel_where_what_they_are_in_does() -> None:
     program = Program(FORMATS["float32"])
     x = Noisy(np.array([1.25]), np.array([[1e-3]]))

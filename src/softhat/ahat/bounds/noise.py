@@ -149,28 +149,32 @@ class Program:
             w = matrix[r, columns]
             terms, spread = x.centre[..., columns] * w, radius[..., columns] * np.abs(w)
             centre[..., r] = terms.sum(axis=-1)
-            step = (grid[..., columns] * bits[r, columns]).min(axis=-1)
+            steps = grid[..., columns] * bits[r, columns]
             used = there[..., columns]
             powers = np.where(used, bits[r, columns] == np.abs(w), True)
-            error[..., r] = self._summed(terms, spread, step, used, powers)
+            error[..., r] = self._summed(terms, spread, steps, used, powers)
         symbols = np.einsum("rc,...cs->...rs", matrix, x.noise)
         found = Noisy(centre, symbols).plus_noise(error)
         self.fits(found.size)
         return found
 
     def _summed(
-        self, terms: Floats, spread: Floats, step: Floats, used: Truths, powers: Truths
+        self, terms: Floats, spread: Floats, steps: Floats, used: Truths, powers: Truths
     ) -> Floats:
-        """What a sum of products rounds, in any order."""
+        """What a sum of products rounds, in any order; products are multiples of the steps, and
+        those with a `power` of two are floats."""
         digits, tiny = self.form.sum_digits, self.tiny
-        count = used.sum(axis=-1)
+        count, step = used.sum(axis=-1), steps.min(axis=-1)
         total = np.abs(terms.sum(axis=-1)) + spread.sum(axis=-1)
         size = np.abs(terms) + spread
         whole = size.sum(axis=-1)
-        most = np.where(count <= 2, total, greatest_part(terms, spread))
+        floats = powers | ((steps >= tiny) & (size <= 2.0**digits * steps))
+        # Two floats have one sum; a product that is none rounds before it cancels.
+        pair = (count <= 2) & floats.all(axis=-1)
+        most = np.where(pair, total, greatest_part(terms, spread))
         fits = (step >= tiny) & (most <= 2.0**digits * step)
         single = (count <= 1) & powers.all(axis=-1) & (step >= tiny)
-        products = np.where(powers, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
+        products = np.where(floats, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
         adds = any_order(terms, spread, count, digits, tiny)
         adds = adds + (count > 1) * half_unit(total + products + adds, digits, tiny)
         lost = count * tiny * (step < tiny)

@@ -82,7 +82,7 @@ def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
             return -1.0
         return float(made.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
-    return law_lengths(made.temperatures, allowed, float(_share(made)), forms)
+    return law_lengths(made.temperatures, allowed, float(_share(made)), forms, made.dtype)
 
 
 def _share(made: EveryLength) -> Fraction:

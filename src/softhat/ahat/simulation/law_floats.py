@@ -25,11 +25,14 @@ def law_lengths(
     allowed: Callable[[int], float],
     share: float,
     forms: Iterable[Format],
+    asked: str | None,
 ) -> dict[str, int]:
     """For each format the greatest n such that floats are within what is allowed to length n.
 
     `allowed(n)` is ε, or the decisions' margin; softmax in the reals uses at most that share of it.
-    Either floats are within all of it of hard attention itself, or rounding fits the rest.
+    Either floats are within all of it of hard attention itself, or rounding fits the rest. Short
+    lengths are looked at closely if need be, in narrow formats only if they are `asked` for: those
+    end early otherwise, whatever is looked at.
     """
     top = laws.model.longest
     used = weights(laws.model)
@@ -47,6 +50,8 @@ def law_lengths(
                 return True
             if float_error(used, low, high, heads, form) <= (1 - share) * least:
                 return True
+            if form.digits != form.sum_digits and form.name != asked:
+                return False
             short = range(low, high + 1)
             return all(_closely(laws, n, form, allowed(n)) <= allowed(n) for n in short)
 

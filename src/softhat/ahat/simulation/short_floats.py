@@ -28,8 +28,8 @@ from softhat.formats import Format
 
 Betas = tuple[tuple[HeadId, float], ...]
 FEW_WORDS = 600  # always run
-FEW_ROWS, MANY_ROWS = 30_000, 1_500_000  # of bags: all are run, or those with ties
-LONGEST = 64
+FEW_ROWS, MANY_ROWS = 30_000, 5_000_000  # of bags: all are run, or those with ties
+LONGEST = 72
 
 
 @dataclass(frozen=True, slots=True)
