@@ -9,10 +9,11 @@ from softhat.proof.cells import VoidError
 from softhat.proof.stock.certificate import (
     StockCertificate,
     Verdict,
+    dense_verdicts,
     longest,
-    nowhere,
     only_wide,
     or_reason,
+    or_void,
 )
 from softhat.proof.stock.storage import need
 
@@ -38,12 +39,31 @@ def test_what_does_not_depend_on_the_length_comes_first() -> None:
 
 
 def test_why_nothing_is_proved() -> None:
-    def fails() -> int:
+    def fails() -> dict[str, Verdict]:
         raise VoidError("because")
 
     assert or_reason(fails) == "because"
     assert or_reason(lambda: 3) == 3
-    assert {verdict.reason for verdict in nowhere("because").values()} == {"because"}
+    verdicts, void = or_void(fails)
+    assert {(v.max_length, v.reason) for v in verdicts.values()} == {(0, "because")}
+    assert void == ("because",)
+    right = only_wide(Verdict(7, "", {}))
+    assert or_void(lambda: right) == (right, ())
+
+
+def test_dense_bounds_are_for_wide_formats() -> None:
+    class Some:
+        def __init__(self, limit: int) -> None:
+            need(limit > 0, "no bounds")
+            self.limit, self.bounds = limit, {"noise": 0.5}
+
+        def check(self, n: int) -> None:
+            need(n <= self.limit, "too long")
+
+    found = dense_verdicts(lambda: Some(5), 9)
+    assert found["float32"] == found["float64"] == Verdict(5, "too long", {"noise": 0.5})
+    assert not found["bfloat16"].max_length and not found["float16"].max_length
+    assert dense_verdicts(lambda: Some(0), 9)["float32"] == Verdict(0, "no bounds", {})
 
 
 def test_json_says_where_padding_may_stand() -> None:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from softhat.formats import FORMATS
 from softhat.proof.cells import VoidError
+from softhat.proof.dense.matrices import Matrix, row_norms
 
-Matrix = NDArray[np.float64]
 U = 2.0 ** -FORMATS["float32"].digits
 NEAR = 8 * U
 """Weights are rounded, and so are directions: a reading is off by a few units of the whole."""
@@ -33,11 +33,14 @@ def snapped(values: Matrix, near: Matrix | float) -> Matrix:
     return as_float32(found).astype(np.float64)  # what is derived from, and compared with
 
 
+def along(rows: Matrix, basis: Matrix) -> Matrix:
+    """Rows along the directions that are the columns of `basis`."""
+    return snapped(rows @ basis, NEAR * row_norms(rows)[:, None])
+
+
 def read_rows(table: NDArray[np.float32], basis: Matrix) -> Matrix:
-    """The rows of a table along the directions that are the columns of `basis`."""
-    rows = table.astype(np.float64)
-    near = NEAR * np.sqrt((rows**2).sum(axis=1))
-    return snapped(rows @ basis, near[:, None])
+    """The rows of a table along the directions."""
+    return along(table.astype(np.float64), basis)
 
 
 def read_logits(rows: NDArray[np.float32], basis: Matrix, in_units: bool) -> tuple[Matrix, float]:

@@ -19,13 +19,12 @@ from softhat.proof.stock.certificate import (
     StockCertificate,
     Verdict,
     attention_assumptions,
+    dense_verdicts,
     longest,
-    nowhere,
-    only_wide,
-    or_reason,
+    or_void,
     running_assumptions,
 )
-from softhat.proof.stock.storage import STORAGES, NotProvedError
+from softhat.proof.stock.storage import STORAGES
 from softhat.transformer.directions import Directions
 
 
@@ -48,17 +47,17 @@ def certify(
             return _plain(checkpoint, formulas, kernel, margin)
         return _disguised(checkpoint, formulas, kernel, margin, directions)
 
-    found = or_reason(prove)
+    verdicts, void = or_void(prove)
     disguised = directions is not None
     return StockCertificate(
         target="gpt2",
         context=checkpoint.context,
         kernel=kernel,
         margin=margin,
-        verdicts=nowhere(found) if isinstance(found, str) else found,
+        verdicts=verdicts,
         assumptions=tuple(assumptions(kernel, disguised)),
         not_left=not_left(kernel),
-        void=(found,) if isinstance(found, str) else (),
+        void=void,
         disguised=disguised,
         weights=checkpoint.weights,
         activation=checkpoint.activation,
@@ -88,11 +87,10 @@ def _disguised(
         raise VoidError("a disguised checkpoint is proved with the activation relu only")
     plain = undisguise(c, directions)
     found = derive(plain.checkpoint, formulas)
-    try:
-        bounds = GPT2DenseBounds(found, c, plain, directions, kernel == "sdpa", margin)
-    except NotProvedError as failure:
-        return only_wide(Verdict(0, str(failure), {}))
-    return only_wide(longest(bounds.check, c.context - 1, bounds.bounds))
+    return dense_verdicts(
+        lambda: GPT2DenseBounds(found, c, plain, directions, kernel == "sdpa", margin),
+        c.context - 1,
+    )
 
 
 def not_left(kernel: str) -> tuple[str, ...]:

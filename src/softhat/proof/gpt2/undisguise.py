@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from softhat.proof.cells import VoidError
-from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
+from softhat.proof.dense.matrices import Matrix
+from softhat.proof.dense.sharing import sharing
+from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.stock.checkpoint import Array
 from softhat.transformer.directions import Directions
@@ -138,9 +140,9 @@ def _head(
         rows_of = snapped(basis.T @ attn[:, own] @ across, NEAR * reach)
         found.append((rows_of, snapped(bias[own] @ across, NEAR * reach)))
     written = proj[h * size : (h + 1) * size]
-    along = head.value.astype(np.float64) @ written @ basis
+    values = head.value.astype(np.float64) @ written @ basis
     near = NEAR * float(np.sqrt((written**2).sum()))
-    return HeadRows(*found[0], *found[1], *found[2], snapped(along, near))
+    return HeadRows(*found[0], *found[1], *found[2], snapped(values, near))
 
 
 def _sides(
@@ -151,28 +153,14 @@ def _sides(
     bias = c.tensor(f"{name}.c_fc.bias").astype(np.float64)
     into = c.tensor(f"{name}.c_fc.weight", c.d_model, len(bias)).astype(np.float64)
     out = c.tensor(f"{name}.c_proj.weight", len(bias), c.d_model).astype(np.float64)
-    units = directions.units[at]
-    if units.part.shape != bias.shape or not np.isfinite(units.share).all():
-        raise VoidError(f"block {at}: the directions are not of these hidden units")
-    if not (units.factor > 0).all() or not np.isfinite(units.factor).all():
-        raise VoidError(f"block {at}: a hidden unit's factor is not positive")
-    count = max(int(units.part.max(initial=-1)) + 1, 0)
-    if count > len(bias):
-        raise VoidError(f"block {at}: more sides of clips than hidden units")
-    shared = np.zeros((count, len(bias)))
-    own = np.flatnonzero(units.part >= 0)
-    shared[units.part[own], own] = units.share[own]
-    factor = units.factor.astype(np.float64)
-    mean_in = (into / factor) @ shared.T
-    mean_bias = shared @ (bias / factor)
-    total = (shared != 0) @ (out * factor[:, None])
+    shared = sharing(directions.units[at], len(bias), at)
+    mean_in = shared.mean(into.T / shared.factor[:, None]).T
+    mean_bias = shared.mean(bias / shared.factor)
     reach = NEAR * np.sqrt((mean_in**2).sum(axis=0) + mean_bias**2)
-    written = total @ basis
-    near = NEAR * np.sqrt((total**2).sum(axis=1))
     return (
         snapped(basis.T @ mean_in, reach[None, :]),
         snapped(mean_bias, reach),
-        snapped(written, near[:, None]),
+        along(shared.total(out), basis),
     )
 
 

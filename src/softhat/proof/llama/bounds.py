@@ -201,8 +201,14 @@ class Bounds:
         error = value + 2.2 * leak + 2 * added * U
         if self.storage.wide:
             return error
-        if not self.fused and head.kind in ("Sign", "Digit"):  # n weights of 1/n, each rounded
-            need(False, f"{head.kind} heads: eager attention rounds weights: use kernel='sdpa'")
+        if not self.fused and head.kind in ("Sign", "Digit"):
+            # All n are rounded alike, so that their sum is off by as much as each.
+            need(
+                False,
+                f"{head.kind} heads: eager attention stores n weights of 1/n, whose sum in "
+                f"{self.storage.name} is 1 only up to {self.storage.unit:g}, and not exactly 1: "
+                "use kernel='sdpa'",
+            )
         sizes = np.abs(values.astype(np.float64)) @ self._sizes(read)
         held = all(self._held(row, s) for row, s in zip(values, sizes, strict=True))
         need(held, f"{head.kind} heads: a value is not exact")

@@ -22,13 +22,13 @@ from softhat.proof.stock.certificate import (
     StockCertificate,
     Verdict,
     attention_assumptions,
+    dense_verdicts,
     longest,
-    nowhere,
-    only_wide,
     or_reason,
+    or_void,
     running_assumptions,
 )
-from softhat.proof.stock.storage import STORAGES, NotProvedError, Storage
+from softhat.proof.stock.storage import STORAGES, Storage
 from softhat.transformer.directions import Directions
 
 
@@ -49,9 +49,7 @@ def certify(
         verdicts, void = _plain(checkpoint, formulas, kernel, margin)
     else:
         claimed = directions
-        found = or_reason(lambda: _disguised(checkpoint, formulas, kernel, margin, claimed))
-        verdicts = nowhere(found) if isinstance(found, str) else found
-        void = (found,) if isinstance(found, str) else ()
+        verdicts, void = or_void(lambda: _disguised(checkpoint, formulas, kernel, margin, claimed))
     disguised = directions is not None
     return StockCertificate(
         target=checkpoint.family,
@@ -110,11 +108,10 @@ def _disguised(
             raise VoidError(f"{name} has an entry that is not a finite number")
     plain = undisguise(c, directions)
     found = derive(plain.checkpoint, formulas)
-    try:
-        bounds = LlamaDenseBounds(found, plain, c, directions, kernel == "sdpa", margin)
-    except NotProvedError as failure:
-        return only_wide(Verdict(0, str(failure), {}))
-    return only_wide(longest(bounds.check, c.context - 1, bounds.bounds))
+    return dense_verdicts(
+        lambda: LlamaDenseBounds(found, plain, c, directions, kernel == "sdpa", margin),
+        c.context - 1,
+    )
 
 
 def not_left(kernel: str) -> tuple[str, ...]:

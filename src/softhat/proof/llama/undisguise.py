@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
-from softhat.proof.dense.matrices import frobenius, row_norms
-from softhat.proof.dense.snapping import NEAR, Matrix, as_float32, read_logits, read_rows, snapped
+from softhat.proof.dense.matrices import Matrix, frobenius, row_norms
+from softhat.proof.dense.sharing import sharing
+from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.checkpoint import Array
 from softhat.transformer.directions import Directions, HeadBasis, Units
@@ -248,26 +249,12 @@ def pair_norms(rows: Matrix, size: int) -> Matrix:
     return np.repeat(np.sqrt(squares), 2, axis=1).reshape(-1)
 
 
-def along(rows: Matrix, basis: Matrix) -> Matrix:
-    return snapped(rows @ basis, NEAR * row_norms(rows)[:, None])
-
-
 def _sides(
     c: LlamaCheckpoint, units: Units, at: int, basis: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The sides of a block's clips: the mean of what units that share one read, along the
     directions, and what they write, plain."""
     gate, up, down = hidden(c, at)
-    if units.part.shape != (len(gate),) or not np.isfinite(units.share).all():
-        raise VoidError(f"block {at}: the directions are not of these hidden units")
-    if not (units.factor > 0).all() or not np.isfinite(units.factor).all():
-        raise VoidError(f"block {at}: a hidden unit's factor is not positive")
-    count = max(int(units.part.max(initial=-1)) + 1, 0)
-    if count > len(gate):
-        raise VoidError(f"block {at}: more sides of clips than hidden units")
-    shared = np.zeros((count, len(gate)))
-    own = np.flatnonzero(units.part >= 0)
-    shared[units.part[own], own] = units.share[own]
-    factor = units.factor.astype(np.float64)[:, None]
-    written = (shared != 0) @ (down * factor)
-    return shared @ gate @ basis, shared @ (up / factor) @ basis, along(written, basis).T
+    shared = sharing(units, len(gate), at)
+    up = up / shared.factor[:, None]
+    return shared.mean(gate) @ basis, shared.mean(up) @ basis, along(shared.total(down), basis).T

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from softhat.logic.sources import Weights
 from softhat.proof.document import document
@@ -89,9 +89,14 @@ def or_reason(read: Callable[[], T]) -> T | str:
         return reason_of(error)
 
 
-def nowhere(reason: str) -> dict[str, Verdict]:
-    """Nothing is proved in any format."""
-    return {storage.name: Verdict(0, reason, {}) for storage in STORAGES}
+def or_void(
+    prove: Callable[[], dict[str, Verdict]],
+) -> tuple[dict[str, Verdict], tuple[str, ...]]:
+    """What is proved, or that nothing is in any format, and why."""
+    found = or_reason(prove)
+    if isinstance(found, str):
+        return {storage.name: Verdict(0, found, {}) for storage in STORAGES}, (found,)
+    return found, ()
 
 
 def only_wide(wide: Verdict) -> dict[str, Verdict]:
@@ -124,6 +129,24 @@ def longest(
             too_long, reason = trial, str(failure)
         trial = (found + too_long) // 2
     return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in kept.items()})
+
+
+class LengthBounds(Protocol):
+    """Bounds that hold for words up to some length."""
+
+    bounds: dict[str, float]
+
+    def check(self, n: int) -> None: ...
+
+
+def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> dict[str, Verdict]:
+    """What is proved of a checkpoint in a dense basis. Bounds that cannot even be set up prove
+    nothing."""
+    try:
+        found = bounds()
+    except NotProvedError as failure:
+        return only_wide(Verdict(0, str(failure), {}))
+    return only_wide(longest(found.check, most, found.bounds))
 
 
 def attention_assumptions(kernel: str, disguised: bool) -> list[str]:

@@ -1,0 +1,48 @@
+"""Which hidden units of a disguised checkpoint share the work of which side of a clip.
+
+That is a claim, and nothing here needs to be right: what the units do beside it is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.cells import VoidError
+from softhat.proof.dense.matrices import Matrix
+from softhat.transformer.directions import Units
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """The shares of `units` in `sides`, and their scales."""
+
+    shares: Matrix  # (sides, units)
+    factor: NDArray[np.float64]
+
+    def mean(self, read: Matrix) -> Matrix:
+        """What units read, a row each and in units of their factors, for each side."""
+        found: Matrix = self.shares @ read
+        return found
+
+    def total(self, written: Matrix) -> Matrix:
+        """What units write, a row each, for each side: each unit's output has its factor."""
+        found: Matrix = (self.shares != 0) @ (written * self.factor[:, None])
+        return found
+
+
+def sharing(units: Units, count: int, at: int) -> Sharing:
+    """Of a block that has so many hidden units."""
+    if units.part.shape != (count,) or not np.isfinite(units.share).all():
+        raise VoidError(f"block {at}: the directions are not of these hidden units")
+    if not (units.factor > 0).all() or not np.isfinite(units.factor).all():
+        raise VoidError(f"block {at}: a hidden unit's factor is not positive")
+    sides = max(int(units.part.max(initial=-1)) + 1, 0)
+    if sides > count:
+        raise VoidError(f"block {at}: more sides of clips than hidden units")
+    shares = np.zeros((sides, count))
+    own = np.flatnonzero(units.part >= 0)
+    shares[units.part[own], own] = units.share[own]
+    return Sharing(shares, units.factor.astype(np.float64))
