@@ -56,9 +56,12 @@ highest come first: they weigh most, and later blocks read what earlier ones are
 SPARE_PADS = 2
 """More of a disguised checkpoint: the more of the norm is constant, the less RMSNorm's factor moves
 with what bits are off, and the less noise is read with a constant."""
-MOST_SQUARES, STEP_SQUARES, STEADY_SQUARES = 4e-2, 1.6, 6e-4
-"""Shares of the norm's square that means may have in a disguised checkpoint: at most; times the
-context, where positions are looked up later; where means are taken later or logits are stated."""
+FEW_SQUARES, MOST_SQUARES = 1.2e-2, 4e-2
+"""Shares of the norm's square that means may have in a disguised checkpoint: in short contexts, and
+in those of 1,000 positions and more, whose means are finer."""
+STEP_SQUARES, STEADY_SQUARES = 1.6, 6e-4
+"""The same, over the context, where positions are looked up later; and where means are taken later
+or logits are stated."""
 Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
 
 
@@ -228,9 +231,9 @@ def _dense_mean_amplitude(
     later mean adds up and log-weights mean."""
     first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
     later = set[str]().union(*kinds[first + 1 :])
-    most = MOST_SQUARES
+    most = max(FEW_SQUARES, MOST_SQUARES * min(1.0, context / 1000))
     if later & {"Latest", "Previous"}:
-        most = min(most, STEP_SQUARES / context)
+        most = min(FEW_SQUARES, STEP_SQUARES / context)
     if steady or "Average" in later:
         most = min(most, STEADY_SQUARES)
     means = 0.0

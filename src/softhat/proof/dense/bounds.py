@@ -221,7 +221,7 @@ class DenseBounds(ABC, Generic[H]):
 
     def extent(self, reading: Reading, rows: Vector) -> float:
         """Norm of a whole query, key or value."""
-        own = 1.07 * float(np.sqrt((rows**2).sum()))  # no output is off by more than 2^-4
+        own = 1.07 * float(np.sqrt((rows**2).sum()))  # none is off by more than 2^-4
         return own + reading.idle * self.reach * 1.01 + reading.idle_bias
 
     def summation(self, n: int) -> float:
@@ -247,6 +247,12 @@ class DenseBounds(ABC, Generic[H]):
             largest = np.maximum(*sizes)
             extent = self._value_extent(at, h, largest)
             need(extent < HUGE, "heads: values overflow")
+            read_off = self.along(values.reading.form, before, norm, self.size)
+            read_off += values.rows * norm.noise + values.rows_ones * norm.shift
+            need(
+                (read_off**2).sum() <= (largest**2).sum() / 256,
+                "heads: the error of a value may be too large",
+            )
             need(self._largest_score(at, h, before, norm) < HUGE, "heads: scores overflow")
             added, along = self._looked_up(head, values, sizes, before, norm, n)
             rounding = self.spread(values.reading, extent, SILENT) + added * U * extent
