@@ -43,9 +43,9 @@ def test_sort_at_every_length() -> None:
 
 @pytest.mark.full
 def test_sort_with_room_for_float32() -> None:
-    """Within 4 times of the first failure that a search finds (at 196)."""
+    """Within 4 times of the first failure that a search finds, at 276."""
     s = softhat.simulate(GALLERY["sort"](), epsilon=1e-3, dtype="float32")
-    assert s.certificate.max_length["float32"] >= 49
+    assert s.certificate.max_length["float32"] >= 69
     for length in (12, 24, 49):
         s = softhat.simulate(GALLERY["sort"](), max_length=length, epsilon=1e-3, dtype="float32")
         assert s.certificate.max_length["float32"] == length

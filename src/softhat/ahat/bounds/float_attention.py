@@ -131,10 +131,16 @@ class _Scores:
         steps = program.grid(q, form.digits)[:, :, None] * program.grid(k, form.digits)[:, None]
         step = np.minimum(steps.min(axis=-1), ANY)
         known = (q.radius.sum(axis=-1)[:, :, None] + k.radius.sum(axis=-1)[:, None]) == 0
-        most = greatest_part(parts, spread)
+        size = np.abs(parts) + spread
+        floats = _powers(q)[:, :, None, :] | _powers(k)[:, None, :, :]
+        floats |= (steps >= tiny) & (size <= 2.0**digits * steps)
+        # Two floats have one sum; a product that is none rounds before it cancels.
+        pair = ((size > 0).sum(axis=-1) <= 2) & floats.all(axis=-1)
+        total = np.abs(parts.sum(axis=-1)) + spread.sum(axis=-1)
+        most = np.where(pair, total, greatest_part(parts, spread))
         exact = (step >= tiny) & (most <= 2.0**digits * step)
         own = OWN * (rows + 2) * whole
-        rounds = self._rounds(q, k, parts, spread, digits, tiny) + own
+        rounds = self._rounds(floats, parts, spread, digits, tiny) + own
         rounds = np.where(exact, np.where(known, 0.0, own), rounds)
         best = np.where(seen, score, -np.inf).argmax(axis=2)
         off = rounds + self._noise(q, k, best)
@@ -152,12 +158,11 @@ class _Scores:
         self.off = np.where(still, 0.0, beta * off + unit)
 
     def _rounds(
-        self, q: Noisy, k: Noisy, parts: Floats, spread: Floats, digits: int, tiny: float
+        self, floats: Truths, parts: Floats, spread: Floats, digits: int, tiny: float
     ) -> Floats:
         """What products and their sum round, in any order."""
-        power = _powers(q)[:, :, None, :] | _powers(k)[:, None, :, :]
         size = np.abs(parts) + spread
-        products = np.where(power, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
+        products = np.where(floats, 0.0, half_unit(size, digits, tiny)).sum(axis=-1)
         count = (size > 0).sum(axis=-1)
         adds = any_order(parts, spread, count, digits, tiny)
         total = np.abs(parts.sum(axis=-1)) + spread.sum(axis=-1) + products + adds
