@@ -78,7 +78,7 @@ def test_every_picture_is_made_by_a_script() -> None:
 
 def test_the_file_format_names_every_position_feature() -> None:
     text = (DOCS / "ahat-format.md").read_text()
-    shares = [f"i/n^{k}" for k in range(2, 9)]
+    shares = [f"{place}/n^{k}" for place in "ij" for k in range(1, 9)]
     for name in NAMES:
         assert f'`"{name}"`' in text or name in shares, name
 

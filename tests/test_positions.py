@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from softhat.errors import SofthatError
 from softhat.positions import (
     NAMES,
+    PLACES,
     SHARES,
     Digit,
     Feature,
@@ -65,6 +66,8 @@ def defined(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
             return Fraction(n)
         case Named("(-1)^i"):
             return Fraction(-1) ** i
+        case Named(name) if name.startswith("j/n^"):
+            return Fraction(i, n ** int(name[4:]))
     if not own:
         return Fraction(0)
     known = {
@@ -123,7 +126,7 @@ def test_a_word_past_the_table_is_an_error() -> None:
 
 def test_which_features_need_the_end() -> None:
     found = [f.name for f in FEATURES if isinstance(f, Named) and needs_end(f)]
-    assert found == ["n", "i/n", "r", "last", *SHARES]
+    assert found == ["n", "i/n", "r", "last", *SHARES, *PLACES]
     assert [f for f in FEATURES if not isinstance(f, Named) and needs_end(f)] == [
         Digit(0, -1, 1, 1),
         Holds(BuiltIn("middle")),

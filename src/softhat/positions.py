@@ -2,7 +2,8 @@
 
 Positions are 1..n; the sink `<bos>`, where there is one, stands at 0 and `<eos>` at n+1. What
 tells positions apart (`i`, `r = n+1-i`, `i/n` …) is 0 at both sinks, and so are the predicates
-(`ordinary`, `first`, `last`); `1`, `n` and `(-1)^i` hold everywhere.
+(`ordinary`, `first`, `last`); `1`, `n`, `(-1)^i` and the places `j/n^k`, which put `<bos>` before
+all and `<eos>` after all, hold everywhere.
 
 One evaluator serves floats, for the runtimes, and exact rationals, for proofs: a feature is a
 quotient of integers. A new kind of feature is a dataclass here, with a case in `_quotient`,
@@ -77,8 +78,24 @@ Feature: TypeAlias = Named | Mod | Digit | Table | Holds
 
 SHARES = {f"i/n^{k}": k for k in range(2, 9)}
 """i divided by a power of n: steps small enough to break ties between scores, at every length."""
-NAMES = ("1", "i", "n", "i/n", "1/i", "(-1)^i", "i^2", "r", "ordinary", "first", "last", *SHARES)
-_OF_THE_END = ("n", "i/n", "r", "last", *SHARES)
+PLACES = {f"j/n^{k}": k for k in range(1, 9)}
+"""The same with the sinks in their places: 0 at `<bos>`, n + 1 at `<eos>`."""
+NAMES = (
+    "1",
+    "i",
+    "n",
+    "i/n",
+    "1/i",
+    "(-1)^i",
+    "i^2",
+    "r",
+    "ordinary",
+    "first",
+    "last",
+    *SHARES,
+    *PLACES,
+)
+_OF_THE_END = ("n", "i/n", "r", "last", *SHARES, *PLACES)
 _LARGEST = 1 << 62
 """No word has that many positions, and 64 bits hold no larger numbers."""
 _SQUARES = 1 << 31
@@ -163,6 +180,8 @@ def _quotient(
             return own, n
         case Named(name) if name in SHARES:
             return own, n ** SHARES[name]
+        case Named(name) if name in PLACES:
+            return index, n ** PLACES[name]
         case Named("1/i"):
             return ordinary.astype(np.int64), np.where(ordinary, index, 1)
         case Named("i^2"):

@@ -50,6 +50,8 @@ def embed(model: AHAT, word: Sequence[str]) -> list[list[Fraction]]:
                     seen = Fraction(1) if (i - r) % m == 0 and (own or sinks) else Fraction(0)
                 case Table(entries):
                     seen = Fraction(0) if i > n else entries[i - (0 if model.bos else 1)]
+                case Named(name) if name.startswith("j/n^"):
+                    seen = Fraction(i, n ** int(name[4:]))
                 case _ if not own:  # at the sinks, positions are not told apart
                     seen = Fraction(0)
                 case Named("i"):

@@ -6,7 +6,17 @@ import numpy as np
 
 from softhat.errors import SofthatError
 from softhat.export.onnx_graph import Graph
-from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table, nearest_float
+from softhat.positions import (
+    PLACES,
+    SHARES,
+    Digit,
+    Feature,
+    Holds,
+    Mod,
+    Named,
+    Table,
+    nearest_float,
+)
 from softhat.predicates import (
     BuiltIn,
     ListedByLength,
@@ -85,9 +95,9 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str,
             return g.float(g.op("Mul", one, length))
         case Named("i/n"):
             return g.op("Div", g.float(i), g.float(length))
-        case Named(name) if name in SHARES:
-            share = g.float(i)
-            for _ in range(SHARES[name]):
+        case Named(name) if name in SHARES or name in PLACES:
+            share = g.float(i if name in SHARES else index)
+            for _ in range({**SHARES, **PLACES}[name]):
                 share = g.op("Div", share, g.float(length))
             return share
         case Named("1/i"):

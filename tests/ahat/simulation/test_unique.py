@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -25,11 +26,22 @@ def is_unique(model: AHAT, name: tuple[int, int]) -> bool:
     return model.layers[name[0]].heads[name[1]].ties != "average"
 
 
-def check(seed: int, models: int) -> None:
+def ended(model: AHAT, rng: random.Random) -> AHAT:
+    """The model with an `<eos>`, and with a `<bos>`, without which there is none."""
+    bos, eos = (
+        tuple(Fraction(rng.randint(-2, 2), rng.choice([1, 1, 2])) for _ in range(model.d_model))
+        for _ in range(2)
+    )
+    return replace(model, bos_embedding=model.bos_embedding or bos, eos_embedding=eos)
+
+
+def check(seed: int, models: int, eos: bool = False) -> None:
     rng = random.Random(seed)
     done = 0
     while done < models:
         model = random_deep(rng)
+        if eos:
+            model = ended(model, rng)
         unique = [name for name in model.heads if is_unique(model, name)]
         if not unique:
             continue
@@ -54,6 +66,47 @@ def test_a_position_term_makes_one_maximum() -> None:
 @pytest.mark.full
 def test_a_position_term_makes_one_maximum_at_full_size() -> None:
     check(4, 200)
+
+
+def test_a_position_term_puts_eos_last() -> None:
+    """Position features are 0 at `<eos>`, which stands behind the word all the same."""
+    check(5, 20, eos=True)
+
+
+@pytest.mark.full
+def test_a_position_term_puts_eos_last_at_full_size() -> None:
+    check(6, 200, eos=True)
+
+
+def simulated_with_eos(seed: int, models: int) -> None:
+    rng = random.Random(seed)
+    done = 0
+    while done < models:
+        model = ended(random_deep(rng), rng)
+        if not any(is_unique(model, name) for name in model.heads):
+            continue
+        try:
+            simulation = softhat.simulate(
+                model, epsilon=1e-3, **rng.choice([{}, {"max_length": 5}])
+            )
+        except NoTemperatureError:
+            continue
+        done += 1
+        top = simulation.certificate.max_length["float64"]
+        for n in range(1, min(5, top + 1)):
+            for word in itertools.product("ab", repeat=n):
+                exact = evaluate(model, word).values
+                soft = simulation.values(word, dtype="float64")
+                assert max(abs(float(x) - y) for x, y in zip(exact, soft, strict=True)) <= 1e-3
+
+
+def test_simulations_with_eos_keep_their_error() -> None:
+    simulated_with_eos(7, 6)
+
+
+@pytest.mark.full
+def test_simulations_with_eos_keep_their_error_at_full_size() -> None:
+    simulated_with_eos(8, 100)
 
 
 def decides_alike(seed: int, models: int) -> tuple[int, int]:

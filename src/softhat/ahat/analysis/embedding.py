@@ -10,7 +10,7 @@ from softhat.ahat.analysis.grids import ZERO, Generator, Grid, gcd_of
 from softhat.ahat.analysis.growth import Interval, Polynomial, constant, hull
 from softhat.ahat.analysis.residual import NOTHING, Atom, Class, State, combined
 from softhat.ahat.model import AHAT, BOS, EOS, Vector
-from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
 
 MAX_PERIOD = 24  # of all residues together
 
@@ -142,6 +142,11 @@ def _position_atom(feature: Feature) -> Atom:
             grid = Grid(Fraction(1), ((Generator("global", "n", 0), degree),))
             ends = [Polynomial(((k, Fraction(1)),)) for k in (-degree, 1 - degree)]
             return Atom(name, grid, grid, Interval(*ends), 1, True)
+        case Named(name) if name in PLACES:  # (n + 1)/n^k <= 2/n^(k-1)
+            degree = PLACES[name]
+            grid = Grid(Fraction(1), ((Generator("global", "n", 0), degree),))
+            most = Polynomial(((1 - degree, Fraction(2)),))
+            return Atom(name, grid, grid, Interval(constant(0), most), 1)
         case Named("1/i"):
             grid = Grid(Fraction(1), ((Generator("local", "i", 0), 1),))
             return Atom("1/i", grid, grid, Interval(share, one), -1, True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT, BOS, EOS, Mask, Sink
-from softhat.positions import SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
 
 Truths = npt.NDArray[np.bool_]
 
@@ -108,6 +108,11 @@ class Blocks:
                 return -1.0, 1.0
             case Mod():
                 return 0.0, 1.0
+            case Named(name) if name in PLACES:
+                if block.sink is not None:
+                    first, last = (0, 0) if block.sink == BOS else (low + 1, high + 1)
+                k, n = PLACES[name], float(max(low, first - (block.sink == EOS)))
+                return first / float(high) ** k, min(float(last), n + 1) / n**k
             case Named() | Digit() | Holds() if block.sink is not None:
                 return 0.0, 0.0
             case Named("ordinary"):

@@ -4,7 +4,9 @@ Theorem 15. A head that takes the leftmost or rightmost of its maximal keys has 
 differences are 0 or at least γ(n) (`analysis.gap_laws`). Adding ±κ·j with κ·n ≤ γ(n)/2 never turns
 a difference around and makes the key wanted the only maximum, with a gap of at least κ. κ(n)·j is a
 position feature, i/n^k, times a constant, so this holds at every length where γ is polynomial; to a
-given length a constant κ does, whatever γ. Heads that are proved to have no ties need no such term.
+given length a constant κ does, whatever γ. `<bos>` stands at 0, an `<eos>` at n + 1
+(the feature is j/n^k then), and κ·(n + 1) ≤ γ(n)/2. Heads that are proved to have no ties need no
+such term.
 Machine-checked: `tie_broken` of proofs/Unique.v.
 """
 
@@ -17,7 +19,7 @@ from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.model import AHAT, Head, Layer, Matrix, Vector
 from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
-from softhat.positions import SHARES, Named
+from softhat.positions import PLACES, SHARES, Named
 
 HALF = Fraction(1, 2)
 
@@ -33,7 +35,7 @@ def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
     ]
     if not wanted:
         return model
-    terms = {name: _term(laws[name], name, max_length) for name in wanted}
+    terms = {name: _term(laws[name], name, max_length, model.eos) for name in wanted}
     features = list(model.positions)
     for feature in [Named("1"), *(feature for feature, _ in terms.values())]:
         if feature not in features:
@@ -64,21 +66,26 @@ def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
     )  # fmt: skip
 
 
-def _term(law: Law | None, name: tuple[int, int], max_length: int | None) -> tuple[Named, Fraction]:
-    """The position feature and its weight κ."""
+def _term(
+    law: Law | None, name: tuple[int, int], max_length: int | None, eos: bool
+) -> tuple[Named, Fraction]:
+    """The position feature and its weight: with an `<eos>` n + 1 <= 2n of its steps count."""
+    most = HALF / 2 if eos else HALF
     if law is None or isinstance(law, Constant):
         unit = Fraction(1) if law is None else Fraction(law.at(1))
-        return Named("i/n"), unit * HALF
+        return Named("j/n^1" if eos else "i/n"), unit * most
     if max_length is not None:
-        return Named("i"), Fraction(law.at(max_length)) / (2 * max_length)
+        least = Fraction(law.at(max_length))
+        return (Named("j/n^1"), least * most) if eos else (Named("i"), least * most / max_length)
     unit, degree = _polynomial(law)
-    if not unit or f"i/n^{degree + 1}" not in SHARES:
+    feature = f"j/n^{degree + 1}" if eos else f"i/n^{degree + 1}"
+    if not unit or feature not in (PLACES if eos else SHARES):
         raise NoTemperatureError(
             f"layer {name[0]}, head {name[1]} breaks ties between scores whose gap is only known "
             f"to be at least {law.text}: no position feature is that fine at every length; give a "
             "max_length"
         )
-    return Named(f"i/n^{degree + 1}"), unit * HALF
+    return Named(feature), unit * most
 
 
 def _polynomial(law: Law) -> tuple[Fraction, int]:

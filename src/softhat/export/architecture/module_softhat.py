@@ -561,6 +561,8 @@ def _quotient(entry: Any, ordinary: Tensor, index: Tensor) -> tuple[bool, Tensor
             return scaled, own, n * one
         case str(name) if name.startswith("i/n^"):
             return scaled, own, (n * one).double() ** int(name[4:])
+        case str(name) if name.startswith("j/n^"):
+            return scaled, index, (n * one).double() ** int(name[4:])
         case "1/i":
             return scaled, ordinary, torch.where(ordinary, index, one)
         case "i^2":

@@ -97,6 +97,8 @@ def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
             own = 0 < i <= n
             return Fraction(int(i % m == r and (own or feature.get("sinks", True))))
         return Fraction(0) if i > n else Fraction(feature["table"][i if bos else i - 1])
+    if feature.startswith("j/n^"):
+        return Fraction(i, n ** int(feature.removeprefix("j/n^")))
     if i > n and feature not in ("1", "n", "(-1)^i"):
         return Fraction(0)  # at <eos>
     if feature.startswith("i/n^"):
