@@ -12,6 +12,7 @@ from softhat.export.circuits.llama import LlamaNetwork
 from softhat.proof.dense.bounds import Norm, Term
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import derive
+from softhat.proof.llama.squares import Squares
 from softhat.proof.llama.undisguise import undisguise
 from tests.lowering.suite import long_words
 from tests.proof.llama.test_dense_bounds import CONTEXT, FORMULAS, made, parts
@@ -22,19 +23,26 @@ class Recorded(LlamaDenseBounds):
 
     said: list[tuple[Any, Norm, dict[int, list[Term]]]]
 
+    norms: list[tuple[Squares, float]]
+    """Before each norm: the mean squares, and the noise."""
+
     def _clips(self, at: int, off: Any, norm: Norm) -> dict[int, list[Term]]:
         found = super()._clips(at, off, norm)
         self.said.append((off, norm, found))
         return found
 
+    def _norm(self, off: Any, noise: float, cells: Any) -> Norm:
+        self.norms.append((self.squares, noise))
+        return super()._norm(off, noise, cells)
 
-@pytest.mark.parametrize("text", FORMULAS)
+
+@pytest.mark.parametrize("text", [*FORMULAS, "O (a & (#(a) > #(b)))"])
 def test_clips_write_two_or_nothing(text: str, tmp_path: Path) -> None:
     export = made(text, tmp_path / "m", 3)
     c, directions = parts(export)
     plain = undisguise(c, directions)
     bounds = Recorded(derive(plain.checkpoint, export.formulas), plain, c, directions, True, None)
-    bounds.said = []
+    bounds.said, bounds.norms = [], []
     bounds.check(CONTEXT - 1)
     seen: dict[str, Any] = {}
     LlamaNetwork(tmp_path / "m").run(long_words(CONTEXT - 1, 2, 5), seen=seen)
@@ -50,6 +58,14 @@ def test_clips_write_two_or_nothing(text: str, tmp_path: Path) -> None:
             assert all(term.unscaled <= term.bit for term in those)
         assert norm.spread <= norm.scale
     assert flips > 100
+    # And the mean squares of the residual stream before each norm are where they are said to be.
+    places = ["blocks.0.hook_resid_pre"]
+    for at in range(c.blocks):
+        places += [f"blocks.{at}.hook_resid_mid", f"blocks.{at}.hook_resid_post"]
+    for place, (squares, noise) in zip(places, bounds.norms, strict=True):
+        off = (seen[place].astype(np.float64) ** 2).mean(axis=-1) - 1
+        slack = 2.1 * noise / c.d_model**0.5 + 1e-9
+        assert squares.low - slack <= off.min() <= off.max() <= squares.high + slack, place
 
 
 def test_units_that_cancel_are_quiet(tmp_path: Path) -> None:
