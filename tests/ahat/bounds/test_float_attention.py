@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.ahat.bounds.float_attention import mean_of
+from softhat.ahat.bounds.float_attention import Scores, mean_of
 from softhat.ahat.bounds.noise import Noisy, Program, exactly
 from softhat.formats import FORMATS
 
@@ -65,3 +65,28 @@ def test_ties_that_are_not(off: float) -> None:
     centre, radius = row([5.0, 5.0], [off, off], values(0.0, 2.0))
     assert centre == 1.0
     assert np.tanh(off / 2) * 2 <= radius <= 1.01 * off + 1e-5
+
+
+def test_scores_of_noisy_queries_and_keys() -> None:
+    """However the symbols fall, scores are off by no more than claimed, up to what a row shares:
+    the query's noise times the best key."""
+    rng = np.random.default_rng(3)
+    closest, beta, seen = 0.0, 9.75, np.ones((1, 1, 4), dtype=bool)
+    for _ in range(150):
+        rows = int(rng.integers(1, 5))
+        q = Noisy(rng.normal(size=(1, 1, rows)), 0.01 * rng.normal(size=(1, 1, rows, 2)))
+        k = Noisy(rng.normal(size=(1, 4, rows)), 0.01 * rng.normal(size=(1, 4, rows, 2)))
+        claimed = Scores(PROGRAM, q, k, seen, beta)
+        best = (q.centre[0] @ k.centre[0].T)[0].argmax()
+        for _ in range(80):
+            sign = rng.choice([-1.0, 1.0], (1, 1, 1, 2)) * (rng.random() < 0.7)
+            moved = (q.noise * sign).sum(axis=3)
+            asked = (q.centre + moved).astype(np.float32)[0]
+            signs = rng.choice([-1.0, 1.0], (1, 4, 1, 2)) * (rng.random() < 0.7)
+            given = (k.centre + (k.noise * signs).sum(axis=3)).astype(np.float32)[0]
+            found = (np.float32(beta) * (asked @ given.T))[0].astype(np.float64)
+            shared = beta * float(moved[0, 0] @ k.centre[0, best])
+            off = np.abs(found - claimed.stored[0, 0] - shared)
+            assert (off <= 1.001 * claimed.off[0, 0]).all()
+            closest = max(closest, float((off / claimed.off[0, 0]).max()))
+    assert closest > 0.95

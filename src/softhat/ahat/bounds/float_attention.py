@@ -64,14 +64,14 @@ def attended(
     q = program.stored(program.linear(rows, program.loaded(head.query.values)))
     k = program.stored(program.linear(keys, program.loaded(head.key.values)))
     if many is None:
-        scores = _Scores(program, q, k, seen, beta)
+        scores = Scores(program, q, k, seen, beta)
         return program.stored(mean_of(program, scores.stored, scores.off, seen, count, v))
     settled, centre, error = _settled(program, q, k, seen, count, v, beta)
     word, row = np.nonzero(~settled)
     for start in range(0, len(word), AT_ONCE):  # each as a word of its own
         w, r = word[start : start + AT_ONCE], row[start : start + AT_ONCE]
         here = seen[w, r][:, None]
-        scores = _Scores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
+        scores = Scores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
         found = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
         centre[w, r], error[w, r] = found.centre[:, 0], found.radius[:, 0]
     return program.stored(exactly(centre).plus_noise(error))
@@ -112,7 +112,7 @@ def _settled(
     return settled, centre, error
 
 
-class _Scores:
+class Scores:
     """Stored scores of every row and key, and how far they are off up to what a row shares."""
 
     def __init__(self, program: Program, q: Noisy, k: Noisy, seen: Truths, beta: float) -> None:
