@@ -6,7 +6,8 @@ since their own last digits are coarser than 1e-3. At its certified length nothi
 there on `float_search` looks for a word that does, to `REACH` times the length or to `LONGEST`.
 One run of all formats and models writes the results anew; with a choice of them, their rows are
 replaced. `--page` writes the table of all results to docs/float-lengths.md.
-Exit code 1 if something certified fails, or a length is more than 4 times below its failure.
+Exit code 1 if something certified fails, or a length in float32 is more than 4 times below its
+failure (in narrow formats that is only printed).
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ GOAL = 4.0
 REACH, LEAST, LONGEST = 8, 20_000, 1 << 22
 DEEP = 6_000
 """Where earlier layers score too, all rows are computed, in time that grows with n²."""
+DEEPEST = 1_000
+"""The same where more than four heads score."""
 
 
 def measure(name: str, dtype: str) -> dict[str, Any]:
@@ -40,8 +43,8 @@ def measure(name: str, dtype: str) -> dict[str, Any]:
     source, epsilon = GALLERY[name](), EPSILON[dtype]
     s = softhat.simulate(source, epsilon=epsilon, dtype=dtype)
     certified = s.certificate.max_length[dtype]
-    scoring = [any(any(map(any, h.query)) for h in layer.heads) for layer in s.source.layers]
-    top = LONGEST if sum(scoring) < 2 else DEEP
+    scoring = [sum(any(map(any, h.query)) for h in layer.heads) for layer in s.source.layers]
+    top = LONGEST if sum(map(bool, scoring)) < 2 else DEEP if sum(scoring) <= 4 else DEEPEST
     top = min(top, source.longest or top)
     search = Search(s, dtype, epsilon)
     inside = {min(certified, top), min(certified, top) // 2, min(certified, 64)}
@@ -97,7 +100,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         "length, made with room for the format. The search is not exhaustive: a failure that it",
         "does not find may be there. It ends at 4,194,304 symbols, or at 8 times what is proved",
         "(at 20,000 at least); at 6,000 where two layers score, since all rows of the first are",
-        f"needed there. One run took {minutes:.0f} minutes of one processor.",
+        "needed there, and at 1,000 where more than four heads do. One run took",
+        f"{minutes:.0f} minutes of one processor.",
     ]
     for dtype, epsilon in EPSILON.items():
         lines += ["", f"## {dtype}, ε = {epsilon}", ""]
@@ -135,7 +139,7 @@ def main() -> int:
             row = measure(name, dtype)
             print(shown(row), flush=True)
             far = ratio(row)
-            missed += row["broken"] or (far is not None and far > GOAL)
+            missed += row["broken"] or (dtype == "float32" and far is not None and far > GOAL)
             rows[dtype, name] = row
             ordered = [rows[d, m] for d in EPSILON for m in GALLERY if (d, m) in rows]
             target.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
