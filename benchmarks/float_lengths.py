@@ -83,6 +83,8 @@ def outcome(row: dict[str, Any]) -> str:
     """What the search found, as the page says it."""
     if row["failure"] is not None:
         return f"{row['failure']:,}"
+    if not row["tried"]:
+        return "not searched"
     within = ", within what is proved" if row["tried"] < row["certified"] else ""
     return f"none to {row['tried']:,}{within}"
 
@@ -100,7 +102,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         "length, made with room for the format. The search is not exhaustive: a failure that it",
         "does not find may be there. It ends at 4,194,304 symbols, or at 8 times what is proved",
         "(at 20,000 at least); at 6,000 where two layers score, since all rows of the first are",
-        "needed there, and at 1,000 where more than four heads do. One run took",
+        "needed there, and at 1,000 where more than four heads do. All rows together took",
         f"{minutes:.0f} minutes of one processor.",
     ]
     for dtype, epsilon in EPSILON.items():
