@@ -89,6 +89,13 @@ def made_words(
     return best + [made for value in values for made in kept.some(value, more)]
 
 
+def spelt(word: NDArray[np.int64], symbols: Sequence[str]) -> list[str] | list[set[str]]:
+    """A word of (n,) symbols or (n, k) bits of propositions, as formulas read it."""
+    if word.ndim == 1:
+        return [symbols[code] for code in word.tolist()]
+    return [{s for s, on in zip(symbols, row, strict=True) if on} for row in word.tolist()]
+
+
 def parts(formula: Formula) -> list[Formula]:
     """What the heads of a model of the formula compute: its temporal operators and comparisons,
     in core form."""
@@ -179,7 +186,7 @@ class _Maker:
         if self.focus is not None and all(node != self.focus for node, _ in self.goals):
             return None
         word = self._filled()
-        if bool(truth(self.formula, self._spelt(word))[at - 1]) != value:
+        if bool(truth(self.formula, spelt(word, self.symbols))[at - 1]) != value:
             return None
         return Made(word, at - 1, value, np.array(self.masks) != (1 << self._width) - 1)
 
@@ -197,11 +204,6 @@ class _Maker:
         may, may_not = rows[:, :k].astype(bool), rows[:, k:].astype(bool)
         free = self.rng.random((self.n, k)) < 0.5
         return (may & (~may_not | free)).astype(np.int64)
-
-    def _spelt(self, word: NDArray[np.int64]) -> list[str] | list[set[str]]:
-        if not self.propositional:
-            return [self.symbols[code] for code in word.tolist()]
-        return [{s for s, on in zip(self.symbols, row, strict=True) if on} for row in word.tolist()]
 
     # Wishes
 

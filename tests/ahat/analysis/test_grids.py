@@ -9,7 +9,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.ahat.analysis.grids import ZERO, Generator, Grid, common, gcd, gcd_of
+from softhat.ahat.analysis.grids import ZERO, Generator, Grid, common
 
 N = Generator("global", "n", 0)
 I = Generator("local", "i", 0)
@@ -86,18 +86,6 @@ def test_averages(grid: Grid, ks: list[int]) -> None:
     assert found.exponential == any(g.role == "local" for g, _ in grid.degrees)
     if mean:
         assert abs(mean) >= found.least.at(n)
-
-
-@given(st.lists(fractions, max_size=5))
-def test_gcd_of_rationals(numbers: list[Fraction]) -> None:
-    found = gcd_of(numbers)
-    if any(numbers):
-        quotients = [x / found for x in numbers]
-        assert all(q.denominator == 1 for q in quotients)
-        assert math.gcd(*(q.numerator for q in quotients)) == 1
-    else:
-        assert found == 0
-    assert gcd(Fraction(0), found) == found
 
 
 def test_zero_and_copies() -> None:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import ZERO, Generator, Grid, gcd_of
+from softhat.ahat.analysis.grids import ZERO, Generator, Grid
 from softhat.ahat.analysis.growth import Interval, Polynomial, constant, hull
 from softhat.ahat.analysis.residual import NOTHING, Atom, Class, State, combined
 from softhat.ahat.model import AHAT, BOS, EOS, Vector
 from softhat.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.rationals import common_divisor
 
 MAX_PERIOD = 24  # of all residues together
 
@@ -154,8 +155,10 @@ def _position_atom(feature: Feature) -> Atom:
             square = Polynomial(((2, Fraction(1)),))
             return Atom("i²", whole, whole, Interval(one, square), 1, True)
         case Table(entries):
-            spread = gcd_of(e - entries[0] for e in entries) if entries else NOTHING
-            return Atom("table", Grid(gcd_of(entries)), Grid(spread), hull(entries or (NOTHING,)))
+            spread = common_divisor(e - entries[0] for e in entries) if entries else NOTHING
+            return Atom(
+                "table", Grid(common_divisor(entries)), Grid(spread), hull(entries or (NOTHING,))
+            )
         case Mod() | Digit() | Holds() | Named("(-1)^i"):
             low = Fraction(-1) if isinstance(feature, Named) else NOTHING
             unit = 1 - low

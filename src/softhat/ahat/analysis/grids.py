@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from softhat.laws import Law, Lcm, Length, as_law, minimum, product
+from softhat.rationals import common_divisor
 
 MAX_CASES = 8  # of one law
 Role: TypeAlias = Literal["global", "local", "pair", "lcm"]
@@ -119,26 +120,10 @@ def common(grids: Iterable[Grid]) -> Grid:
     unit, degrees = Fraction(0), dict[Generator, int]()
     for grid in grids:
         if grid.unit:
-            unit = gcd(unit, grid.unit)
+            unit = common_divisor((unit, grid.unit))
             for g, k in grid.degrees:
                 degrees[g] = max(degrees.get(g, 0), k)
     return Grid(unit, _sorted(degrees))
-
-
-def gcd(a: Fraction, b: Fraction) -> Fraction:
-    """The greatest rational of which both are integer multiples."""
-    return Fraction(
-        math.gcd(a.numerator * b.denominator, b.numerator * a.denominator),
-        a.denominator * b.denominator,
-    )
-
-
-def gcd_of(numbers: Iterable[Fraction]) -> Fraction:
-    """`gcd` of many numbers; 0 of none."""
-    result = Fraction(0)
-    for x in numbers:
-        result = gcd(result, x)
-    return result
 
 
 def _sorted(degrees: dict[Generator, int]) -> tuple[tuple[Generator, int], ...]:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import Grid, common, gcd_of
+from softhat.ahat.analysis.grids import Grid, common
 from softhat.ahat.analysis.growth import Interval, hull
 from softhat.ahat.model import EOS, Head, Sink, Vector
+from softhat.rationals import common_divisor
 
 NOTHING = Fraction(0)
 
@@ -85,13 +86,13 @@ class State:
     def whole(self, x: Linear) -> Grid:
         """The grid of its values."""
         parts = (self.atoms[a].whole.scaled(w) for a, w in x.form.items())
-        return common([Grid(gcd_of(x.content)), *parts])
+        return common([Grid(common_divisor(x.content)), *parts])
 
     def spread(self, x: Linear) -> Grid:
         """The grid of its differences between two positions (local generators not yet paired)."""
         first = x.content[0]
         parts = (self.atoms[a].spread.scaled(w) for a, w in x.form.items())
-        return common([Grid(gcd_of(c - first for c in x.content)), *parts])
+        return common([Grid(common_divisor(c - first for c in x.content)), *parts])
 
     def range(self, x: Linear) -> Interval:
         """Its values at all positions."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from softhat.export.circuits.network import Array, Network
-from softhat.logic.construct import Made, made_words, parts
+from softhat.logic.construct import Made, made_words, parts, spelt
 from softhat.logic.semantics.truth import truths
 from softhat.logic.syntax.nodes import Formula
 
@@ -81,20 +81,12 @@ def _constant(
     """Those that have one value everywhere."""
     if not formulas:
         return []
-    words = [spelt(network, word) for batch in seen for word in batch]
+    words = [spelt(word, network.symbols) for batch in seen for word in batch]
     return [
         formula
         for formula, values in zip(formulas, truths(formulas, words), strict=True)
         if all(value.all() for value in values) or not any(value.any() for value in values)
     ]
-
-
-def spelt(network: Network, word: Array) -> list[str] | list[set[str]]:
-    """A word as formulas read it."""
-    symbols = network.symbols
-    if word.ndim == 1:
-        return [symbols[code] for code in word.tolist()]
-    return [{s for s, on in zip(symbols, row, strict=True) if on} for row in word.tolist()]
 
 
 def _one_place(

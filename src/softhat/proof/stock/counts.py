@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd, inf
+from math import ceil, inf
 from typing import Literal
 
 from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import Cell, Form, Mean, function_of, literal, split
+from softhat.rationals import common_divisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,9 @@ def averaged(
         low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
         size = max(abs(low), abs(high))
         made.append(Mean(terms, base, found.bos, float(size), weight, number))
-        unit = common([base, *(a for a, _ in terms)])
+        unit = common_divisor([base, *(a for a, _ in terms)])
         least, _ = nearest(found.bos, unit)
-        grid = common([unit, found.bos])
+        grid = common_divisor([unit, found.bos])
         sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
         counts.append(Count(*sizes))
     return made, tuple(counts)
@@ -86,7 +87,7 @@ def compared(
     slope = Fraction(weight) * Fraction(mean.amplitude) * against.ordinary / Fraction(root)
     if slope < 0:
         raise VoidError(f"{where} attends to the word where the mean is negative")
-    unit = common([mean.base, *(a for a, _ in mean.terms)])
+    unit = common_divisor([mean.base, *(a for a, _ in mean.terms)])
     least, threshold = nearest(mean.bos, unit)
     if not unit or not least:
         raise VoidError(f"{where} compares nothing, or the sign of 0 would decide")
@@ -111,14 +112,3 @@ def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
     threshold = ceil(-constant / unit)
     up = unit * threshold + constant
     return min(up, unit - up), threshold
-
-
-def common(values: list[Fraction]) -> Fraction:
-    """The greatest common divisor of rationals."""
-    result = Fraction(0)
-    for value in values:
-        if value:
-            a, b = result, abs(value)
-            numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-            result = Fraction(numerator, a.denominator * b.denominator)
-    return result
