@@ -25,8 +25,8 @@ test-full: .venv/dev
 # The core with the oldest versions that pyproject.toml allows (`make test` has the newest).
 test-lowest: .venv-lowest/core
 	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/logic tests/program \
-		tests/lowering/test_size.py tests/proof/test_certificate.py tests/runtime/test_dense.py \
-		tests/test_model.py tests/test_folders.py tests/ahat/test_file.py \
+		tests/transformer/lowering/test_size.py tests/proof/test_certificate.py tests/runtime/test_dense.py \
+		tests/models/test_model.py tests/models/test_folders.py tests/ahat/test_file.py \
 		tests/cli/test_check.py tests/cli/test_compile_run_trace.py
 
 # Lines and branches that the tests reach.

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from softhat.bench.run import fresh, measure
-from softhat.bench.tables import Table, markdown
+from softhat.models.bench.run import fresh, measure
+from softhat.models.bench.tables import Table, markdown
 
 
 def run(*sections: str) -> list[Table]:

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import softhat
-from softhat.export.circuits.gpt2 import GPT2Network
-from softhat.export.circuits.graph import Circuit, possible_edges, possible_nodes
-from softhat.export.circuits.network import NodePatch, Patch, before
+from softhat.circuits.gpt2 import GPT2Network
+from softhat.circuits.graph import Circuit, possible_edges, possible_nodes
+from softhat.circuits.network import NodePatch, Patch, before
 from softhat.logic.random import random_formula
 
 Array = NDArray[Any]

@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from softhat.export.corpus.corpus import make_corpus
-from softhat.export.corpus.work import Settings
+from softhat.circuits.corpus.corpus import make_corpus
+from softhat.circuits.corpus.work import Settings
 
 MODELS = 1000
 DISGUISED = "gpt2, disguised"

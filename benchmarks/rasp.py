@@ -19,8 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import softhat
 from softhat import rasp
-from softhat.bench.tables import Table, markdown
 from softhat.frontends.rasp import lib
+from softhat.models.bench.tables import Table, markdown
 
 LENGTHS = (8, 32, 128, 512, 1024)
 PATIENCE = 300

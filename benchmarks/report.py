@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from softhat.bench.tables import Table, markdown
+from softhat.models.bench.tables import Table, markdown
 
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.md"

@@ -14,8 +14,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import report
 
-from softhat.bench.run import fresh, measure
-from softhat.bench.tables import markdown
+from softhat.models.bench.run import fresh, measure
+from softhat.models.bench.tables import markdown
 
 RESULTS = Path(__file__).parent / "results.json"
 

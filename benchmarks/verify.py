@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import softhat
+from softhat.io.work import processes
 from softhat.logic.fragments import describe
-from softhat.work import processes
 
 FORMULAS = (
     "a S (b & Y (a S (b & O a)))",

@@ -33,7 +33,24 @@ Proof.
   - rewrite (B1 j) by lia. rewrite S_INR in *. pose proof (pos_INR i). lra.
 Qed.
 
-(* What it computes: f S g, one position earlier. *)
-Theorem strict_since f g i p : (forall j, (j <= i)%nat -> {g j} + {~ g j}) ->
-  last_good (bad f g) i p -> (since f g i <-> g p).
-Proof. apply since_latest. Qed.
+(* What it computes: Y(f S g). The last good position before i says what f S g is at i - 1. *)
+Definition yesterday (f : nat -> Prop) (i : nat) : Prop := (1 <= i)%nat /\ f (i - 1)%nat.
+Definition last_good_before (b : nat -> Prop) (i p : nat) : Prop :=
+  (p < i)%nat /\ ~ b p /\ forall k, (p < k < i)%nat -> b k.
+
+Theorem strict_since f g i p : (forall j, (j < i)%nat -> {g j} + {~ g j}) ->
+  last_good_before (bad f g) i p -> (yesterday (since f g) i <-> g p).
+Proof.
+  intros D (Hp & Good & Bad). destruct i as [|i]; [lia|].
+  assert (L : last_good (bad f g) i p).
+  { split; [lia|]. split; [exact Good|]. intros k Hk. apply Bad. lia. }
+  pose proof (since_latest f g i p (fun j Hj => D j (proj2 (Nat.lt_succ_r j i) Hj)) L) as E.
+  unfold yesterday. replace (S i - 1)%nat with i by lia. split.
+  - intros [_ H]. apply E, H.
+  - intros G. split; [lia|]. apply E, G.
+Qed.
+
+Theorem strict_since_none f g i : (forall j, (j < i)%nat -> bad f g j) -> ~ yesterday (since f g) i.
+Proof.
+  intros B [Hi H]. apply (since_none f g (i - 1)); [|exact H]. intros j Hj. apply B. lia.
+Qed.

@@ -23,7 +23,10 @@ EXAMPLES = {
     "How to add an operator": ("StrongRelease", ["src/softhat/logic", "src/softhat/proof"]),
     "How to add a head kind": (
         "Shift",
-        [f"src/softhat/{room}" for room in ("program", "lowering", "runtime", "proof", "ahat")],
+        [
+            f"src/softhat/{room}"
+            for room in ("program", "transformer/lowering", "runtime", "proof", "ahat")
+        ],
     ),
 }
 """What each list is shown with, and the rooms of which it names every file that mentions it."""

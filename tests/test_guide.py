@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from softhat.ahat.gallery import GALLERY
-from softhat.positions import NAMES
+from softhat.numbers.positions import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import softhat as package
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from tests.cli.run import softhat
 from tests.kills import events, killed_at
 
@@ -102,7 +102,7 @@ def test_a_verification_goes_on(
     whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed anywhere, the state is there whole or not at all, and the next run ends the same."""
-    monkeypatch.setattr("softhat.verification.state.EVERY", 0.0)  # write after each item
+    monkeypatch.setattr("softhat.models.verification.state.EVERY", 0.0)  # write after each item
     state = tmp_path / "state.json"
     model = package.compile("a S b", alphabet="ab")
     asked = {"exhaustive": 3, "random": 9, "adversarial": 2, "max_length": 20}
@@ -128,8 +128,8 @@ def test_a_verification_goes_on(
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_a_corpus_goes_on(whole: bool, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    from softhat.export.corpus.corpus import make_corpus
-    from softhat.export.corpus.work import Settings
+    from softhat.circuits.corpus.corpus import make_corpus
+    from softhat.circuits.corpus.work import Settings
 
     settings = Settings(
         count=4, seed=0, alphabet=("a", "b"), attention="unbounded", family="all",

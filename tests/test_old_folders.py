@@ -12,7 +12,7 @@ import pytest
 import softhat
 from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.folders import load, load_compiled
+from softhat.models.folders import load, load_compiled
 
 OLD = Path(__file__).parent / "data" / "version_1"
 

@@ -14,11 +14,11 @@ from softhat.ahat.gallery import majority
 from softhat.ahat.simulation.certificate import Certificate as SimulationCertificate
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.verify import Verification as SimulationVerification
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
+from softhat.models.verification.report import Verification
+from softhat.models.verification.values import ValueVerification
 from softhat.proof.certificate import Certificate
-from softhat.value_model import ValueModel
-from softhat.verification.report import Verification
-from softhat.verification.values import ValueVerification
 
 
 def test_a_formula_compiles_to_a_model() -> None:

@@ -28,9 +28,9 @@ from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.exact import run
 from softhat.ahat.simulation.curves import simulation_curves
 from softhat.ahat.simulation.lengths import Lengths
-from softhat.pictures.laws import save_laws
-from softhat.pictures.style import COLOURS, figure, save
-from softhat.pictures.traces import attention_map
+from softhat.io.pictures.laws import save_laws
+from softhat.io.pictures.style import COLOURS, figure, save
+from softhat.io.pictures.traces import attention_map
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -110,8 +110,21 @@ def at() -> Any:
     return one_head(model, "abcca", "At", "reverse   on   abcca")
 
 
+def doubling() -> Any:
+    """What position 12 sees in each layer of PARITY in logarithmic depth."""
+    language = softhat.from_regex("(b*ab*a)*b*", alphabet="ab", depth="log")
+    trace = softhat.compile(language, max_length=16).run("abbabaababba")
+    made = figure(7.6, 2.6)
+    for k, (axes, weights) in enumerate(
+        zip(made.subplots(1, len(trace.attention)), trace.attention, strict=True)
+    ):
+        attention_map(axes, weights[0], trace.tokens, f"{2**k} before")
+    made.suptitle("an even number of a   on   abbabaababba   (weights in %)", fontsize=9)
+    return made
+
+
 def clip() -> Any:
-    from softhat.lowering.gates import HIGH, LOW
+    from softhat.transformer.lowering.gates import HIGH, LOW
 
     made = figure(6.0, 2.6)
     axes = made.subplots()
@@ -363,6 +376,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "match": match,
     "width": width,
     "at": at,
+    "doubling": doubling,
     "clip": clip,
     "formulas": formulas,
     "rows": rows,
@@ -376,28 +390,30 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "sources": sources,
     "linear-time": linear_time,
 }
+PARITY = "#k=zoo&f=parity&w=abbaba"
 EXPLORER = {
-    "explorer-desktop-light": (1440, 1000, "light"),
-    "explorer-desktop-dark": (1440, 1000, "dark"),
-    "explorer-phone-light": (390, 844, "light"),
-    "explorer-phone-dark": (390, 844, "dark"),
+    "explorer-desktop-light": (1440, 1000, "light", ""),
+    "explorer-desktop-dark": (1440, 1000, "dark", PARITY),
+    "explorer-phone-light": (390, 844, "light", ""),
+    "explorer-phone-dark": (390, 844, "dark", ""),
+    "explorer-projector": (1280, 720, "light", PARITY + "&p=on&e=2.0"),
 }
 
 
 def explorer() -> None:
-    """Screenshots of the page at desktop and phone width, light and dark."""
+    """Screenshots of the page on a desktop, a phone and a projector, light and dark."""
     sys.path.insert(0, str(ROOT))
-    from tests.explore.browser import chromium
+    from tests.explore.browser import chromium, ready
     from tests.explore.browser import explorer as served
 
     with served() as address, chromium() as browser:
-        for name, (width, height, scheme) in EXPLORER.items():
+        for name, (width, height, scheme, question) in EXPLORER.items():
             page = browser.new_page(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            page.goto(address)
-            page.wait_for_load_state("networkidle")
-            page.wait_for_timeout(1500)
+            page.goto(address + question)
+            ready(page)
+            page.wait_for_selector("#curve svg", state="attached")
             page.screenshot(path=str(IMAGES / f"{name}.png"))
             page.close()
 

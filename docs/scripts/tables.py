@@ -9,9 +9,9 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from softhat.zoo.catalogue import zoo
-from softhat.zoo.entry import Entry
-from softhat.zoo.references import REFERENCES
+from softhat.models.zoo.catalogue import zoo
+from softhat.models.zoo.entry import Entry
+from softhat.models.zoo.references import REFERENCES
 
 PAGE = Path(__file__).resolve().parent.parent / "zoo.md"
 HEAD = """# The zoo
@@ -26,7 +26,7 @@ $ softhat run zoo:dyck-1 '(()())'
 ```
 
 Every entry is compared with an independent recogniser, on all short words and on words of length
-500 (`tests/zoo`). This page is written by `python docs/scripts/tables.py`.
+500 (`tests/models/zoo`). This page is written by `python docs/scripts/tables.py`.
 """
 
 

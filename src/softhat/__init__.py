@@ -12,34 +12,44 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from softhat.ahat.analysis.analyze import Analysis as Analysis
     from softhat.ahat.analysis.analyze import analyze as analyze
     from softhat.ahat.from_model import to_ahat as to_ahat
+    from softhat.ahat.model import AHAT as AHAT
     from softhat.ahat.simulation.simulate import simulate as simulate
-    from softhat.compiler import compile as compile
-    from softhat.errors import CertificateError as CertificateError
-    from softhat.errors import CertificateWarning as CertificateWarning
-    from softhat.errors import FormulaError as FormulaError
-    from softhat.errors import MissingExtraError as MissingExtraError
-    from softhat.errors import NotStarFreeError as NotStarFreeError
-    from softhat.errors import RaspError as RaspError
-    from softhat.errors import SofthatError as SofthatError
+    from softhat.ahat.simulation.simulation import Simulation as Simulation
+    from softhat.circuits import corpus as corpus
+    from softhat.circuits import lens as lens
+    from softhat.circuits.circuit import circuit as circuit
+    from softhat.circuits.circuit import score as score
+    from softhat.circuits.graph import Circuit as Circuit
+    from softhat.circuits.score import Score as Score
+    from softhat.explore.notebook import Page as Page
     from softhat.explore.notebook import show as show
+    from softhat.export.checking import ExportCertificate as ExportCertificate
     from softhat.export.checking import certify as certify
     from softhat.export.checking import verify as verify
-    from softhat.export.circuit import circuit as circuit
-    from softhat.export.circuit import score as score
     from softhat.export.gguf import to_gguf as to_gguf
-    from softhat.export.gpt2 import to_gpt2 as to_gpt2
-    from softhat.export.huggingface_folder import to_huggingface as to_huggingface
-    from softhat.export.llama import to_llama as to_llama
-    from softhat.export.onnx import to_onnx as to_onnx
+    from softhat.export.gpt2.to_gpt2 import to_gpt2 as to_gpt2
+    from softhat.export.huggingface.to_huggingface import to_huggingface as to_huggingface
+    from softhat.export.llama.to_llama import to_llama as to_llama
+    from softhat.export.onnx.to_onnx import to_onnx as to_onnx
     from softhat.export.source import source as source
     from softhat.export.torch import to_torch as to_torch
-    from softhat.folders import load as load
     from softhat.frontends import rasp as rasp
+    from softhat.frontends.machines.machine import Machine as Machine
+    from softhat.frontends.machines.machine import Run as Run
+    from softhat.frontends.machines.reading import machine as machine
     from softhat.frontends.programs.translate import from_program as from_program
     from softhat.frontends.regular.translate import from_dfa as from_dfa
     from softhat.frontends.regular.translate import from_regex as from_regex
+    from softhat.io.errors import CertificateError as CertificateError
+    from softhat.io.errors import CertificateWarning as CertificateWarning
+    from softhat.io.errors import FormulaError as FormulaError
+    from softhat.io.errors import MissingExtraError as MissingExtraError
+    from softhat.io.errors import NotStarFreeError as NotStarFreeError
+    from softhat.io.errors import RaspError as RaspError
+    from softhat.io.errors import SofthatError as SofthatError
     from softhat.logic.decide.questions import equivalent as equivalent
     from softhat.logic.decide.questions import implies as implies
     from softhat.logic.decide.questions import satisfiable as satisfiable
@@ -53,25 +63,59 @@ if TYPE_CHECKING:
     from softhat.logic.syntax.nodes import predicate as predicate
     from softhat.logic.syntax.nodes import symbol as symbol
     from softhat.logic.syntax.parse import parse as parse
-    from softhat.model import Model as Model
+    from softhat.models.compiler import compile as compile
+    from softhat.models.folders import load as load
+    from softhat.models.model import Model as Model
+    from softhat.models.statement import Statement as Statement
+    from softhat.models.statement import state as state
+    from softhat.models.value_model import ValueModel as ValueModel
+    from softhat.models.verification.report import Verification as Verification
+    from softhat.numbers.laws import Law as Law
+    from softhat.proof.certificate import Certificate as Certificate
+    from softhat.runtime.trace import Trace as Trace
+    from softhat.trained.decompile import decompile as decompile
+    from softhat.trained.languages import spec as spec
+    from softhat.trained.prove import prove as prove
+    from softhat.trained.verdict import Verdict as Verdict
 
 _HOME = {
+    "AHAT": "softhat.ahat.model",
+    "Analysis": "softhat.ahat.analysis.analyze",
+    "Simulation": "softhat.ahat.simulation.simulation",
+    "Certificate": "softhat.proof.certificate",
+    "ExportCertificate": "softhat.export.checking",
+    "Circuit": "softhat.circuits.graph",
+    "Score": "softhat.circuits.score",
+    "Trace": "softhat.runtime.trace",
+    "ValueModel": "softhat.models.value_model",
+    "Verification": "softhat.models.verification.report",
+    "Page": "softhat.explore.notebook",
+    "Law": "softhat.numbers.laws",
+    "Statement": "softhat.models.statement",
+    "state": "softhat.models.statement",
+    "Verdict": "softhat.trained.verdict",
+    "decompile": "softhat.trained.decompile",
+    "prove": "softhat.trained.prove",
+    "spec": "softhat.trained.languages",
     "show": "softhat.explore.notebook",
-    "circuit": "softhat.export.circuit",
-    "score": "softhat.export.circuit",
+    "circuit": "softhat.circuits.circuit",
+    "score": "softhat.circuits.circuit",
     "source": "softhat.export.source",
     "analyze": "softhat.ahat.analysis.analyze",
     "simulate": "softhat.ahat.simulation.simulate",
-    "CertificateError": "softhat.errors",
-    "CertificateWarning": "softhat.errors",
-    "FormulaError": "softhat.errors",
-    "MissingExtraError": "softhat.errors",
-    "NotStarFreeError": "softhat.errors",
-    "RaspError": "softhat.errors",
-    "SofthatError": "softhat.errors",
-    "Model": "softhat.model",
-    "compile": "softhat.compiler",
-    "load": "softhat.folders",
+    "CertificateError": "softhat.io.errors",
+    "CertificateWarning": "softhat.io.errors",
+    "FormulaError": "softhat.io.errors",
+    "MissingExtraError": "softhat.io.errors",
+    "NotStarFreeError": "softhat.io.errors",
+    "RaspError": "softhat.io.errors",
+    "SofthatError": "softhat.io.errors",
+    "Model": "softhat.models.model",
+    "Machine": "softhat.frontends.machines.machine",
+    "Run": "softhat.frontends.machines.machine",
+    "machine": "softhat.frontends.machines.reading",
+    "compile": "softhat.models.compiler",
+    "load": "softhat.models.folders",
     "Formula": "softhat.logic.syntax.nodes",
     "Term": "softhat.logic.syntax.nodes",
     "count": "softhat.logic.syntax.nodes",
@@ -90,15 +134,20 @@ _HOME = {
     "symbol": "softhat.logic.syntax.nodes",
     "to_ahat": "softhat.ahat.from_model",
     "to_gguf": "softhat.export.gguf",
-    "to_gpt2": "softhat.export.gpt2",
-    "to_llama": "softhat.export.llama",
-    "to_huggingface": "softhat.export.huggingface_folder",
-    "to_onnx": "softhat.export.onnx",
+    "to_gpt2": "softhat.export.gpt2.to_gpt2",
+    "to_llama": "softhat.export.llama.to_llama",
+    "to_huggingface": "softhat.export.huggingface.to_huggingface",
+    "to_onnx": "softhat.export.onnx.to_onnx",
     "to_torch": "softhat.export.torch",
     "certify": "softhat.export.checking",
     "verify": "softhat.export.checking",
 }
-_SUBPACKAGES = {"ahat": "softhat.ahat", "rasp": "softhat.frontends.rasp"}
+_SUBPACKAGES = {
+    "ahat": "softhat.ahat",
+    "corpus": "softhat.circuits.corpus",
+    "lens": "softhat.circuits.lens",
+    "rasp": "softhat.frontends.rasp",
+}
 
 __all__ = [*_HOME, *_SUBPACKAGES, "__version__"]
 

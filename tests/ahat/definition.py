@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.ahat.model import AHAT, Matrix
-from softhat.positions import Mod, Named, Table
+from softhat.numbers.positions import Mod, Named, Table
 
 Rows = dict[tuple[int, int], list[dict[int, Fraction]]]
 

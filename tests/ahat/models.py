@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softhat.ahat.builder import Builder
 from softhat.ahat.model import AHAT, MASKS, TIES, FeedForward, Head, Layer
-from softhat.positions import Feature, Mod, Named, Table
+from softhat.numbers.positions import Feature, Mod, Named, Table
 
 
 def random_model(

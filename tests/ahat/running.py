@@ -13,14 +13,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
+from softhat.ahat.simulation.short_floats import Known
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 from tests.ahat.definition import array, embed, sees, wide
 
 Betas = Mapping[tuple[int, int], float]
+
+
+def known(model: AHAT) -> Known:
+    """What the analysis says of gaps and ties."""
+    laws = gap_laws(model)
+    heads = sorted(laws.gap.items())
+    return tuple((name, law, laws.portrait.copies[name]) for name, law in heads if law is not None)
 
 
 def values(

@@ -18,7 +18,7 @@ from tests.ahat.definition import evaluate
 from tests.ahat.running import wide_values
 from tests.ahat.simulation.extended import soft_values
 from tests.logic import oracle
-from tests.lowering.suite import formulas
+from tests.transformer.lowering.suite import formulas
 
 SUITE = formulas()[:100]
 OPERATORS = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from softhat.bench.run import SECTIONS, fresh, measure
-from softhat.bench.tables import Table, markdown, shown
+from softhat.models.bench.run import SECTIONS, fresh, measure
+from softhat.models.bench.tables import Table, markdown, shown
 from tests.cli.run import softhat
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import softhat
-from softhat.model import Model
+from softhat.models.model import Model
 from softhat.proof.certificate import Certificate
 from tests.cli.run import softhat as run
 

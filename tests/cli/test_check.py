@@ -19,6 +19,7 @@ def test_what_is_printed() -> None:
     assert done.out.splitlines() == [
         "formula      !O !(a & (b | c)) -> #(a) + #(a) >= 2",
         "pretty       ¬⟐¬(a ∧ (b ∨ c)) → #(a) + #(a) ≥ 2",
+        "alphabet     a b c (inferred from the formula; --alphabet says otherwise)",
         "simplified   true",  # over abc no symbol is both a and b or c
         "core         true S !(a & (b | c)) | #(a) >= 1",
         "fragment     pure past with counting",

@@ -38,3 +38,21 @@ def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Pat
     done = softhat("corpus", "-o", str(tmp_path / "c"), *arguments)
     assert done.returncode == 2
     assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_one_model_is_extracted(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    corpus, model = str(tmp_path / "c"), str(tmp_path / "m")
+    made = softhat("corpus", "--count", "3", "-j", "1", "-o", corpus, "--family", "past")
+    assert made.returncode == 0, made.stderr
+    done = softhat("corpus", "extract", corpus, "2", "-o", model)
+    assert done.returncode == 0, done.stderr
+    assert softhat("certify", model).returncode == 0
+    for wrong in (["extract", corpus, "3"], ["extract", "x"], ["take", corpus, "1"]):
+        done = softhat("corpus", *wrong, "-o", str(tmp_path / "n"))
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert softhat("circuit", corpus, "--id", "0").returncode == 0
+    done = softhat("circuit", corpus)
+    assert done.returncode == 2 and "--id" in done.stderr
+    done = softhat("certify", corpus)
+    assert done.returncode == 2 and "softhat corpus extract" in done.stderr

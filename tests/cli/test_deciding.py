@@ -15,6 +15,8 @@ def test_satisfiable() -> None:
         "satisfiable": True,
         "word": [["q"], ["p"]],
         "at": "last",
+        "alphabet": ["p", "q"],
+        "alphabet_inferred": True,
         "up_to": None,
     }
     done = softhat("satisfiable", "Y Y Y a", "--up-to", "3")

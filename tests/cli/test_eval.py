@@ -27,14 +27,14 @@ def test_a_table_of_subformulas() -> None:
 def test_several_words_and_tokens() -> None:
     done = softhat("eval", "Y open", "--symbols", "open close", "close  open")
     assert done.out.splitlines() == [
-        "position   1     2",
-        "word      open close",
-        "Y open     .     1",
+        "position  1     2",
+        "word      open  close",
+        "Y open    .     1",
         "accepted (at the last position)",
         "",
-        "position    1    2",
-        "word      close open",
-        "Y open      .    .",
+        "position  1      2",
+        "word      close  open",
+        "Y open    .      .",
         "rejected (at the last position)",
     ]
 
@@ -140,7 +140,7 @@ def test_an_empty_line_is_an_empty_word(tmp_path: Path) -> None:
 
 
 def test_a_hint_for_tokens() -> None:
-    done = softhat("eval", "open", "open")
+    done = softhat("eval", "'open'", "open")
     assert done.code == 0
     assert "--symbols" in done.err
 

@@ -13,8 +13,8 @@ import typer
 import softhat
 from softhat.cli import stream_input
 from softhat.cli.stream_input import stream_file, write_stream
-from softhat.errors import SofthatError
-from softhat.model import Model
+from softhat.io.errors import SofthatError
+from softhat.models.model import Model
 
 BLOCKS = [1, 2, 3, 5, 1 << 20]
 

@@ -12,8 +12,8 @@ import pytest
 
 import softhat as package
 from softhat.ahat import Builder
-from softhat.errors import SofthatError
-from softhat.folders import load_compiled
+from softhat.io.errors import SofthatError
+from softhat.models.folders import load_compiled
 from tests.cli.run import softhat
 
 AHAT = Path(__file__).resolve().parent.parent.parent / "examples" / "ahat" / "last-token.json"
@@ -202,7 +202,7 @@ def test_softhat_alone_prints_help() -> None:
     assert done.code == 0 and "Usage" in done.out and not done.err
 
 
-@pytest.mark.parametrize("arguments", [["demo"], ["zoo"], ["check", "a"], ["compare", "a"]])
+@pytest.mark.parametrize("arguments", [["demo"], ["zoo"], ["check", "a"], ["compare", "a S b"]])
 def test_json_is_one_document(arguments: list[str]) -> None:
     done = softhat(*arguments, "--json")
     assert done.code == 0 and json.loads(done.out) and not done.err

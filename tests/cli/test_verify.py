@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import softhat
-from softhat.files import write_folder
+from softhat.io.files import write_folder
 from tests.cli.run import softhat as call
 from tests.proof.mutations import Mutation
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -52,6 +53,21 @@ def explorer() -> Iterator[str]:
     finally:
         server.stop()
         thread.join(timeout=20)
+
+
+def at(address: str, formula: str, word: str, **more: str) -> str:
+    """The page's address with a formula and a word in it."""
+    fields = {"k": "formula", "f": formula, "w": word, **more}
+    return address + "#" + "&".join(f"{name}={quote(value)}" for name, value in fields.items())
+
+
+def ready(page: Any, timeout: float = 60_000) -> None:
+    """Wait until the screen answers what is asked."""
+    page.wait_for_function(
+        "() => document.body.dataset.status === 'ready' "
+        "&& document.body.dataset.drawn === document.body.dataset.generation",
+        timeout=timeout,
+    )
 
 
 def assets() -> Path:

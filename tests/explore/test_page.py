@@ -15,7 +15,7 @@ import pytest
 import softhat
 from softhat.explore.assets import report
 from softhat.explore.view import view_of
-from tests.explore.browser import chromium, explorer, needs_browser
+from tests.explore.browser import at, chromium, explorer, needs_browser, ready
 
 pytestmark = needs_browser
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "ahat"
@@ -43,11 +43,6 @@ def page(browser: Any) -> Iterator[Any]:
     yield opened
     context.close()
     assert errors == []
-
-
-def at(address: str, formula: str, word: str, **more: str) -> str:
-    fields = {"k": "formula", "f": formula, "w": word, **more}
-    return address + "#" + "&".join(f"{name}={quote(value)}" for name, value in fields.items())
 
 
 def drawn(page: Any, formula: str) -> None:
@@ -302,3 +297,46 @@ def test_widths_and_themes(
         opened.click("#tabs [data-tab=proof]")
         assert opened.locator("#proof").is_visible()
     context.close()
+
+
+def test_a_report_prints_filled_squares_on_white(browser: Any, tmp_path: Path) -> None:
+    """From a dark screen: squares are filled, maps are drawn for paper, cards are not broken."""
+    model = softhat.compile("!c S a", alphabet="abc")
+    file = tmp_path / "report.html"
+    file.write_text(report(view_of(model), "abcabb", "0"), encoding="utf-8")
+    context = browser.new_context(color_scheme="dark")
+    opened = context.new_page()
+    opened.goto(file.as_uri())
+    ready(opened)
+    opened.emulate_media(media="print")
+    opened.wait_for_function("() => document.documentElement.dataset.theme === 'light'")
+    styles = opened.evaluate(
+        """() => {
+        const style = (selector, part) => getComputedStyle(document.querySelector(selector), part);
+        return [style('td.bit.on', '::before').printColorAdjust,
+          style('td.bit.on', '::before').backgroundColor,
+          style('.card').breakInside, style('body').backgroundColor];
+        }"""
+    )
+    assert styles[0] == "exact"
+    assert styles[1] not in ("rgba(0, 0, 0, 0)", "rgb(255, 255, 255)")
+    assert styles[2] == "avoid"
+    assert styles[3] == "rgb(255, 255, 255)"
+    assert opened.locator("main > section:visible").count() == 3
+    opened.emulate_media(media="screen")
+    opened.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
+    context.close()
+
+
+def test_a_projector_has_one_large_map(page: Any, address: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(at(address, "F (2*#(a) = #*(a))", "abbaba", a="ab", r="first", p="on"))
+    ready(page)
+    (card,) = [one for one in page.locator(".card").all() if one.is_visible()]
+    box = card.locator("canvas").bounding_box()
+    assert abs(box["width"] - box["height"]) < 1
+    assert 400 < box["height"] < 720  # it fits on the screen
+    page.click("#head-choice button >> nth=1")
+    ready(page)
+    (card,) = [one for one in page.locator(".card").all() if one.is_visible()]
+    assert card.inner_text().startswith("layer 0, head 1")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.errors import SofthatError
 from softhat.explore.pictures import (
     curves,
     largest_correct,
@@ -18,6 +17,7 @@ from softhat.explore.pictures import (
     spread,
     with_sharpness,
 )
+from softhat.io.errors import SofthatError
 
 pytest.importorskip("matplotlib")
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -12,7 +20,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from softhat.explore.assets import SCRIPTS
 from tests.explore.browser import explorer
+
+MAIN = "from softhat.cli import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +65,7 @@ def test_the_page_and_its_policy(address: str) -> None:
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    total = sum(
-        len(ask(address, f"/assets/{name}")[2])
-        for name in ("runtime.js", "logic.js", "pictures.js", "views.js", "tour.js", "page.js")
-    )
+    total = sum(len(ask(address, f"/assets/{name}")[2]) for name in SCRIPTS)
     assert 10_000 < total < 1_000_000
 
 
@@ -123,3 +131,73 @@ def test_two_hundred_requests_at_once(address: str) -> None:
         statuses = list(pool.map(one, range(200)))
     assert set(statuses) <= {200, 422, 503, 504}
     assert view(address, text="a S b")[0] == 200
+
+
+def _ahat(text: str) -> dict[str, str]:
+    return {"kind": "ahat", "text": text, "attention": "unbounded", "word": ""}
+
+
+def test_light_work_passes_heavy_work() -> None:
+    """Six long requests do not keep a small one waiting."""
+    from softhat.ahat.file import dumps
+    from softhat.ahat.gallery import GALLERY
+    from softhat.explore import workers as room
+
+    pool = room.Workers(seconds=600)
+    try:
+        text = dumps(GALLERY["sort"]())  # as one's own: so nobody has kept its certificate
+        gone = threading.Event()
+        with ThreadPoolExecutor(8) as threads:
+            heavy = [threads.submit(pool.answer, _ahat(text + " " * k), gone) for k in range(6)]
+            time.sleep(room.MOMENT)
+            light = {"kind": "formula", "text": "a S b", "attention": "unbounded", "word": "ab"}
+            assert threads.submit(pool.answer, light).result(timeout=60)[0] == 200
+            waiting = [one for one in heavy if not one.done()]
+            assert waiting  # it was not after them that it came
+            gone.set()  # nobody waits any more: they are dropped at once
+            for one in heavy:
+                assert one.result(timeout=30)[0] in (200, 503)
+    finally:
+        pool.end()
+
+
+def test_half_sent_requests_block_nobody(address: str) -> None:
+    place = urlsplit(address)
+    with contextlib.ExitStack() as stack:
+        halves = [
+            stack.enter_context(socket.create_connection((place.hostname, place.port), timeout=30))
+            for _ in range(265)
+        ]
+        for half in halves:
+            half.sendall(b"POST /api/view HTTP/1.1\r\nHost: ")
+        assert view(address, text="a S b")[0] == 200
+        halves[0].settimeout(30)
+        assert halves[0].recv(100) == b""  # cut off after a while
+
+
+def test_a_body_that_never_comes_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softhat.explore.server.BODY_SECONDS", 0.5)
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname, place.port), timeout=30) as half:
+        head = f"POST /api/view HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: 9\r\n\r\n{{"
+        half.sendall(head.encode())
+        assert half.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_control_c_ends_it_while_it_works() -> None:
+    """A long request under way, and a connection held open: it ends all the same."""
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN, "explore", "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        found = re.search(r"http://[\d.]+:(\d+)/", process.stdout.readline())
+        assert found is not None
+        body = json.dumps({"kind": "ahat", "text": "sort", "attention": "unbounded"}).encode()
+        with socket.create_connection(("127.0.0.1", int(found.group(1))), timeout=30) as busy:
+            head = f"Host: 127.0.0.1:{found.group(1)}\r\nContent-Length: {len(body)}"
+            busy.sendall(f"POST /api/view HTTP/1.1\r\n{head}\r\n\r\n".encode() + body)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 130

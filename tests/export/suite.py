@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.logic.syntax.nodes import Formula
-from tests.lowering.suite import all_codes, expected, formulas, long_words
+from tests.transformer.lowering.suite import all_codes, expected, formulas, long_words
 
 with suppress(ImportError):  # these models are small: threads that wait for each other cost most
     import torch

@@ -14,7 +14,7 @@ import softhat
 from softhat.ahat.gallery import GALLERY
 from softhat.export.checking import certify, verify
 from softhat.export.reading import is_export, read_export
-from softhat.verification.report import Verification
+from softhat.models.verification.report import Verification
 from tests.cli.run import softhat as command
 
 pytest.importorskip("torch")

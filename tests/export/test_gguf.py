@@ -20,7 +20,7 @@ from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
 from tests.export.test_gpt2 import decoders
 from tests.export.test_llama import past_formulas
-from tests.lowering.suite import all_codes, expected, long_words
+from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 gguf = pytest.importorskip("gguf")
 CHILD = Path(__file__).with_name("gguf_without_softhat.py")
@@ -123,3 +123,34 @@ def test_refusals(tmp_path: Path) -> None:
     softhat.to_gguf("a S b", tmp_path / "x.gguf", 16)
     with pytest.raises(SofthatError, match="--to llama"):
         softhat.certify(tmp_path / "x.gguf")
+
+
+def test_a_file_says_what_it_computes(tmp_path: Path) -> None:
+    from softhat.export.gguf_verify import read_facts
+
+    model = softhat.compile("on S off | at(odd)", ["on", "off"], predicates={"odd": "(10)"})
+    softhat.to_gguf(model, tmp_path / "m.gguf", 32)
+    facts = read_facts(tmp_path / "m.gguf")
+    assert facts.symbols == ("on", "off") and facts.context == 32
+    assert facts.head == "token-classification"
+    (formula,) = facts.formulas.values()
+    for word in (["on"], ["off", "on", "on"], ["on", "on"]):
+        expected = model.formulas["output"].truth(word)
+        assert (formula.truth(word) == expected).all()
+    softhat.to_gguf(
+        softhat.compile({"a": "!a", "b": "a"}, "ab"), tmp_path / "lm.gguf", 16, head="lm"
+    )
+    assert set(read_facts(tmp_path / "lm.gguf").formulas) == {"a", "b", "<eos>"}
+    (tmp_path / "no.gguf").write_bytes(b"GGUF" + bytes(40))
+    with pytest.raises(SofthatError, match="export it again"):
+        read_facts(tmp_path / "no.gguf")
+
+
+def test_verify_says_what_to_install(tmp_path: Path) -> None:
+    softhat.to_gguf(softhat.compile("a S b", "ab"), tmp_path / "m.gguf", 16)
+    if importlib.util.find_spec("cyllama") is None:
+        with pytest.raises(SofthatError, match="softhat\\[llamacpp\\]"):
+            softhat.verify(tmp_path / "m.gguf")
+        return
+    found = softhat.verify(tmp_path / "m.gguf", exhaustive=4, random=4, adversarial=2)
+    assert found.ok and "llama.cpp" in found.runtime

@@ -20,7 +20,7 @@ from softhat.logic.fragments import describe
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from tests.lowering.suite import all_codes, expected, formulas, long_words, nested
+from tests.transformer.lowering.suite import all_codes, expected, formulas, long_words, nested
 
 pytest.importorskip("transformers")
 CHILD = Path(__file__).with_name("stock_without_softhat.py")

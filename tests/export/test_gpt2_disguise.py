@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.errors import SofthatError
-from softhat.export.circuits.gpt2 import GPT2Network
-from softhat.export.circuits.graph import possible_edges
-from softhat.export.circuits.network import Patch, reading
+from softhat.circuits.gpt2 import GPT2Network
+from softhat.circuits.graph import possible_edges
+from softhat.circuits.network import Patch, reading
 from softhat.export.labels import Meaning
+from softhat.io.errors import SofthatError
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse

@@ -15,7 +15,7 @@ import pytest
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import softhat
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from tests.export.suite import TARGETS, chosen, expected, long_words, wrong
 
 torch = pytest.importorskip("torch")

@@ -14,9 +14,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.errors import SofthatError
-from softhat.export.circuits.network import before
+from softhat.circuits.network import before
 from softhat.export.labels import Meaning
+from softhat.io.errors import SofthatError
 from tests.export.suite import all_codes, expected
 from tests.export.test_meanings import expected as stated
 from tests.export.test_meanings import said

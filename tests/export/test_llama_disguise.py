@@ -17,7 +17,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from tests.export.test_gpt2_disguise import MARGIN, accuracies
 from tests.export.test_llama import past_formulas
-from tests.lowering.suite import all_codes, expected, long_words
+from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.export.circuits.gpt2 import GPT2Network
-from softhat.export.circuits.network import NativeNetwork, reading
+from softhat.circuits.gpt2 import GPT2Network
+from softhat.circuits.network import NativeNetwork, reading
 from softhat.export.labels import Meaning
-from softhat.export.native_labels import labels_of
+from softhat.export.native.labels import labels_of
 from softhat.logic.random import random_formula
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Term

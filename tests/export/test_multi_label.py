@@ -11,10 +11,10 @@ import pytest
 
 import softhat
 from softhat import SofthatError
+from softhat.circuits.gpt2 import GPT2Network
+from softhat.circuits.llama import LlamaNetwork
 from softhat.export.checking import certify, verify
-from softhat.export.circuits.gpt2 import GPT2Network
-from softhat.export.circuits.llama import LlamaNetwork
-from softhat.verification.report import Verification
+from softhat.models.verification.report import Verification
 from tests.cli.run import softhat as run
 
 torch = pytest.importorskip("torch")

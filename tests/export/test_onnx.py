@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.errors import MissingExtraError, SofthatError
+from softhat.io.errors import MissingExtraError, SofthatError
 from tests.export.suite import TARGETS, chosen, expected, padded, wrong
 
 onnx = pytest.importorskip("onnx")
@@ -120,3 +120,64 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(MissingExtraError, match=r"softhat\[onnx\]"):
         softhat.to_onnx(model, tmp_path / "m.onnx")
+
+
+def test_only_the_model_that_is_proved_is_read(tmp_path: Path) -> None:
+    """Operator sets, functions, inputs, outputs, names and metadata are part of what runs."""
+    import onnx
+    from onnx import helper
+
+    softhat.to_onnx(softhat.compile("(!b S a) & Y b", alphabet="ab"), tmp_path / "m.onnx")
+    assert softhat.certify(tmp_path / "m.onnx").ok
+
+    def another_set(m: Any) -> None:
+        m.opset_import[0].version = 17
+
+    def one_more_set(m: Any) -> None:
+        m.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+
+    def older(m: Any) -> None:
+        m.ir_version = 8
+
+    def function(m: Any) -> None:
+        body = [helper.make_node("Neg", ["x"], ["y"])]
+        m.functions.append(
+            helper.make_function("", "Relu", ["x"], ["y"], body, [helper.make_opsetid("", 18)])
+        )
+
+    def one_more_output(m: Any) -> None:
+        m.graph.output.append(helper.make_tensor_value_info("Shape_0", 7, ["k"]))
+
+    def one_more_constant(m: Any) -> None:
+        m.graph.initializer.append(m.graph.initializer[0])
+
+    def elsewhere(m: Any) -> None:
+        m.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+
+    def fixed(m: Any) -> None:
+        m.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 3
+
+    def domain(m: Any) -> None:
+        m.graph.node[3].domain = "com.microsoft"
+
+    def metadata(m: Any) -> None:
+        m.metadata_props.append(onnx.StringStringEntryProto(key="note", value="x"))
+
+    def twice(m: Any) -> None:
+        m.metadata_props.append(m.metadata_props[0])
+
+    def sparse(m: Any) -> None:
+        m.graph.sparse_initializer.append(onnx.SparseTensorProto())
+
+    def trained(m: Any) -> None:
+        m.training_info.append(onnx.TrainingInfoProto())
+
+    for change in (
+        another_set, one_more_set, older, function, one_more_output, one_more_constant, elsewhere,
+        fixed, domain, metadata, twice, sparse, trained,
+    ):  # fmt: skip
+        made = onnx.load(tmp_path / "m.onnx")
+        change(made)
+        (tmp_path / "other.onnx").write_bytes(made.SerializeToString())
+        with pytest.raises(softhat.SofthatError):
+            softhat.certify(tmp_path / "other.onnx")

@@ -14,9 +14,9 @@ from softhat.logic.binding import bind
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.model import Model
+from softhat.models.model import Model
 from tests.logic.oracle import GIVEN
-from tests.lowering.test_predicates import CHOSEN
+from tests.transformer.lowering.test_predicates import CHOSEN
 
 torch = pytest.importorskip("torch")
 

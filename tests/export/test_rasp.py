@@ -13,7 +13,7 @@ import pytest
 import softhat
 from softhat import SofthatError
 from softhat.export.checking import ExportCertificate, certify
-from softhat.value_model import ValueModel
+from softhat.models.value_model import ValueModel
 from tests.frontends.rasp.cases import CASES, Case
 
 torch = pytest.importorskip("torch")

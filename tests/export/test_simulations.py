@@ -220,7 +220,7 @@ def test_a_simulation_pickles() -> None:
 
 
 def test_labels_name_what_wrote_a_coordinate() -> None:
-    from softhat.export.native_labels import native_labels
+    from softhat.export.native.labels import native_labels
 
     labels = native_labels(simulation("induction-latest").transformer)
     assert [h.label for h in labels.heads] == ["previous token", "latest match"]
@@ -272,7 +272,7 @@ def test_an_export_is_certified_from_its_weights(kind: str, name: str, tmp_path:
         # What float32 has lost is not back in float64.
         lossy = name == "thirds" and dtype == "float32"
         assert (found.max_length["float64"] == 0) == lossy
-        assert softhat.verify(path, exhaustive=3, random=5, max_length=6).ok
+        assert softhat.verify(path, exhaustive=3, random=5, max_length=6, dtype=dtype).ok
 
 
 @pytest.mark.parametrize("kind", ["torch", "huggingface"])

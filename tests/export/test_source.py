@@ -14,8 +14,8 @@ import pytest
 import softhat
 from softhat import SofthatError
 from softhat.export.checking import certify, verify
-from softhat.export.gpt2 import to_gpt2
-from softhat.export.llama import to_llama
+from softhat.export.gpt2.to_gpt2 import to_gpt2
+from softhat.export.llama.to_llama import to_llama
 from tests.cli.run import softhat as run
 
 torch = pytest.importorskip("torch")

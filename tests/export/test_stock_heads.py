@@ -6,9 +6,9 @@ import pytest
 
 import softhat
 from softhat import SofthatError
-from softhat.export.stock_heads import asked_of, claimed_weights, logit_rows, named_logits
-from softhat.lowering.gpt2.layout import BOS_PAIR, ONE
+from softhat.export.stock.heads import asked_of, claimed_weights, logit_rows, named_logits
 from softhat.program.registers import Register
+from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE
 
 FORMULAS = {"a": "!(Y a)", "b": "true", "<eos>": "a & Y b"}
 

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import softhat
-from softhat.errors import MissingExtraError, SofthatError
+from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.logic.syntax.nodes import Formula
 from tests.cases import CASES
 from tests.export.suite import TARGETS, all_codes, chosen, expected, long_words, padded, wrong
@@ -324,8 +324,8 @@ def test_a_folder_loads_without_softhat(tmp_path: Path) -> None:
 def test_the_modules_own_features_are_those_of_softhat(bos: bool) -> None:
     """The exported file has a copy of the evaluator: it must say the same, feature by feature."""
     from softhat.export.architecture.module_softhat import Positions
-    from softhat.positions import Named, floats, to_json
-    from tests.test_positions import FEATURES
+    from softhat.numbers.positions import Named, floats, to_json
+    from tests.numbers.test_positions import FEATURES
 
     features = (*FEATURES, Named("i", scaled=True))
     module = Positions([to_json(f) for f in features], 1, bos).to(torch.float64)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.errors import SofthatError
-from softhat.export.native_labels import native_labels
+from softhat.export.native.labels import native_labels
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 from tests.export.suite import chosen
 

@@ -11,8 +11,8 @@ import pytest
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import softhat
-from softhat.errors import SofthatError
-from softhat.export.native_labels import native_labels
+from softhat.export.native.labels import native_labels
+from softhat.io.errors import SofthatError
 from tests.export.suite import all_codes, expected, long_words
 
 torch = pytest.importorskip("torch")

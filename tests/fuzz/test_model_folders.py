@@ -11,8 +11,8 @@ import pytest
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.errors import SofthatError
-from softhat.model import Model
+from softhat.io.errors import SofthatError
+from softhat.models.model import Model
 from tests.fuzz.mutations import damage_folder
 from tests.fuzz.running import call, cases, copy, limited
 

@@ -8,7 +8,7 @@ import pytest
 
 from softhat import SofthatError, parse
 from softhat.logic.binding import bind, longest_word, predicates_file, predicates_of, with_tables
-from softhat.predicates import Listed, ListedByLength, from_json
+from softhat.numbers.predicates import Listed, ListedByLength, from_json
 from tests.logic import oracle
 
 WORDS = ["a", "ab", "abba", "baabab", "bbbbbbbbba"]

@@ -10,12 +10,13 @@ import pytest
 
 from softhat import FormulaError, SofthatError, equivalent, parse, predicate, satisfiable
 from softhat.logic.binding import bind
-from softhat.logic.core import simplify, to_core
+from softhat.logic.core import to_core
 from softhat.logic.decide.judge import judge
 from softhat.logic.fragments import describe
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
 from softhat.logic.syntax.nodes import At, Formula, Symbol
-from softhat.predicates import BuiltIn, Unbound, define
+from softhat.numbers.predicates import BuiltIn, Unbound, define
+from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 from tests.logic.oracle import GIVEN, PREDICATES
 
@@ -141,6 +142,6 @@ def test_others_need_a_length() -> None:
 
 def test_short_tables_do_not_stop_a_judgement() -> None:
     never = bind(parse("at(t) & a"), {"t": "000"})
-    found = judge(never, never, alphabet="ab")
+    found = judge(never, alphabet="ab")
     assert (found.satisfiable, found.valid, found.counterexample) == (None, False, "a")
     assert "predicate without a period" in found.reason

@@ -32,6 +32,8 @@ def test_every_operator_appears() -> None:
         for kind in vars(nodes).values()
         if isinstance(kind, type) and issubclass(kind, nodes.Node) and not kind.__subclasses__()
     }
+    kinds -= {kind for kind in kinds if issubclass(kind, nodes.Window)}  # test_windows draws them
+    kinds -= {nodes.Recall, nodes.Digit, nodes.Digits}  # test_recalls draws these
     assert seen == kinds - {nodes.At}  # what numerical predicates mean is not drawn
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.sources import Source, log_weights, range_of
 from softhat.logic.syntax.parse import parse
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import And, Formula, Since, symbol
 from softhat.logic.syntax.parse import parse
 from softhat.program.build import build

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.program.counting import Linear, at_least_zero, counted, extremes
 from softhat.program.draft import Draft
 from softhat.program.evaluate import outputs

@@ -8,16 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate, numbers, outputs
-from softhat.program.gates import Steps, Total
+from softhat.program.gates import Steps, Table, Total
 from softhat.program.heads import (
     At,
     Average,
     Mask,
     Match,
     MatchMean,
+    Previous,
     Selector,
     Shift,
     StrictLatest,
@@ -143,3 +144,18 @@ def test_averages_are_means_with_the_sinks() -> None:
             assert found["0"][i - 1] == Fraction(sum(values[:i]), i + 1)
             assert found["1"][i - 1] == Fraction(sum(values[i - 1 :]), n + 2 - i)
             assert found["2"][i - 1] == Fraction(sum(values), n + 2)
+
+
+def test_a_table_is_one_of_its_rows() -> None:
+    """However many rows there are, it is one gate of one layer."""
+    draft = Draft("abc")
+    before = draft.add(Previous(draft.token("a"), "past"), "Y a")
+    further = draft.add(Shift(draft.token("b"), 2, "past"), "Y Y b")
+    rows = ((before, ~further), (~before, further))
+    program = draft.finish({"t": draft.add(Table(rows), "t")})
+    for word in WORDS:
+        expected = [
+            (i >= 1 and word[i - 1] == "a") != (i >= 2 and word[i - 2] == "b")
+            for i in range(len(word))
+        ]
+        assert outputs(program, codes(word))["t"].tolist() == expected

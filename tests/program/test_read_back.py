@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.compiler import compile
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
+from softhat.models.compiler import compile
+from softhat.models.verification.proved import is_proved
 from softhat.program.read_back import read_back
-from softhat.verification.proved import is_proved
 from tests.cases import CASES as ALL
 from tests.cases import Case
 

@@ -12,7 +12,7 @@ from softhat.program.gates import And, Gate
 from softhat.program.heads import Head, Previous
 from softhat.program.schedule import NARROW, Cover, Schedule, schedule
 from softhat.program.signals import Program
-from tests.lowering.suite import formulas, long_words
+from tests.transformer.lowering.suite import formulas, long_words
 
 SUITE = formulas()
 

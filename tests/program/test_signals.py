@@ -7,7 +7,7 @@ from fractions import Fraction
 from softhat.program.build import build
 from softhat.program.literals import FALSE, TRUE, Literal
 from softhat.program.signals import Number, Program, moved, needed_by, reads
-from tests.lowering.suite import formulas
+from tests.transformer.lowering.suite import formulas
 
 
 def test_moving_signals_moves_what_they_read() -> None:

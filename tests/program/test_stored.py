@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.program.draft import Draft
 from softhat.program.gates import Steps, Total
 from softhat.program.heads import At, Average, Match, MatchMean, Selector, Shift, Width

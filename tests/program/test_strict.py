@@ -12,7 +12,7 @@ from softhat.program.evaluate import outputs
 from softhat.program.heads import Shift, StrictLatest
 from softhat.program.schedule import schedule
 from softhat.program.strict import FARTHEST, spelled_out, strict
-from tests.lowering.suite import all_codes, expected
+from tests.transformer.lowering.suite import all_codes, expected
 
 CHAINS = [
     "Y (a S b)", "X (a U b)", "Y H a", "X G a", "Y Y a", "X X X !a", "Y !Y a", "Y Y (a S b)",

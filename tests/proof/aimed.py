@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.model import Model
-from softhat.positions import text
+from softhat.models.model import Model
+from softhat.numbers.positions import text
 from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer, law_of_sharpness
 
 Array = NDArray[np.float64]

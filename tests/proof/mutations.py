@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from softhat.model import Model
+from softhat.models.model import Model
 from softhat.transformer.weights import Layer, Sparse
 
 SHARED = ("embedding", "position_embedding", "readout", "readout_bias")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
-from softhat.model import Model
-from softhat.positions import floats
+from softhat.io.errors import SofthatError
+from softhat.models.model import Model
+from softhat.numbers.positions import floats
 from softhat.runtime.dense import Ready, ReadyHead, ReadyLayer
 from softhat.transformer.weights import inverse_temperature, scale
 

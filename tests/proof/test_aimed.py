@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import softhat
-from softhat.model import Model
+from softhat.models.model import Model
 from softhat.proof.kernels import kernel_certificate
 from tests.proof.aimed import MUTATIONS, Mutate, Open, originals, tampered
 from tests.proof.aimed_selections import (

@@ -129,3 +129,22 @@ def test_lengths_beyond_which_nothing_is_claimed() -> None:
     atoms.limit(7)
     atoms.limit(9)
     assert atoms.longest == 7
+
+
+def test_sums_that_cancel_are_decided() -> None:
+    """#(f) + #(!f) - i is 0: there is no common divisor of nothing."""
+    atoms = Atoms(Space("abc", False))
+    space = atoms.space
+    f = atoms.previous(space.symbol("a"), "past", 0)
+    total = Sum({("past", f): 1, ("past", space.negation(f)): 1}, position=-1)
+    assert atoms.at_least(total, 1, 0) == space.false
+    assert atoms.at_least(total, 0, 0) == space.true
+    assert atoms.at_least(total, -3, 0) == space.true
+
+
+def test_limits_only_shrink() -> None:
+    atoms = Atoms(Space("abc", False))
+    atoms.limit(7)
+    a = atoms.space.symbol("a")
+    assert atoms.at_least(Sum({("past", a): 1}), 10**20, 0) == atoms.space.false
+    assert atoms.longest == 7

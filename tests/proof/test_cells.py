@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
-from softhat.positions import Mod, Named
+from softhat.numbers.positions import Mod, Named
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import (

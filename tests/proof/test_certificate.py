@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.random import random_formula
 from softhat.proof.certificate import Certificate
-from tests.lowering.suite import nested
+from tests.transformer.lowering.suite import nested
 
 SOFT = ("unbounded", "temperature")
 FAR = {"float16": 2_000, "bfloat16": 250, "float32": 16_000_000, "float64": 2**52}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import softhat
 from softhat.logic.syntax import nodes
-from softhat.model import Model
+from softhat.models.model import Model
 from softhat.proof.check import certify
 from tests.logic.strategies import formulas
 

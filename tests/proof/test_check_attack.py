@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import softhat
 from softhat.logic.random import random_formula
-from softhat.model import Model
-from softhat.verification.adversary import shapes
-from softhat.verification.words import truth_of
+from softhat.models.model import Model
+from softhat.models.verification.adversary import shapes
+from softhat.models.verification.words import truth_of
 from tests.proof.sample import margins_at
 
 LETTERS = np.arange(3)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import softhat
-from softhat.laws import ONE, Law, Length
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.numbers.laws import ONE, Law, Length
 from softhat.transformer.weights import Attention, Mask, P, law_of_sharpness
 from tests.proof.mutations import Mutation, matters, mutations
 

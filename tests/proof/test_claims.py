@@ -75,7 +75,7 @@ def test_one_number_is_one_meaning(f: nodes.Formula, g: nodes.Formula) -> None:
         assert softhat.equivalent(f, g, alphabet="abc", up_to=5) is None
 
 
-def test_a_claim_is_met_as_written_simplified_or_settled() -> None:
+def test_a_claim_is_met_in_other_words_only_if_that_is_proved() -> None:
     atoms = Atoms(Space("abc", False))
     written = {"out": softhat.parse("O O a & (b S b | H (c -> O c))")}
     claims = Claims(atoms, written)

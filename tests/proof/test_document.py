@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.proof.document import FORMAT, document, kind_of
 
 

@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.numbers.positions import Named
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Bit, Cell, Feature, Raw, VoidError
 from softhat.proof.check import certify
 from softhat.proof.gates import conjunction, read_out
 from softhat.transformer.weights import Layer, Sparse
+from tests.proof.planting import coordinates_of, with_feature_twice, with_unit
 
 ATOMS = 4
 
@@ -119,3 +121,26 @@ def test_a_gate_that_is_none_voids_the_certificate(place: str, factor: float, re
     layers[number] = replace(layer, **{place: new})
     found = certify(replace(model.transformer, layers=tuple(layers)), model.formulas)
     assert any(reason in why for why in found.void), found.void
+
+
+@pytest.mark.parametrize("bias", [2.0, 1.0, 0.5])
+@pytest.mark.parametrize("weight", [-1.0, 1.0, -0.25])
+def test_a_planted_unit_of_ordinary_is_not_passed_over(bias: float, weight: float) -> None:
+    """ReLU(2 - ordinary) on a stored bit is 1 on every position of the word."""
+    model = softhat.compile("O (a S (b & Y a)) & !Y b", alphabet="ab")
+    t = model.transformer
+    (ordinary,) = coordinates_of(t, "ordinary")
+    for layer, at in sorted({(k, c) for k, l in enumerate(t.layers) for c in l.out.where[0]}):
+        changed = with_unit(t, layer, {ordinary: -1.0}, bias, {int(at): weight})
+        assert certify(changed, model.formulas).void, (layer, at)
+
+
+def test_the_one_at_the_sinks_is_taken_off_once() -> None:
+    """Two coordinates of `ordinary`, each with a unit that takes 1 off: -1 at the sinks."""
+    model = softhat.compile("Y ((Y a | O b) & (Y b | O a))", alphabet="ab")
+    assert not model.certificate.void
+    t, second = with_feature_twice(model.transformer, Named("ordinary"))
+    layer = next(k for k, x in enumerate(t.layers) if x.out_bias.any())
+    targets = {int(c): -1.0 for c in np.flatnonzero(t.layers[layer].out_bias)}
+    changed = with_unit(t, layer, {second: -1.0}, 1.0, targets)
+    assert certify(changed, model.formulas).void

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import softhat
-from softhat.formats import FORMATS
+from softhat.models.model import Model
+from softhat.numbers.formats import FORMATS
 from softhat.proof.linear import linear_max_length
 from softhat.runtime.linear.columns import View
 from softhat.runtime.linear.kernels import bit_of
 from softhat.transformer.rows import IntegerRow
+from tests.proof.planting import with_layer
 
 COMPARISONS = [
     "#(a) >= #(b)", "#(a) >= #(b) + 12", "3*#(a) - 2*#(b) >= 1", "2*#(a) > #>(b) + #*(a)",
@@ -115,3 +119,27 @@ def test_a_failed_bit_is_an_error_not_an_answer() -> None:
 def test_hard_attention_has_no_linear_bound() -> None:
     model = softhat.compile("a S b", alphabet="ab", attention="hard")
     assert linear_max_length(model.transformer, "float32") == 0
+
+
+@pytest.mark.parametrize("bias", [-31 / 32, -1 / 32, -3 / 4])
+def test_tolerances_are_read_from_the_weights(bias: float) -> None:
+    """A read-out with little room ends earlier: it was taken to have room for 1/2."""
+    model = softhat.compile("#(a) + #>(b) >= 7", alphabet="ab")
+    t = replace(model.transformer, readout_bias=np.array([bias]))
+    changed = Model(t, model.formulas)
+    for dtype in ("bfloat16", "float16", "float32"):
+        assert changed.linear_max_length(dtype) < model.linear_max_length(dtype)
+
+
+def test_the_room_of_a_gate_is_read_from_the_weights() -> None:
+    """A clip from 7/8 to 1 has no room below 1 for what a head leaks."""
+    model = softhat.compile("Y a & O b", alphabet="ab")
+    assert model.linear_max_length("float32") > 0
+    for k, layer in enumerate(model.transformer.layers):
+        if not layer.into_bias.size:
+            continue
+        biases = layer.into_bias.copy()
+        biases[biases == -3 / 8], biases[biases == -1 / 4] = -1 + 1 / 256, -1 + 1 / 128
+        assert (biases != layer.into_bias).any()
+        changed = with_layer(model.transformer, k, replace(layer, into_bias=biases))
+        assert Model(changed, model.formulas).linear_max_length("float32") == 0

@@ -8,9 +8,8 @@ from math import exp, inf
 import numpy as np
 import pytest
 
-from softhat.formats import FORMATS as STORED
-from softhat.lowering.lower import lower
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.numbers.formats import FORMATS as STORED
 from softhat.program.draft import Draft
 from softhat.program.evaluate import numbers
 from softhat.program.gates import Total
@@ -21,6 +20,7 @@ from softhat.proof.cells import Bit, Cell, Mean
 from softhat.proof.lengths import Proof
 from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
 from softhat.proof.programs import certify_program
+from softhat.transformer.lowering.lower import lower
 
 PLAIN = Use(times_positions=False, whole=False, parts=1)
 LENGTH = 40

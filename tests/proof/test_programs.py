@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import softhat
 from softhat import SofthatError, rasp
 from softhat.frontends.rasp import lib
-from softhat.value_model import ValueModel
+from softhat.models.value_model import ValueModel
 from tests.proof.aimed import tampered_weights
 from tests.proof.aimed_selections import SELECTIONS
 

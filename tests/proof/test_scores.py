@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.formats import MANY, NARROW, WIDE_DIGITS
+from softhat.numbers.formats import MANY, NARROW, WIDE_DIGITS
 from softhat.proof import arithmetic, steps
 from softhat.proof.scores import Entry, projection, scale
 from softhat.runtime import attend, dense

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.formats import FORMATS as STORED
+from softhat.numbers.formats import FORMATS as STORED
 from softhat.proof.arithmetic import FORMATS
 from softhat.proof.scores import Failure
 from softhat.proof.softmax import EXACT, Bound, checked, softmax

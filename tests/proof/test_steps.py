@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.lowering.steps import MIDDLE, step
 from softhat.proof.arithmetic import FORMATS
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.width import Width
@@ -22,6 +21,7 @@ from softhat.proof.steps import (
     turns_of,
     whole_of,
 )
+from softhat.transformer.lowering.steps import MIDDLE, step
 
 WIDTH = Width("unbounded", "none", 16.0, (), 1.0)
 

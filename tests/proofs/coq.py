@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from softhat.export.coq.theorem import PREAMBLE, statement
+from softhat.models.model import Model
+
 PROOFS = Path(__file__).parents[2] / "proofs"
 
 
@@ -54,3 +57,13 @@ def booleans(imports: str, definitions: str, questions: Sequence[str], folder: P
     found = re.findall(r"\b(true|false)\b", done.stdout.split("=", 1)[1].rsplit(":", 1)[0])
     assert len(found) == len(questions)
     return [answer == "true" for answer in found]
+
+
+def certified(models: Sequence[Model], folder: Path) -> list[bool]:
+    """What `Kernel.certified` says of each model, whatever softhat thinks of it."""
+    modules = [
+        f"Module M{k}.\n{statement(model).definitions}\nEnd M{k}.\n"
+        for k, model in enumerate(models)
+    ]
+    asked = [f"certified M{k}.formulas M{k}.weights M{k}.found" for k in range(len(models))]
+    return booleans(PREAMBLE.format(title="many models"), "".join(modules), asked, folder)

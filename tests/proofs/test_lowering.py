@@ -1,8 +1,7 @@
-"""Compiled models pass the verified check of `proofs/Compare.v`, and spoilt ones do not.
+"""Compiled models pass the verified check of `proofs/Kernel.v`, and spoilt ones do not.
 
-A model that passes has the theorem `Compare.checked_right`: its softmax transformer decides its
-formula at every position of every word, in the reals. Coq computes the weights from the program
-and the schedule by itself and compares them with Python's, entry by entry.
+A model that passes has the theorem `Kernel.certified_right`: its softmax transformer decides its
+formula, as written, at every position of every word, in the reals.
 """
 
 from __future__ import annotations
@@ -16,15 +15,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from softhat.logic.random import random_formula
+import softhat
+from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
-from softhat.logic.syntax.parse import parse
-from softhat.lowering import gates, heads
-from softhat.lowering.heads import sign
-from softhat.transformer.weights import Attention, Layer, Sparse
-from tests.lowering.suite import MIXED
-from tests.proofs.claims import IMPORTS, Compiled, claim, compiled
-from tests.proofs.coq import booleans, needs_coq
+from softhat.models.model import Model
+from softhat.models.zoo.catalogue import formula_of, zoo
+from softhat.models.zoo.entry import Entry
+from softhat.program import build
+from softhat.transformer.lowering import gates, heads
+from softhat.transformer.lowering.heads import sign
+from softhat.transformer.weights import Attention, Layer, Sparse, Transformer
+from tests.proofs.coq import certified, needs_coq
+from tests.transformer.lowering.suite import MIXED
 
 TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
 EVERYTHING = (
@@ -32,63 +34,92 @@ EVERYTHING = (
     " 2*#(a) - #>(b) + #*(a) - i >= 1 | mod(3, 1)"
 )
 """Every kind of head, a sum of conjunctions, a complement, coordinates used again."""
+OPERATORS = (
+    "true", "false", "first", "last", "mod(3, 2)", "!a", "a & b", "a | b", "a xor b", "a -> b",
+    "a <-> b", "Y a", "Z a", "X a", "N a", "O a", "H a", "F a", "G a", "a S b", "a T b", "a U b",
+    "a R b", "a W b", "a M b", "#(a) < 2", "#(a) <= i - 2", "#(a) = #>(b)", "#*(a) != n",
+    "3*#(a) - 2*#(Y b) >= 4", "#(!a) > #(b) + 1", "at(prime) & a S at(middle)",
+    "Y !(a S b)", "Y Y !Y a", "N Z a", "#(#(a) > 1) = 2*#>(X b) - 3", "2*#(a) = 1",
+)  # fmt: skip
 
 
-def _checked(models: list[Compiled], folder: Path) -> list[bool]:
-    return booleans(IMPORTS, "", [f"checked {claim(model)}" for model in models], folder)
+def _both(formula: str | Formula, **options: Any) -> list[Model]:
+    return [softhat.compile(formula, attention=target, **options) for target in TARGETS]
 
 
-def _random(seed: int, count: int) -> list[Formula]:
-    rng = np.random.default_rng(seed)
-    return [random_formula(rng, int(rng.integers(3, 25)), ("a", "b", "c")) for _ in range(count)]
+def _all_certified(models: list[Model], folder: Path) -> None:
+    for model, right in zip(models, certified(models, folder), strict=True):
+        assert right, f"{model.formulas} ({model.transformer.attention})"
 
 
-def _all_checked(formulas: list[Formula], folder: Path) -> None:
-    pairs = [(formula, target) for formula in formulas for target in TARGETS]
-    models = [compiled(formula, ("a", "b", "c"), target) for formula, target in pairs]
-    for (formula, target), right in zip(pairs, _checked(models, folder), strict=True):
-        assert right, f"{formula} ({target})"
+def test_every_operator_passes(tmp_path: Path) -> None:
+    needs_coq()
+    models = [model for text in OPERATORS for model in _both(text, alphabet="abc")]
+    several = {"one": "a S b", "two": "Y a", "three": "#(a) > #(b)"}
+    models += [softhat.compile(several, alphabet="ab")]
+    models += [softhat.compile("p S (q & Y r)", propositions="pqr")]
+    _all_certified(models, tmp_path)
+
+
+def test_laws_that_an_optimiser_used_are_proved_anew(tmp_path: Path) -> None:
+    needs_coq()
+    texts = ("O (a S b)", "H Y c", "F (b U a)", "a S (a S b)", "O O a", "H O Y a -> O a | !c")
+    _all_certified([softhat.compile(text, alphabet="abc") for text in texts], tmp_path)
 
 
 def test_models_pass(tmp_path: Path) -> None:
     needs_coq()
-    _all_checked([*map(parse, MIXED), parse(EVERYTHING), *_random(0, 20)], tmp_path)
+    texts = [*MIXED, EVERYTHING]
+    _all_certified([m for text in texts for m in _both(text, alphabet="abc")], tmp_path)
+
+
+def _of_entry(entry: Entry, target: Attention) -> Model:
+    formula = formula_of(entry)
+    if entry.propositional:
+        return softhat.compile(formula, propositions=entry.alphabet, attention=target)
+    return softhat.compile(formula, alphabet=entry.alphabet, attention=target)
+
+
+FORMULAS = [entry for entry in zoo().values() if entry.kind not in ("rasp", "ahat")]
+
+
+def test_a_slice_of_the_zoo_passes(tmp_path: Path) -> None:
+    needs_coq()
+    _all_certified([_of_entry(entry, "unbounded") for entry in FORMULAS[::6]], tmp_path)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(1, 11))
-def test_many_models_pass(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_whole_zoo_passes(target: Attention, tmp_path: Path) -> None:
     needs_coq()
-    _all_checked(_random(seed, 50), tmp_path)
+    _all_certified([_of_entry(entry, target) for entry in FORMULAS], tmp_path)
 
 
 TENSORS = ("query", "key", "value", "output", "into", "into_bias", "out", "out_bias")
 
 
-def _spoilt(model: Compiled, rng: np.random.Generator) -> Iterator[tuple[str, Compiled]]:
-    """The model with one number of each tensor of each layer, and of the read-out, changed."""
-    layers = model.weights.layers
+def _spoilt(weights: Transformer, rng: np.random.Generator) -> Iterator[tuple[str, Transformer]]:
+    """The model with one number of each tensor of each layer, and of the rest, changed."""
+    layers = weights.layers
+
+    def with_layer(number: int, layer: Layer) -> Transformer:
+        return replace(weights, layers=(*layers[:number], layer, *layers[number + 1 :]))
+
     for number, layer in enumerate(layers):
         for name in TENSORS:
             tensor = getattr(layer, name)
-            if name == "output" or not np.any(_values(tensor)):
-                continue
-            changed: Layer = replace(layer, **{name: _changed(tensor, rng)})
-            weights = replace(
-                model.weights, layers=(*layers[:number], changed, *layers[number + 1 :])
-            )
-            yield f"layer {number + 1}, {name}", replace(model, weights=weights)
+            if np.any(_values(tensor)):
+                changed: Layer = replace(layer, **{name: _changed(tensor, rng)})
+                yield f"layer {number + 1}, {name}", with_layer(number, changed)
         masks = tuple("none" if mask != "none" else "<=" for mask in layer.masks)
         if masks:
-            changed = replace(layer, masks=masks)
-            weights = replace(
-                model.weights, layers=(*layers[:number], changed, *layers[number + 1 :])
-            )
-            yield f"layer {number + 1}, masks", replace(model, weights=weights)
-    readout = replace(model.weights, readout=_changed(model.weights.readout, rng))
-    yield "readout", replace(model, weights=readout)
-    bias = replace(model.weights, readout_bias=_changed(model.weights.readout_bias, rng))
-    yield "readout_bias", replace(model, weights=bias)
+            yield f"layer {number + 1}, masks", with_layer(number, replace(layer, masks=masks))
+    for name in ("embedding", "position_embedding", "readout", "readout_bias"):
+        yield name, replace(weights, **{name: _changed(getattr(weights, name), rng)})
+    added = weights.embedding.dense()
+    added[-1, int(rng.integers(weights.d_model))] += 1
+    yield "the row of a sink", replace(weights, embedding=Sparse.from_dense(added))
+    yield "two symbols", replace(weights, symbols=weights.symbols[::-1])
 
 
 def _values(tensor: Sparse | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,11 +136,12 @@ def _changed(tensor: Sparse | NDArray[np.float64], rng: np.random.Generator) -> 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_changed_weight_fails(target: Attention, tmp_path: Path) -> None:
     needs_coq()
-    model = compiled(parse(EVERYTHING), ("a", "b"), target)
-    spoilt = list(_spoilt(model, np.random.default_rng(0)))
-    assert len(spoilt) > 15
-    for (what, _), right in zip(spoilt, _checked([m for _, m in spoilt], tmp_path), strict=True):
-        assert not right, what
+    model = softhat.compile(EVERYTHING, alphabet="ab", attention=target)
+    spoilt = list(_spoilt(model.transformer, np.random.default_rng(0)))
+    assert len(spoilt) > 20
+    models = [Model(weights, model.formulas, model.program) for _, weights in spoilt]
+    for (what, _), right in zip(spoilt, certified(models, tmp_path), strict=True):
+        assert not right or what == "two symbols", what
 
 
 @pytest.mark.parametrize(
@@ -132,5 +164,30 @@ def test_a_changed_constant_fails(
 ) -> None:
     needs_coq()
     monkeypatch.setattr(module, name, value)
-    models = [compiled(parse(EVERYTHING), ("a", "b"), target) for target in TARGETS]
-    assert _checked(models, tmp_path) == [False, False]
+    assert certified(_both(EVERYTHING, alphabet="ab"), tmp_path) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "sabotage",
+    [nodes.Not, nodes.Once, lambda f: nodes.FALSE, lambda f: f.children[1]],
+    ids=["negated", "once", "false", "one operand"],
+)
+def test_a_sabotaged_optimiser_fails(
+    sabotage: Callable[[Formula], Formula], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim is the formula as written, not what the optimiser makes of it."""
+    needs_coq()
+    monkeypatch.setattr(build, "simplify", sabotage)
+    models = [softhat.compile(text, alphabet="abc") for text in ("!c S a", "a & Y b")]
+    assert certified(models, tmp_path) == [False, False]
+
+
+def test_the_model_of_another_formula_fails(tmp_path: Path) -> None:
+    needs_coq()
+    pairs = [("a S b", "b S a"), ("Y a", "X a"), ("#(a) > 1", "#(a) > 2"), ("a & b", "a | b")]
+    models = []
+    for mine, other in pairs:
+        made = softhat.compile(mine, alphabet="abc")
+        claimed = softhat.compile(other, alphabet="abc").formulas
+        models.append(Model(made.transformer, claimed, made.program))
+    assert certified(models, tmp_path) == [False] * len(pairs)

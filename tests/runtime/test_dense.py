@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.compiler import compile
-from softhat.formats import FORMATS
 from softhat.logic.random import random_formula
-from softhat.model import Model
-from softhat.positions import floats
+from softhat.models.compiler import compile
+from softhat.models.model import Model
+from softhat.numbers.formats import FORMATS
+from softhat.numbers.positions import floats
 from softhat.runtime.dense import Ready
 from softhat.transformer.weights import scale
 

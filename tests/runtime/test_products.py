@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.formats import FORMATS, format_of
+from softhat.numbers.formats import FORMATS, format_of
 from softhat.runtime import products
 from softhat.runtime.products import Linear, product
 from softhat.transformer.weights import Sparse

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softhat
-from softhat.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.random import random_formula
 
 ROUNDING = {"float64": 1e-14, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.transformer.directions import Directions, HeadBasis, Units, directions_from
 
 HEADS, SIZE = 2, 3

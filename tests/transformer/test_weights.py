@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
-from softhat.laws import ONE, Constant, PowerOfTwo, product
+from softhat.numbers.laws import ONE, Constant, PowerOfTwo, product
 from softhat.transformer.weights import (
     Coordinate,
     Sparse,

@@ -3,7 +3,7 @@
 from softhat.ahat.builder import Builder, Expr
 from softhat.ahat.file import dumps, load, loads, save
 from softhat.ahat.model import AHAT, FeedForward, Head, Layer
-from softhat.positions import Mod, Named, Table
+from softhat.numbers.positions import Mod, Named, Table
 
 __all__ = [
     "AHAT",

@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
-from softhat.errors import SofthatError
-from softhat.positions import NAMES, Digit, Feature, Holds, Mod, Named, Table, text
+from softhat.io.errors import SofthatError
+from softhat.numbers.positions import NAMES, Digit, Feature, Holds, Mod, Named, Table, text
 
 Number = int | Fraction
 

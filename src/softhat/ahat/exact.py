@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Ties, Vector
-from softhat.errors import SofthatError
-from softhat.positions import exact
+from softhat.io.errors import SofthatError
+from softhat.numbers.positions import exact
 
 Integers = npt.NDArray[Any]  # int64 or Python integers
 _SAFE = 2**62

@@ -13,12 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from softhat import positions, rationals
 from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
-from softhat.errors import SofthatError
-from softhat.files import exists, is_file, parse_json, read_text, write_file
-from softhat.positions import Feature, Named
-from softhat.rationals import kind
+from softhat.io.errors import SofthatError
+from softhat.io.files import exists, is_file, parse_json, read_text, write_file
+from softhat.numbers import positions, rationals
+from softhat.numbers.positions import Feature, Named
+from softhat.numbers.rationals import kind
 
 FORMAT = "softhat-ahat/1"
 

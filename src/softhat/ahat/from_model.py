@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.ahat.model import AHAT, BOS, EOS, FeedForward, Head, Layer, Mask, Matrix, Ties, Vector
-from softhat.errors import SofthatError
-from softhat.positions import Named
+from softhat.io.errors import SofthatError
+from softhat.numbers.positions import Named
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Layer as Weights
 from softhat.transformer.weights import Transformer

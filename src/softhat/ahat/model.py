@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.semantics import words
-from softhat.positions import Feature, longest
+from softhat.numbers.positions import Feature, longest
 
 if TYPE_CHECKING:
     from softhat.runtime.trace import Trace
@@ -165,7 +165,7 @@ class AHAT:
         """Average-hard attention in floats: the same forward pass with β infinite."""
         from softhat.ahat.simulation.lower import lower
         from softhat.ahat.simulation.unique import tie_broken
-        from softhat.formats import format_of
+        from softhat.numbers.formats import format_of
         from softhat.runtime.dense import Ready
         from softhat.runtime.trace import trace
 

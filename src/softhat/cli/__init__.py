@@ -26,7 +26,8 @@ from typer.core import TyperCommand
 
 from softhat.cli import output
 from softhat.cli.output import drop, say, tell, visible
-from softhat.errors import FormulaError, SofthatError
+from softhat.io.errors import FormulaError, SofthatError
+from softhat.io.files.protection import watch_inputs
 
 SUMMARIES = {
     "check": "What a formula is: forms, fragment, depth, satisfiable, valid.",
@@ -41,10 +42,15 @@ SUMMARIES = {
     "explain": "The same page as one file: a formula and a word, to share or print.",
     "compare": "One formula in every target: sizes and certified lengths.",
     "certify": "For which lengths and number formats a model is proved right.",
+    "generate": "A machine in a stock decoder, run token by token, every token certified.",
+    "state": "What is proved about a model as a theorem, in LaTeX too.",
     "verify": "Try to break a model: all short words, random and hostile ones.",
+    "train": "A small stock GPT-2, trained on the words of a formula.",
+    "prove": "Proof or counterexample for a trained GPT-2 and a specification.",
+    "decompile": "The machine that a trained GPT-2 computes, learned and proved.",
     "analyze": "What kind of AHAT: rows, gaps, critical β; or the heads of a Hugging Face model.",
     "simulate": "An AHAT to a softmax transformer with temperatures and a certificate.",
-    "export": "A model as stock GPT-2, Hugging Face, PyTorch or ONNX files.",
+    "export": "A model as stock GPT-2 or Llama, GGUF, Hugging Face, PyTorch or ONNX files.",
     "corpus": "Many random formulas, compiled, with labels and sample words.",
     "circuit": "What computes what in a model, and which edges carry it.",
     "score": "How good is a circuit that somebody found, against the true one?",
@@ -55,7 +61,16 @@ SUMMARIES = {
 
 
 _UsageError: Any = typer.BadParameter.__mro__[1]  # of click, or of typer's own copy of it
-CHECKS = ("verify", "certify", "equivalent", "implies", "satisfiable")
+CHECKS = (
+    "verify",
+    "certify",
+    "generate",
+    "prove",
+    "decompile",
+    "equivalent",
+    "implies",
+    "satisfiable",
+)
 """Commands whose exit code is a verdict."""
 PIECEWISE = ("corpus", "run")
 """Commands that write as they go; the others write whole files and answers at the end."""
@@ -73,9 +88,10 @@ def main() -> None:
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     output.verdict = wanted in CHECKS
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), watch_inputs():  # no output goes over what was read
         warnings.showwarning = lambda message, *_: tell(f"warning: {message}")
         code = _run(wanted)
+        output.tell_what_was_kept(code in (0, 1))
     try:
         sys.stdout.flush()  # a full disk shows here, not after the last handler
     except BrokenPipeError:

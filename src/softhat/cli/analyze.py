@@ -9,15 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.ahat.analysis.analyze import Analysis, analyze
+from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
 from softhat.ahat.analysis.tally import Counterexample
 from softhat.ahat.file import load
+from softhat.cli.figures import StyleOption, WidthOption, paper_width
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
-from softhat.errors import SofthatError
-from softhat.files import is_file, is_folder
-from softhat.pictures.style import check_name
-from softhat.work import progress
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_file, is_folder
+from softhat.io.pictures.style import check_picture_and_data
+from softhat.io.work import progress
 
 MOST_KEYS = 20
 """Keys of an opened row that are printed."""
@@ -37,7 +38,9 @@ def command(
             help="The JSON file of an AHAT, a simulation's folder, or a Hugging Face checkpoint's.",
         ),
     ],
-    up_to: Annotated[int, typer.Option("--up-to", help="All words to this length.")] = 8,
+    up_to: Annotated[
+        int, typer.Option("--up-to", max=LONGEST, help="All words to this length.")
+    ] = 8,
     words: Annotated[
         list[str] | None,
         typer.Option("--words", help="Only these words (or @file, one a line; repeatable)."),
@@ -48,7 +51,9 @@ def command(
     plot: Annotated[
         Path | None,
         typer.Option(
-            "--plot", metavar="FILE", help="Draw gaps and critical β against n (data: .json)."
+            "--plot",
+            metavar="FILE",
+            help="Draw gaps and critical β against n; the numbers go to NAME.plot.json.",
         ),
     ] = None,
     text: Annotated[
@@ -59,14 +64,19 @@ def command(
         str | None,
         typer.Option("--row", metavar="L.H.I", help="For a checkpoint: open this row of a head."),
     ] = None,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Rows, gaps and critical β of an AHAT's heads; whether it is uniform-tieless.
 
     Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
     """
+    paper = paper_width(style, width)
     if plot is not None:
-        check_name(plot)
+        check_picture_and_data(plot)
+    elif paper is not None:
+        raise SofthatError("--style is of the picture: name one with --plot")
     if is_folder(model) and not is_file(model / "ahat.json"):
         _lens(model, text or [], leak, row, plot, as_json)
         return
@@ -81,13 +91,13 @@ def command(
             up_to=up_to,
             words=given,
             leak=leak,
-            progress=lambda done, total: show("words", done, total, ""),
+            progress=lambda what, done, total: show(what, done, total, ""),
         )
     if plot is not None:
         from softhat.ahat.simulation.curves import analysis_curves
-        from softhat.pictures.laws import save_laws
+        from softhat.io.pictures.laws import save_laws
 
-        save_laws(analysis_curves(result), plot)
+        save_laws(analysis_curves(result), plot, paper)
     if as_json:
         print_json(to_json(result))
     else:

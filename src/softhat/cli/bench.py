@@ -11,11 +11,11 @@ import typer
 # One thread, unless the user says otherwise: NumPy reads this when it is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from softhat.bench.run import SECTIONS, fresh, measure
-from softhat.bench.tables import shown
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import check_suffix, print_json, print_table, say
-from softhat.files import json_bytes, write_file
+from softhat.io.files import json_bytes, write_file
+from softhat.models.bench.run import SECTIONS, fresh, measure
+from softhat.models.bench.tables import shown
 
 
 def command(

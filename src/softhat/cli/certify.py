@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import AttentionOption, ModelArgument, read_model, refuse_ahat
-from softhat.cli.output import head_name, print_facts, print_json, print_table, say
+from softhat.cli.output import (
+    head_name,
+    length_and_reason,
+    print_facts,
+    print_json,
+    print_table,
+    say,
+)
 from softhat.export.checking import certify_export
+from softhat.export.coq.checker import check_file_name
 from softhat.export.reading import is_export, read_export
-from softhat.model import Model
+from softhat.io.errors import SofthatError
+from softhat.io.files import write_file
+from softhat.io.work import progress
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 from softhat.proof.certificate import Certificate, HeadCertificate
-from softhat.value_model import ValueModel
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
-
-_LABEL = 48
 
 
 def command(
@@ -31,6 +43,12 @@ def command(
     symbols: SymbolsOption = False,
     props: PropsOption = False,
     as_json: JsonOption = False,
+    coq: Annotated[
+        bool, typer.Option("--coq", help="Write the theorem about this model as a Coq file.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="With --coq: the file to write.")
+    ] = Path("right.v"),
 ) -> None:
     """What is proved about a model: a table of its heads, and the lengths for each dtype.
 
@@ -40,22 +58,76 @@ def command(
     folder (GPT-2, Hugging Face, torch) or ONNX file is proved anew from its weights; exit code 1
     if nothing is proved, or if its certificate.json states something else.
 
+    With --coq a file is written with the formula, the exact weights and the theorem `right`: the
+    model computes the formula at every position of every word, in the reals. Where Coq is installed
+    it checks the file; exit code 1 if it says no.
+
     Example: softhat certify '!c S a' --alphabet abc
     """
+    if coq:
+        check_file_name(out)
     if is_export(model):
+        if coq:
+            raise SofthatError(
+                "--coq is about softhat's own models: give the formula or its folder"
+            )
         _export(model, explain, as_json)
     ready = read_model(model, alphabet, attention, symbols, props)
     refuse_ahat(ready, model)
     if not isinstance(ready, Model | ValueModel):
-        _simulation(model, ready, as_json)
+        if coq:
+            raise SofthatError("for a simulation: softhat simulate AHAT --coq -o FILE.v")
+        _simulation(model, ready, explain, as_json)
+    known = ready.transformer.symbols
+    inferred = is_inferred(model, alphabet)
+    if coq:
+        _coq(ready, out, as_json, shown_alphabet(known, inferred))
     certificate = ready.certificate
     if as_json:
-        print_json(certificate.to_json())
+        words = {"alphabet": list(known), "alphabet_inferred": inferred}
+        print_json({**certificate.to_json(), **words})
     elif explain:
         say(certificate.explain())
+        say(f"words over {shown_alphabet(known, inferred)}")
     else:
-        _print(certificate)
+        formulas = ready.formulas if isinstance(ready, Model) else {}
+        whole = {name: str(formula) for name, formula in formulas.items()}
+        _print(certificate, shown_alphabet(known, inferred), whole)
     raise typer.Exit(1 if certificate.void else 0)
+
+
+def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:
+    """The theorem about the model, as a file, and what Coq says of it."""
+    from softhat.export.coq.checker import ask
+    from softhat.export.coq.theorem import theorem
+
+    if isinstance(model, ValueModel):
+        raise SofthatError(
+            "the Coq kernel covers formulas, also from --regex, --dfa, --program, zoo:NAME; a RASP "
+            "program computes values, for which it has no semantics yet"
+        )
+    text = theorem(model)
+    write_file(file, text.encode())
+    with progress(quiet=as_json) as show:
+        show("checking", 0, None, "Coq reads the file")
+        verdict = ask(text, file.name)
+    again = f"coqc -Q proofs Softhat {file}"
+    if as_json:
+        said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
+        document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
+        print_json(document)
+    else:
+        whole = {name: str(formula) for name, formula in model.formulas.items()}
+        _print(model.certificate, words, whole)
+        say(f"\n{file}: theorem right, to be checked by anyone: {again}")
+        match verdict.accepted:
+            case True:
+                say(f"{verdict.text} (Coq accepts {file}; float formats: by softhat's checker)")
+            case False:
+                say(f"NOT proved: Coq refuses {file}: {verdict.text}")
+            case None:
+                say(f"not checked here: {verdict.text} {again}")
+    raise typer.Exit(1 if verdict.accepted is False or model.certificate.void else 0)
 
 
 def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
@@ -71,11 +143,14 @@ def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
             say(f"void: {reason}")
         for reason in certificate.disagrees:
             say(f"certificate.json: {reason}")
-        print_facts((dtype, f"{length:,}") for dtype, length in certificate.max_length.items())
+        print_facts(
+            (dtype, length_and_reason(length, certificate.reason(dtype)))
+            for dtype, length in certificate.max_length.items()
+        )
     raise typer.Exit(0 if certificate.ok else 1)
 
 
-def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
+def _simulation(folder: str, simulation: Simulation, explain: bool, as_json: bool) -> NoReturn:
     """The certificate of a simulated AHAT, and what an independent re-check says of it."""
     from softhat.ahat.simulation.recheck import recheck
 
@@ -86,6 +161,10 @@ def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
         print_json(document)
     else:
         say(simulation.certificate.explain())
+        if explain:
+            from softhat.cli.sentences import simulation_sentences
+
+            say(simulation_sentences(simulation.certificate))
         tried = f"{checked.words:,} words, all of them to length {checked.exhaustive_length}"
         say(f"re-checked against the files on {tried}: {'ok' if checked.ok else 'REFUTED'}")
         for failure in checked.failures:
@@ -93,7 +172,8 @@ def _simulation(folder: str, simulation: Simulation, as_json: bool) -> NoReturn:
     raise typer.Exit(0 if checked.ok else 1)
 
 
-def _print(certificate: Certificate) -> None:
+def _print(certificate: Certificate, alphabet: str, whole: Mapping[str, str]) -> None:
+    """`whole` are the formulas, of which the certificate shortens long ones."""
     if certificate.heads:
         dtypes = tuple(certificate.max_length)
         header = ("head", "kind", "gap", "leak", "slack", *dtypes, "called")
@@ -104,16 +184,16 @@ def _print(certificate: Certificate) -> None:
     if certificate.void:
         return
     for output in certificate.outputs:
-        say(f"proved: {output.name} computes {output.formula}")
+        say(f"proved: {output.name} computes {whole.get(output.name, output.formula)}")
+    say(f"on words over {alphabet}")
     say("\nright for every word up to this length, and what ends the proof")
     print_facts(
-        (dtype, f"{length:<23,}{certificate.binding[dtype]}")
+        (dtype, length_and_reason(length, certificate.binding[dtype]))
         for dtype, length in certificate.max_length.items()
     )
 
 
 def _row(head: HeadCertificate, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-    label = head.label.split(": ", 1)[-1]
     return (
         head_name(head.layer, head.head),
         head.kind,
@@ -121,5 +201,5 @@ def _row(head: HeadCertificate, dtypes: tuple[str, ...]) -> tuple[str, ...]:
         f"{head.leak:.3g}",
         f"{head.slack:.3g}",
         *(f"{head.max_length[dtype]:,}" for dtype in dtypes),
-        label if len(label) <= _LABEL else label[: _LABEL - 1] + "…",
+        head.label.split(": ", 1)[-1],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from softhat.cli.alphabets import is_inferred, shown_alphabet, warn_if_trivial
 from softhat.cli.deciding import kind_of_words
 from softhat.cli.eval import AtOption
 from softhat.cli.inputs import (
@@ -18,12 +19,13 @@ from softhat.cli.inputs import (
     show_word,
 )
 from softhat.cli.output import print_facts, print_json
-from softhat.logic.core import simplify, to_core
+from softhat.logic.core import to_core
 from softhat.logic.decide.judge import Judgement, judge
 from softhat.logic.fragments import Description, describe
-from softhat.logic.settle import settled
 from softhat.logic.syntax.nodes import Node
 from softhat.logic.syntax.print import to_text, to_unicode
+from softhat.optimise.settle import settled
+from softhat.optimise.simplify import simplify
 
 _SHOWN_WORD = 100  # symbols of a word
 _SHOWN = 2_000  # characters of a form; --json gives all
@@ -38,15 +40,18 @@ def command(
 ) -> None:
     """What a formula is: forms, fragment, depth, whether it is satisfiable and valid.
 
-    Example: softhat check '!c S a'
+    Example: softhat check '!c S a' --alphabet abc
     """
     given = read_given(formula, read_alphabet(alphabet, props=props), props)
     parsed = given.formula
     description = describe(parsed)
     simplified = simplify(parsed)
     words = kind_of_words(given.alphabet, props, parsed)
-    judged = judge(parsed, simplified, **words, at=at)
+    judged = judge(parsed, **words, at=at or given.at)
     symbols = next((list(names) for names in words.values() if names), description.symbols)
+    inferred = is_inferred(formula, alphabet)
+    if inferred and not props and description.temporal_depth:  # else `valid` says it below
+        warn_if_trivial([parsed], symbols)
     simplified = settled(simplified, tuple(symbols) or ("a",), props)  # as it is compiled
     forms: dict[str, Node] = {"simplified": simplified, "core": to_core(parsed)}
     text = to_text(parsed)
@@ -58,6 +63,8 @@ def command(
                 "pretty": to_unicode(parsed),
                 **texts,
                 **asdict(description),
+                "alphabet": list(symbols),
+                "alphabet_inferred": inferred,
                 **_judgement(judged),
                 **_language(given),
             }
@@ -67,6 +74,7 @@ def command(
         [
             ("formula", _short(text)),
             ("pretty", _short(to_unicode(parsed))),
+            ("alphabet", shown_alphabet(symbols, inferred)),
             *((name, _short(form)) for name, form in texts.items()),
             *_facts(description, judged.where),
             *_judgement_facts(judged),

@@ -12,9 +12,14 @@ from softhat.cli.output import print_json, print_table
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="A model folder or a GPT-2 export.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A model folder, an export, or a corpus with --id.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the circuit to this JSON file.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--id", metavar="ID", help="Which model, if FOLDER is a corpus.")
     ] = None,
     eap: Annotated[
         bool,
@@ -28,10 +33,10 @@ def command(
     """
     import json
 
-    from softhat.export.circuit import circuit
-    from softhat.files import write_file
+    from softhat.circuits.circuit import circuit
+    from softhat.io.files import write_file
 
-    found = circuit(folder)
+    found = circuit(folder, id=number)
     document = found.to_eap() if eap else found.to_json()
     if out is not None:
         write_file(out, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())

@@ -8,12 +8,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import ModelArgument, is_ahat, read_model
-from softhat.cli.output import print_json, print_table, say
-from softhat.errors import SofthatError
-from softhat.files import is_folder
-from softhat.formats import FORMATS
+from softhat.cli.output import print_facts, print_json, print_table, say
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_folder
+from softhat.models.compiler import compile as compile_formula
+from softhat.models.value_model import ValueModel
+from softhat.numbers.formats import FORMATS
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 
 TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
@@ -41,7 +45,8 @@ def command(
         raise SofthatError("compare takes a formula, which it compiles to every target")
     if is_ahat(formula):
         raise SofthatError("compare takes a formula, not an AHAT: try softhat analyze")
-    rows = [_row(formula, target, alphabet, symbols, props) for target in TARGETS]
+    first = read_model(formula, alphabet, TARGETS[0], symbols, props)
+    rows = [_row(first, target) for target in TARGETS]
     if as_json:
         print_json(rows)
     elif form == "csv":
@@ -50,18 +55,28 @@ def command(
         say(_latex(rows))
     else:
         print_table(list(rows[0]), [[_shown(value) for value in row.values()] for row in rows])
+        inferred = is_inferred(formula, alphabet)
+        print_facts([("alphabet", shown_alphabet(first.transformer.symbols, inferred))])
 
 
-def _row(
-    formula: str, target: Attention, alphabet: str | None, symbols: bool, props: bool
-) -> dict[str, Any]:
-    model = read_model(formula, alphabet, target, symbols, props)
+def _row(first: Any, target: Attention) -> dict[str, Any]:
+    """The facts of one target; `first` is the model of the first one."""
+    model = first if target == TARGETS[0] else _again(first, target)
     sizes = {name: getattr(model.size, name) for name in SIZES}
     return {
         "attention": target,
         **sizes,
         **{name: model.certificate.max_length[name] for name in FORMATS},
     }
+
+
+def _again(model: Any, target: Attention) -> Any:
+    """The same formulas for another target."""
+    if isinstance(model, ValueModel):
+        return ValueModel(lower(model.compiled.program, target), model.compiled, model.name)
+    t = model.transformer
+    kind = {"propositions" if t.propositional else "alphabet": t.symbols}
+    return compile_formula(model.formulas, attention=target, **kind)
 
 
 def _shown(value: Any) -> str:

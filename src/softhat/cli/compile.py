@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, shown_alphabet, warn_if_trivial
+from softhat.cli.eval import AtOption
 from softhat.cli.inputs import (
     AlphabetOption,
     FormulaArgument,
@@ -17,12 +19,15 @@ from softhat.cli.inputs import (
     read_formula,
     read_given,
 )
+from softhat.cli.log_depth import is_log_depth, read_log_depth
 from softhat.cli.output import check_suffix, print_facts, print_json, say
 from softhat.cli.rasp import is_rasp, read_rasp
-from softhat.compiler import OUTPUT
-from softhat.compiler import compile as compile_formula
-from softhat.errors import SofthatError
-from softhat.files import write_file
+from softhat.io.errors import SofthatError
+from softhat.io.files import write_file
+from softhat.logic.fragments import symbols_of
+from softhat.logic.semantics.truth import resolve_at
+from softhat.models.compiler import OUTPUT
+from softhat.models.compiler import compile as compile_formula
 from softhat.transformer.weights import Attention
 
 
@@ -39,6 +44,7 @@ def command(
         list[str] | None,
         typer.Option("--also", metavar="NAME=FORMULA", help="A further output; may be repeated."),
     ] = None,
+    at: AtOption = None,
     name: Annotated[str, typer.Option("--name", help="The name of the first output.")] = OUTPUT,
     symbols: SymbolsOption = False,
     props: PropsOption = False,
@@ -46,7 +52,8 @@ def command(
         bool, typer.Option("--show-program", help="Print the attention program too.")
     ] = False,
     max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Of a RASP program's sequences.")
+        int | None,
+        typer.Option("--max-length", help="Of a program's words, or of --depth log."),
     ] = None,
     causal: Annotated[
         bool, typer.Option("--causal", help="A RASP program sees only what is not after.")
@@ -68,9 +75,20 @@ def command(
                 "a RASP program is one output over tokens: leave --also, --props out"
             )
         value_model = read_rasp(formula, known, attention, max_length, causal)
-        _report(
-            value_model, {"program": value_model.name}, folder, attention, program, dot, as_json
-        )
+        names = {"program": value_model.name}
+        _report(value_model, names, folder, attention, program, dot, as_json, inferred=False)
+        return
+    if is_log_depth(formula):
+        if also or props or causal:
+            raise SofthatError(
+                "a language in logarithmic depth is one output over symbols: leave --also, "
+                "--props and --causal out"
+            )
+        language = read_log_depth(formula, known, attention, max_length)
+        layers = f"{language.size.layers} layers for words up to {language.max_length:,}"
+        texts = {"language": language.name, "depth": f"logarithmic: {layers}"}
+        inferred = is_inferred(formula, alphabet)
+        _report(language, texts, folder, attention, program, dot, as_json, inferred)
         return
     if max_length is not None or causal:
         raise SofthatError("--max-length and --causal are for RASP programs: file.py:NAME")
@@ -82,15 +100,17 @@ def command(
         if not equals or key in formulas:
             raise SofthatError(f"--also takes NAME=FORMULA with a new name, not {entry!r}")
         formulas[key] = read_formula(text, known, props)
+    where = resolve_at(given.formula, at) if at is not None else given.at
+    inferred = is_inferred(formula, alphabet)
     if props:
-        from softhat.logic.fragments import symbols_of
-
-        found = {p for f in formulas.values() for p in symbols_of(f)}
-        model = compile_formula(formulas, propositions=known or sorted(found), attention=attention)
+        named = known or symbols_of(*formulas.values())
+        model = compile_formula(formulas, propositions=named, attention=attention, at=where)
     else:
-        model = compile_formula(formulas, alphabet=known, attention=attention)
+        model = compile_formula(formulas, alphabet=known, attention=attention, at=where)
+        if inferred:
+            warn_if_trivial(formulas.values(), model.transformer.symbols)
     texts = {key: str(f) for key, f in formulas.items()}
-    _report(model, texts, folder, attention, program, dot, as_json)
+    _report(model, texts, folder, attention, program, dot, as_json, inferred)
 
 
 def _report(
@@ -101,6 +121,7 @@ def _report(
     program: bool,
     dot: Path | None,
     as_json: bool,
+    inferred: bool,
 ) -> None:
     """Write what is asked for and say how large the model is."""
     size = model.size
@@ -117,6 +138,7 @@ def _report(
                 "folder": None if folder is None else str(folder),
                 "attention": attention,
                 "alphabet": list(model.transformer.symbols),
+                "alphabet_inferred": inferred,
                 "layers": size.layers,
                 "heads": size.heads,
                 "d_model": size.d_model,
@@ -130,6 +152,7 @@ def _report(
     print_facts(
         [
             *texts.items(),
+            ("alphabet", shown_alphabet(model.transformer.symbols, inferred)),
             ("attention", attention),
             ("layers", str(size.layers)),
             ("heads", str(size.heads)),

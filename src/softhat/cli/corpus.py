@@ -8,19 +8,30 @@ from typing import Annotated
 
 import typer
 
+from softhat.circuits.corpus.corpus import make_corpus, model_line
+from softhat.circuits.corpus.extract import extract as extract_model
+from softhat.circuits.corpus.families import RASP
+from softhat.circuits.corpus.targets import Target
+from softhat.circuits.corpus.work import Settings
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
-from softhat.export.corpus.corpus import make_corpus
-from softhat.export.corpus.families import RASP
-from softhat.export.corpus.targets import Target
-from softhat.export.corpus.work import Settings
+from softhat.io.errors import SofthatError
+from softhat.io.work import progress
 from softhat.transformer.weights import Attention
-from softhat.work import progress
 
 
 def command(
-    folder: Annotated[Path, typer.Option("-o", "--out", help="The folder of the corpus.")],
-    count: Annotated[int, typer.Option(help="How many models.")] = 10_000,
+    folder: Annotated[
+        Path, typer.Option("-o", "--out", help="The folder of the corpus, or of the model.")
+    ],
+    extract: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[extract [CORPUS] ID]",
+            help="Write one model of CORPUS (this folder, if left out) as a folder of its own.",
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option(max=10**7, help="How many models.")] = 100,
     seed: Annotated[int, typer.Option(help="Of the random formulas.")] = 0,
     alphabet: AlphabetOption = "ab",
     attention: Annotated[Attention, typer.Option(help="The target of all models.")] = "unbounded",
@@ -51,8 +62,10 @@ def command(
         int | None, typer.Option(help="Only formulas of this temporal depth, as drawn.")
     ] = None,
     smallest: Annotated[int, typer.Option("--min-size", help="Operators and leaves, least.")] = 4,
-    largest: Annotated[int, typer.Option("--max-size", help="Operators and leaves, most.")] = 20,
-    shard: Annotated[int, typer.Option(help="Models a file.")] = 100,
+    largest: Annotated[
+        int, typer.Option("--max-size", max=10_000, help="Operators and leaves, most.")
+    ] = 20,
+    shard: Annotated[int, typer.Option(max=10**5, help="Models a file.")] = 100,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes; 0 means one for each core.")
     ] = 0,
@@ -69,8 +82,12 @@ def command(
     The same command again finishes a corpus that was interrupted, however it was, with the same
     bytes as an uninterrupted run.
 
-    Example: softhat corpus --count 1000 --to gpt2 --disguise 7 -o corpus
+    Example: softhat corpus --count 100 --to gpt2 --disguise 7 -o corpus
+    and then: softhat corpus extract corpus 17 -o model
     """
+    if extract:
+        _extract(extract, folder, as_json)
+        return
     if context is None:
         context = 64 if family == RASP else 1024
     settings = Settings(
@@ -102,3 +119,20 @@ def command(
             ("seconds", f"{seconds:.1f}"),
         ]
     )
+
+
+def _extract(words: list[str], folder: Path, as_json: bool) -> None:
+    """`extract ID`, `extract CORPUS ID` or `extract CORPUS/ID`."""
+    action, *rest = words
+    if len(rest) == 1 and "/" in rest[0]:
+        rest = rest[0].rstrip("/").rsplit("/", 1)
+    if action != "extract" or not 1 <= len(rest) <= 2 or not rest[-1].isdecimal():
+        raise SofthatError("expected softhat corpus extract [CORPUS] ID -o DIR, with a number ID")
+    source = Path(rest[0]) if len(rest) == 2 else Path()
+    extract_model(source, int(rest[-1][:20]), folder)
+    facts = model_line(source, int(rest[-1]))
+    said = facts.get("formula") or "a RASP program"
+    if as_json:
+        print_json({"folder": str(folder), "corpus": str(source), "id": int(rest[-1])})
+        return
+    print_facts([("model", rest[-1]), ("computes", str(said)), ("written to", str(folder))])

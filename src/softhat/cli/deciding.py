@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, note_inferred
 from softhat.cli.inputs import plain_word, read_alphabet, read_given, show_word
 from softhat.cli.output import print_json, say
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.truth import truth
 from softhat.logic.semantics.words import Word
@@ -43,7 +44,10 @@ def read_both(
     known = read_alphabet(alphabet, props=props)
     f, g = read_given(first, known, props), read_given(second, known, props)
     names = known or f.alphabet or g.alphabet
-    return f.formula, g.formula, kind_of_words(names, props, f.formula, g.formula)
+    words = kind_of_words(names, props, f.formula, g.formula)
+    if is_inferred(first, alphabet) and is_inferred(second, alphabet):
+        note_inferred([name for known in words.values() for name in known], "the formulas")
+    return f.formula, g.formula, words
 
 
 def answer(

@@ -7,8 +7,8 @@ from typing import Any
 
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_facts, print_json, print_table, say
-from softhat.compiler import compile as compile_formula
-from softhat.model import Model
+from softhat.models.compiler import compile as compile_formula
+from softhat.models.model import Model
 
 TEXT = "!c S a"
 WORDS = ("abca", "abbb", "abcb", "bbbb", "acac")

@@ -19,13 +19,13 @@ from softhat.cli.inputs import (
     check_words,
     plain_word,
     read_alphabet,
-    read_given,
+    read_given_and_words,
     read_words,
     show_item,
     show_word,
 )
 from softhat.cli.output import print_json, print_table, say, tell
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.fragments import acceptance_position, symbols_of
 from softhat.logic.semantics.truth import resolve_at, truths
 from softhat.logic.semantics.words import Bools, Word
@@ -54,17 +54,18 @@ def command(
     """Truth of a formula at every position of words, with its subformulas; the values of a RASP
     program (file.py:NAME).
 
-    Example: softhat eval '!c S a' abca
+    Example: softhat eval '!c S a' abca --alphabet abc
     """
     check_standard_input(formula, words)
     if RASP.fullmatch(formula):
         _values(formula, words, read_alphabet(alphabet, symbols), symbols, as_json)
         return
-    given = read_given(formula, read_alphabet(alphabet, symbols, props), props)
+    declared = read_alphabet(alphabet, symbols, props)
+    given, read = read_given_and_words(formula, words, declared, symbols, props)
     parsed, known = given.formula, given.alphabet
     symbols = are_tokens(symbols, props, known)
-    read = read_words(words, symbols, props)
     check_words(read, known, props)
+    at = at or given.at
     where = resolve_at(parsed, at) if at or acceptance_position(parsed) else None
     if not (symbols or props) and (long := [s for s in symbols_of(parsed) if len(s) > 1]):
         tell(f"note: {long[0]} is never one character: use --symbols for tokens")

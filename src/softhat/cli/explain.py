@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from softhat.cli.eval import AtOption
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import AttentionOption, ModelArgument, read_model_and_words, refuse_ahat
 from softhat.cli.output import print_json, say
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
+from softhat.logic.semantics.truth import resolve_at
+from softhat.models.model import Model
 
 
 def command(
@@ -18,6 +21,7 @@ def command(
     word: Annotated[str, typer.Argument(metavar="WORD", help="One word.")],
     file: Annotated[Path, typer.Option("-o", "--out", help="The HTML file to write.")],
     alphabet: AlphabetOption = None,
+    at: AtOption = None,
     attention: AttentionOption = "unbounded",
     symbols: SymbolsOption = False,
     props: PropsOption = False,
@@ -28,10 +32,10 @@ def command(
     It opens from the file system, loads nothing, and answers as the served page does: the word,
     the temperature, the length and the number format can be changed in it.
 
-    Example: softhat explain '!c S a' abcabb -o report.html
+    Example: softhat explain '!c S a' abcabb --alphabet abc -o report.html
     """
     from softhat.explore.notebook import show
-    from softhat.files import write_file
+    from softhat.io.files import write_file
 
     if file.suffix.lower() not in (".html", ".htm"):
         raise SofthatError(f"a report is an HTML file: name it {file.with_suffix('.html').name}")
@@ -39,6 +43,10 @@ def command(
     if len(words) != 1:
         raise SofthatError(f"explain takes one word, not {len(words)}")
     refuse_ahat(ready, model)
+    if at is not None:
+        if not isinstance(ready, Model):
+            raise SofthatError("--at is for models of formulas: leave it out")
+        ready.at = resolve_at(next(iter(ready.formulas.values())), at)
     write_file(file, show(ready, words[0]).html.encode())
     if as_json:
         print_json({"written": str(file)})

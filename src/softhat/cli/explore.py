@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from softhat.cli.output import say
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 
 def command(
     port: Annotated[int, typer.Option(help="The port to listen on; 0: a free one.")] = 8151,
+    static: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the page with a catalogue of models there, and serve nothing.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the explorer on this machine and print its address.
 
     Type a formula and a word and see its truth, the attention that computes it and the proof;
-    drag the temperature until the answer breaks. Bound to 127.0.0.1; Ctrl-C ends it.
+    drag the temperature until the answer breaks. Bound to 127.0.0.1; Ctrl-C ends it. With --static
+    the page is written to a folder: it needs no server, and has every name of the zoo, the gallery
+    and the RASP library, but compiles nothing.
 
     Example: softhat explore --port 8151
     """
+    if static is not None:
+        _write_static(static)
+        return
     from softhat.explore.server import Explorer
 
     if not 0 <= port <= 65535:
@@ -37,3 +50,12 @@ def command(
         explorer.run()
     except KeyboardInterrupt:  # its ordinary end
         raise typer.Exit(130) from None
+
+
+def _write_static(folder: Path) -> None:
+    from softhat.explore.static import write_static
+    from softhat.io.work import progress
+
+    with progress() as show:
+        count = write_static(folder, show)
+    say(f"{count} inputs written to {folder}: open {folder / 'index.html'}")

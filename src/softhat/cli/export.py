@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import (
     AttentionOption,
@@ -18,11 +19,11 @@ from softhat.cli.models import (
     read_model,
     refuse_ahat,
 )
-from softhat.cli.output import print_facts, print_json
-from softhat.errors import SofthatError
-from softhat.files import is_folder, parse_json, read_json, read_text
-from softhat.model import Model
-from softhat.value_model import ValueModel
+from softhat.cli.output import length_and_reason, print_facts, print_json
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_folder, parse_json, read_json, read_text
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 
 Target = Literal["gpt2", "llama", "gguf", "torch", "huggingface", "onnx"]
 STOCK = ("gpt2", "llama", "gguf")
@@ -33,6 +34,7 @@ def command(
     model: ModelArgument,
     to: Annotated[Target, typer.Option("--to", help="The format.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
+    line: typer.Context,
     context: Annotated[
         int, typer.Option("--context", help="gpt2, llama: positions, `<bos>` included.")
     ] = CONTEXT,
@@ -91,15 +93,18 @@ def command(
     _refuse(
         to,
         {
-            "--context": (context != CONTEXT, STOCK),
-            "--activation": (activation != "relu", ("gpt2",)),
-            "--kernel": (kernel != "sdpa", ("gpt2", "llama")),
-            "--head": (head == "lm", STOCK),
+            "--context": (_is_given(line, "context"), STOCK),
+            "--activation": (_is_given(line, "activation"), ("gpt2",)),
+            "--kernel": (_is_given(line, "kernel"), ("gpt2", "llama")),
+            "--head": (
+                _is_given(line, "head") and head != "multi-label",
+                STOCK if head == "lm" else (*STOCK, "huggingface"),
+            ),
             "--head multi-label": (head == "multi-label", ("gpt2", "llama", "huggingface")),
-            "--margin": (margin != MARGIN, STOCK),
+            "--margin": (_is_given(line, "margin"), STOCK),
             "--disguise": (disguise is not None, ("gpt2", "llama")),
             "--weights": (weights is not None, ("gpt2", "llama")),
-            "--family": (family != "llama", ("llama",)),
+            "--family": (_is_given(line, "family"), ("llama",)),
             "--positions": (positions is not None, ("llama", "gguf")),
         },
     )
@@ -123,11 +128,11 @@ def command(
     chosen = {} if output is None else {"output": output}
     match to:
         case "gpt2":
-            function = _function("gpt2", "to_gpt2")
+            function = _function("gpt2.to_gpt2", "to_gpt2")
             options = (context, activation, kernel, head, output, margin, disguise, stated)
             function(read, out, *options)
         case "llama":
-            function = _function("llama", "to_llama")
+            function = _function("llama.to_llama", "to_llama")
             by = positions or "rope"
             given = (context, family, head, by, kernel, output, margin, disguise, stated)
             function(read, out, *given)
@@ -139,14 +144,27 @@ def command(
         case "huggingface":
             _function("huggingface", "to_huggingface")(read, out, head=head, **chosen)
         case "onnx":
-            _function("onnx", "to_onnx")(read, out)
-    certified = _certified(to, out)
+            _function("onnx.to_onnx", "to_onnx")(read, out)
+    certified, reasons = _certified(to, out)
     if as_json:
-        print_json({"format": to, "written": str(out), "max_length": certified})
+        stated = {"max_length": certified, "reasons": reasons}
+        print_json({"format": to, "written": str(out), **stated})
         return
     facts = [("format", to), ("written to", str(out))]
-    facts += [(f"certified, {name}", f"{most:,}") for name, most in (certified or {}).items()]
+    if isinstance(read, Model):
+        inferred = is_inferred(model, alphabet)
+        facts.append(("alphabet", shown_alphabet(read.transformer.symbols, inferred)))
+    facts += [
+        (f"certified, {name}", length_and_reason(most, reasons.get(name, "")))
+        for name, most in (certified or {}).items()
+    ]
     print_facts(facts)
+
+
+def _is_given(line: typer.Context, name: str) -> bool:
+    """Does the option stand on the command line, whatever its value?"""
+    source = line.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _refuse(to: Target, given: dict[str, tuple[bool, tuple[str, ...]]]) -> None:
@@ -165,12 +183,16 @@ def _function(module: str, name: str) -> Callable[..., Any]:
     return function
 
 
-def _certified(to: Target, out: Path) -> dict[str, int] | None:
-    """The lengths that the written certificate states: in the folder, or beside the ONNX file.
-    GGUF files have none, and one beside them is another file's."""
+def _certified(to: Target, out: Path) -> tuple[dict[str, int] | None, dict[str, str]]:
+    """The lengths that the written certificate states, in the folder or beside the ONNX file, and
+    what ends the proof. GGUF files have none, and one beside them is another file's."""
     if to == "gguf":
-        return None
+        return None, {}
     out = Path(os.path.realpath(out))
     path = out.with_suffix(".certificate.json") if to == "onnx" else out / "certificate.json"
-    stated = read_json(path).get("max_length")
-    return stated if isinstance(stated, dict) else None
+    document = read_json(path)
+    stated = document.get("max_length")
+    reasons = {name: entry.get("reason") for name, entry in document.get("formats", {}).items()}
+    reasons |= document.get("binding") or {}
+    ends = {name: str(why) for name, why in reasons.items() if why}
+    return (stated if isinstance(stated, dict) else None), ends

@@ -7,12 +7,13 @@ can be written by hand too, as in `--also NAME=regex:…`.
 
 from __future__ import annotations
 
+import re
 from contextvars import ContextVar
 from typing import Any
 
 from typer.core import TyperCommand, TyperOption
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 MARKS = {
     "--regex": ("regex:", "EXPRESSION", "A regular expression instead of the formula."),
@@ -40,6 +41,16 @@ class FormulaCommand(TyperCommand):
                 is_flag=True,
                 help="With --regex, --dfa: allow positions modulo m.",
                 expose_value=False,
+            )
+        )
+        self.params.append(
+            TyperOption(
+                param_decls=["--depth"],
+                metavar="constant|log|log@N",
+                help="With --regex, --dfa: in logarithmic depth every regular language, for words "
+                "up to N.",
+                expose_value=False,
+                type=str,
             )
         )
         self.params.append(
@@ -75,6 +86,7 @@ def moved_first(arguments: list[str]) -> list[str]:
     kept: list[str] = []
     given: list[str] = []
     modular = False
+    depth = ""
     at = 0
     while at < len(arguments):
         word = arguments[at]
@@ -89,6 +101,11 @@ def moved_first(arguments: list[str]) -> list[str]:
                     raise SofthatError(f"{name} needs a value: {name} {MARKS[name][1]}")
                 value = arguments[at]
             given.append(MARKS[name][0] + value)
+        elif name == "--depth":
+            if not equals:
+                at += 1
+                value = arguments[at] if at < len(arguments) else ""
+            depth = _depth(value)
         elif word == "--mod":
             modular = True
         else:
@@ -98,4 +115,17 @@ def moved_first(arguments: list[str]) -> list[str]:
         raise SofthatError(f"give one of {', '.join(MARKS)}, once")
     if modular and not (given and given[0].startswith(("regex:", "dfa:"))):
         raise SofthatError("--mod goes with --regex or --dfa")
-    return [(MODULAR if modular else "") + given[0], *kept] if given else kept
+    if depth and not (given and given[0].startswith(("regex:", "dfa:"))):
+        raise SofthatError("--depth goes with --regex or --dfa")
+    if depth and modular:
+        raise SofthatError("--mod is for constant depth: leave --depth log or --mod out")
+    return [depth + (MODULAR if modular else "") + given[0], *kept] if given else kept
+
+
+def _depth(value: str) -> str:
+    """What stands before the mark of a language in logarithmic depth; nothing for constant."""
+    if value == "constant":
+        return ""
+    if re.fullmatch(r"log(@\d{1,9})?", value) is None:
+        raise SofthatError(f"--depth is constant, log or log@N, such as log@4096, not {value!r}")
+    return f"{value} "

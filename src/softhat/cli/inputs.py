@@ -12,19 +12,23 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from softhat.cli.front_ends import MARKS, MODULAR, predicates_option
-from softhat.errors import SofthatError
-from softhat.files.reading import decoded, parse_json, read_stream
-from softhat.files.reading import read_text as read_file
+from softhat.cli.missing import check_is_formula
+from softhat.io.errors import SofthatError
+from softhat.io.files.reading import decoded, parse_json, read_stream
+from softhat.io.files.reading import read_text as read_file
 from softhat.logic.binding import predicates_of
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.predicates import read_lines
+from softhat.numbers.predicates import read_lines
+
+if TYPE_CHECKING:
+    from softhat.frontends.regular.dfa import DFA
 
 FormulaArgument = Annotated[
     str, typer.Argument(metavar="FORMULA", help="A formula, @file, or - for standard input.")
@@ -60,6 +64,8 @@ RASP = re.compile(
     r"(?:(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)|zoo:rasp-(?P<entry>[\w-]+))(?:@(?P<length>\d{1,9}))?"
 )
 """`file.py:NAME`, or the zoo's; `@128` says the longest sequence."""
+LOG = re.compile(r"log(@\d{1,9})? (regex|dfa):")
+"""`--depth log` before `--regex` or `--dfa`, as `front_ends` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +78,44 @@ class Given:
     """Of a regular language: the empty word has no position, so no formula tells."""
     states: int | None = None
     """Of a regular language: states of its minimal automaton."""
+    at: Literal["first", "last"] | None = None
+    """Where an entry of the zoo is read off."""
 
 
 def read_formula(
     argument: str, alphabet: Collection[str] | None = None, props: bool = False
 ) -> Formula:
-    """The formula that an argument gives, its symbols checked against the alphabet."""
-    return read_given(argument, alphabet, props).formula
+    """The formula that an option gives, its symbols checked against the alphabet."""
+    return read_given(argument, alphabet, props, used=(argument,)).formula
 
 
 def read_given(
-    argument: str, alphabet: Collection[str] | None = None, props: bool = False
+    argument: str,
+    alphabet: Collection[str] | None = None,
+    props: bool = False,
+    used: Collection[str] = (),
 ) -> Given:
-    """A formula as text, or what `--regex` and the like put in its place."""
+    """A formula as text, or what `--regex` and the like put in its place.
+
+    The name of a folder that is not there is no formula (`softhat.cli.missing`); `used` are the
+    symbols of the words, which make it one.
+    """
     if RASP.fullmatch(argument):
         raise SofthatError(
             f"{argument} is a RASP program, which has values and no formula: use it with eval, "
             "compile, run, trace, certify, verify, export or explain"
+        )
+    if LOG.match(argument):
+        raise SofthatError(
+            "a language in logarithmic depth has no formula: use --depth log with compile, run, "
+            "trace, certify, verify or export"
         )
     if argument.startswith(ZOO):
         return _read_entry(argument, alphabet, props)
     plain = argument.removeprefix(MODULAR)
     mark = next((mark for mark, _, _ in MARKS.values() if plain.startswith(mark)), None)
     if mark is None:
+        check_is_formula(argument, alphabet, used)
         text = read_text(argument)
         known = None if alphabet is None else tuple(alphabet)
         formula = parse(text, propositions=alphabet) if props else parse(text, alphabet=alphabet)
@@ -104,14 +125,35 @@ def read_given(
     return _read_marked(mark, plain.removeprefix(mark), alphabet, plain != argument)
 
 
+def read_given_and_words(
+    argument: str,
+    arguments: Sequence[str],
+    alphabet: Collection[str] | None,
+    symbols: bool,
+    props: bool,
+) -> tuple[Given, list[Word]]:
+    """A formula, and the words, which are tokens if the formula's alphabet says so."""
+    if not (symbols or props):
+        given = read_given(argument, alphabet, props)
+        return given, read_words(arguments, are_tokens(False, False, given.alphabet), False)
+    words = read_words(arguments, symbols, props)
+    used = {name for word in words for item in word for name in _names(item)}
+    return read_given(argument, alphabet, props, used), words
+
+
+def _names(item: str | Iterable[str]) -> Iterable[str]:
+    return (item,) if isinstance(item, str) else item
+
+
 def _read_entry(argument: str, alphabet: Collection[str] | None, props: bool) -> Given:
     """The formula of an entry of the zoo, which has its alphabet unless another is given."""
-    from softhat.zoo.catalogue import entry_of, formula_of
+    from softhat.models.zoo.catalogue import entry_of, formula_of
 
     entry = entry_of(argument)
     if entry.propositional and not props:
         raise SofthatError(f"{argument} speaks of sets of propositions: add --props")
-    return Given(formula_of(entry), tuple(alphabet or entry.alphabet), entry.empty)
+    symbols = tuple(alphabet or entry.alphabet)
+    return Given(formula_of(entry), symbols, entry.empty, at=entry.at)
 
 
 def _bound(formula: Formula) -> Formula:
@@ -126,20 +168,25 @@ def _bound(formula: Formula) -> Formula:
 def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:
     if mark == "program:":
         return Given(*_read_program(source, alphabet))
-    from softhat.frontends.regular.dfa import read_dfa
-    from softhat.frontends.regular.regex import read_regex
     from softhat.frontends.regular.translate import language_of
 
-    if mark == "regex:":
-        dfa = read_regex(read_text(source), alphabet)
-    else:
-        dfa = read_dfa(_read_json(source))
-        if alphabet is not None and set(alphabet) != set(dfa.alphabet):
-            raise SofthatError("an automaton has its alphabet: leave --alphabet out")
-    language = language_of(dfa, modular)
+    language = language_of(read_automaton(mark, source, alphabet), modular)
     return Given(
         language.formula, language.alphabet, language.has_empty_word, len(language.dfa.step)
     )
+
+
+def read_automaton(mark: str, source: str, alphabet: Collection[str] | None) -> DFA:
+    """The automaton of a regular expression, or in a file."""
+    from softhat.frontends.regular.dfa import read_dfa
+    from softhat.frontends.regular.regex import read_regex
+
+    if mark == "regex:":
+        return read_regex(read_text(source), alphabet)
+    dfa = read_dfa(_read_json(source))
+    if alphabet is not None and set(alphabet) != set(dfa.alphabet):
+        raise SofthatError("an automaton has its alphabet: leave --alphabet out")
+    return dfa
 
 
 def _read_program(source: str, alphabet: Collection[str] | None) -> tuple[Formula, tuple[str, ...]]:

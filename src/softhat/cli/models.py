@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, note_inferred, warn_if_trivial
 from softhat.cli.inputs import (
+    Given,
     are_tokens,
     check_standard_input,
     read_alphabet,
     read_given,
+    read_given_and_words,
     read_words,
 )
+from softhat.cli.log_depth import is_log_depth, read_log_depth
 from softhat.cli.rasp import is_rasp, read_rasp, to_tokens
-from softhat.compiler import compile as compile_formula
-from softhat.errors import SofthatError
-from softhat.files import is_file, is_folder
-from softhat.folders import load
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_file, is_folder
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.words import Word
-from softhat.model import Model
+from softhat.models.compiler import compile as compile_formula
+from softhat.models.folders import load
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 from softhat.transformer.weights import Attention
-from softhat.value_model import ValueModel
 
 if TYPE_CHECKING:
     from softhat.ahat.model import AHAT
@@ -46,11 +46,6 @@ DtypeOption = Annotated[str, typer.Option("--dtype", help="float16, bfloat16, fl
 OutputNameOption = Annotated[
     str | None, typer.Option("--output", help="Which output of a model with several.")
 ]
-
-
-_PATH = re.compile(r"[\w.~+-]*/[\w./~+-]*|[\w~+-]*[A-Za-z_~][\w~+-]*\.\w+", re.ASCII)
-"""What nobody writes as a formula: a name with a slash in it, or with a suffix."""
-_NAME = re.compile(r"[A-Za-z_]\w+", re.ASCII)
 
 
 def is_ahat(argument: str) -> bool:
@@ -76,31 +71,6 @@ def refuse_ahat(read: Any, argument: str) -> None:
         )
 
 
-def check_name(argument: str, alphabet: str | None, words: Sequence[Word] = ()) -> None:
-    """Refuse the name of a folder that is not there; it is not meant as a formula.
-
-    A name such as `modle` could be a symbol: it is one if the words have it, if an alphabet is
-    given (then the parser knows better), or if no folder is called nearly so.
-    """
-    path = _PATH.fullmatch(argument) if "//" not in argument else None
-    if path is None and (_NAME.fullmatch(argument) is None or alphabet is not None):
-        return
-    items = [item for word in words if not isinstance(word, str) for item in word]
-    if path is None and any(argument == x or not isinstance(x, str) for x in items):
-        return  # a token of the words, or a proposition, which words need not have
-    parent, name = os.path.split(argument.rstrip("/"))
-    try:
-        there = sorted(path.name for path in Path(parent or ".").iterdir())
-    except OSError:
-        there = []
-    near = difflib.get_close_matches(name, there, 1, 0.7)
-    if path is None and not near and not words:
-        return
-    hint = f": did you mean {Path(parent) / near[0]}?" if near else ""
-    symbol = f" (for the symbol {argument} write \"'{argument}'\")" if path is None else ""
-    raise SofthatError(f"no such folder or file: {argument}{hint}{symbol}")
-
-
 def read_model(
     argument: str,
     alphabet: str | None = None,
@@ -117,13 +87,19 @@ def read_model(
         return read_ahat(argument, alphabet)
     if is_rasp(argument):
         return read_rasp(argument, read_alphabet(alphabet, symbols), attention)
-    check_name(argument, alphabet)
+    if is_log_depth(argument):
+        return read_log_depth(argument, read_alphabet(alphabet, symbols), attention)
     known = read_alphabet(alphabet, symbols, props)
     given = read_given(argument, known, props)
-    if not props:
-        return compile_formula(given.formula, alphabet=given.alphabet, attention=attention)
-    names = known if known is not None else sorted(symbols_of(given.formula))
-    return compile_formula(given.formula, propositions=names, attention=attention)
+    names = given.alphabet or tuple(symbols_of(given.formula)) or (() if props else ("a",))
+    if is_inferred(argument, alphabet) and not props:
+        warn_if_trivial([given.formula], names)
+    return _compiled(given, names, props, attention)
+
+
+def _compiled(given: Given, names: Sequence[str], props: bool, attention: Attention) -> Model:
+    kind: dict[str, Any] = {"propositions" if props else "alphabet": names}
+    return compile_formula(given.formula, **kind, attention=attention, at=given.at)
 
 
 def read_model_and_words(
@@ -140,12 +116,12 @@ def read_model_and_words(
     else characters. A formula without an alphabet gets its own symbols and the words'.
     """
     check_standard_input(argument, arguments)
-    if is_folder(argument) or is_rasp(argument):
+    if is_folder(argument) or is_rasp(argument) or is_log_depth(argument):
         model = read_model(argument, alphabet, attention, symbols)
         if isinstance(model, Model | ValueModel):
-            known = model.transformer
-            props = known.propositional
-            symbols = not props and are_tokens(symbols, props, known.symbols)
+            transformer = model.transformer
+            props = transformer.propositional
+            symbols = not props and are_tokens(symbols, props, transformer.symbols)
         words = read_words(arguments, symbols, props)
         if isinstance(model, ValueModel):
             return model, [to_tokens(model, word) for word in words]
@@ -153,14 +129,14 @@ def read_model_and_words(
     if is_ahat(argument):
         hard = read_ahat(argument, alphabet)
         return hard, read_words(arguments, are_tokens(symbols, False, hard.alphabet), False)
-    check_name(argument, alphabet or "")  # a path is none, whatever the words are
-    given = read_given(argument, read_alphabet(alphabet, symbols, props), props)
-    words = read_words(arguments, are_tokens(symbols, props, given.alphabet), props)
-    check_name(argument, alphabet, words)
+    known = read_alphabet(alphabet, symbols, props)
+    given, words = read_given_and_words(argument, arguments, known, symbols, props)
     names = given.alphabet
     if names is None:
-        found = set(symbols_of(given.formula))
-        names = tuple(sorted(found if props else found | {str(s) for w in words for s in w}))
-    if props:
-        return compile_formula(given.formula, propositions=names, attention=attention), words
-    return compile_formula(given.formula, alphabet=names, attention=attention), words
+        own = set(symbols_of(given.formula))
+        names = tuple(sorted(own if props else own | {str(s) for w in words for s in w}))
+    if is_inferred(argument, alphabet) and not props:
+        source = "the expression" if given.alphabet else "the formula and the words"
+        note_inferred(names, source)
+        warn_if_trivial([given.formula], names)
+    return _compiled(given, names, props, attention), words

@@ -8,13 +8,15 @@ an escape.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 
 def print_json(document: Any) -> None:
@@ -56,6 +58,22 @@ def tell(text: str) -> None:
         drop(sys.stderr)
 
 
+_later: list[str] = []
+
+
+def tell_later(text: str) -> None:
+    """A note that is of interest only if the command succeeds: an error is one line."""
+    _later.append(text)
+
+
+def tell_what_was_kept(succeeded: bool) -> None:
+    """At the end of a command."""
+    if succeeded:
+        for text in _later:
+            tell(text)
+    _later.clear()
+
+
 def _write(text: str) -> None:
     try:
         sys.stdout.write(text)
@@ -83,19 +101,51 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
         _write(f"{_bold(visible(name.ljust(width)))}  {visible(value)}\n")
 
 
+def length_and_reason(length: int, reason: str) -> str:
+    """A certified length, and what ends the proof there."""
+    return f"{length:<23,}{reason}".rstrip()
+
+
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns under a header; the first column is flush left, the others are centred."""
+    """Columns under a header, text flush left and numbers flush right.
+
+    On a terminal that is too narrow each row is printed as lines of name and value.
+    """
     from rich.cells import cell_len
 
     table = [[_cell(cell) for cell in row] for row in (header, *rows)]
     widths = [max(cell_len(row[k]) for row in table) for k in range(len(header))]
-    for k, row in enumerate(table):
-        cells = [row[0] + " " * (widths[0] - cell_len(row[0]))]
-        for cell, width in zip(row[1:], widths[1:], strict=True):
-            space = width - cell_len(cell)
-            cells.append(" " * (space // 2) + cell + " " * (space - space // 2))
-        line = "  ".join(cells[:1]) + "  " + " ".join(cells[1:])
-        _write(f"{_bold(line.rstrip()) if k == 0 else line.rstrip()}\n")
+    gap = " " if max(widths[1:], default=0) <= 2 else "  "  # positions of a word stand close
+    room = _columns()
+    if room is not None and sum(widths) + len(gap) * (len(widths) - 1) > room and gap != " ":
+        _print_records(table)
+        return
+    numeric = [all(_is_number(row[k]) for row in table[1:]) for k in range(len(header))]
+    for number, row in enumerate(table):
+        cells = []
+        for cell, width, right in zip(row, widths, numeric, strict=True):
+            space = " " * (width - cell_len(cell))
+            cells.append(space + cell if right else cell + space)
+        line = (cells[0] + "  " + gap.join(cells[1:])).rstrip()
+        _write(f"{_bold(line) if number == 0 else line}\n")
+
+
+def _print_records(table: Sequence[Sequence[str]]) -> None:
+    """Each row as lines of name and value, a blank line between rows."""
+    header, *rows = table
+    for number, row in enumerate(rows):
+        if number:
+            _write("\n")
+        print_facts([(name, cell) for name, cell in zip(header, row, strict=True) if cell])
+
+
+def _columns() -> int | None:
+    """The width of the terminal; None where the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[-+]?[\d,.]+(e[-+]?\d+)?( ?%)?|-|", text) is not None
 
 
 def _cell(text: str) -> str:

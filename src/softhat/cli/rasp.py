@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from softhat.cli.inputs import RASP
 from softhat.cli.output import print_json, print_table
-from softhat.compiler import compile as compile_program
-from softhat.errors import SofthatError
-from softhat.files import is_file
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_file
+from softhat.models.compiler import compile as compile_program
 from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
     from softhat.frontends.rasp.language import SOp
-    from softhat.value_model import ValueModel
+    from softhat.models.value_model import ValueModel
 
 LENGTH = 64
 """Without another one."""

@@ -33,11 +33,11 @@ from softhat.cli.models import (
 )
 from softhat.cli.output import print_json, print_table, say, tell
 from softhat.cli.rasp import print_values
-from softhat.errors import SofthatError
-from softhat.files import is_folder
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_folder
 from softhat.logic.semantics.words import Word
-from softhat.model import Model
-from softhat.value_model import ValueModel
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 
 _MOST_POSITIONS = 60
 _BIG = 1 << 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, note_inferred
 from softhat.cli.deciding import UpToOption, kind_of_words
 from softhat.cli.eval import AtOption
 from softhat.cli.inputs import (
@@ -34,16 +35,21 @@ def command(
     Example: softhat satisfiable 'H (a -> Y b) & #(a) >= 2' --alphabet ab
     """
     given = read_given(formula, read_alphabet(alphabet, props=props), props)
-    where = resolve_at(given.formula, at)
-    word = satisfiable(
-        given.formula, **kind_of_words(given.alphabet, props, given.formula), at=where, up_to=up_to
-    )
+    where = resolve_at(given.formula, at or given.at)
+    words = kind_of_words(given.alphabet, props, given.formula)
+    symbols = [name for names in words.values() for name in names]
+    inferred = is_inferred(formula, alphabet)
+    if inferred:
+        note_inferred(symbols)
+    word = satisfiable(given.formula, **words, at=where, up_to=up_to)
     if as_json:
         print_json(
             {
                 "satisfiable": word is not None,
                 "word": None if word is None else plain_word(word),
                 "at": where,
+                "alphabet": symbols,
+                "alphabet_inferred": inferred,
                 "up_to": up_to,
             }
         )

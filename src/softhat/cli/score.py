@@ -12,7 +12,7 @@ from softhat.cli.output import print_facts, print_json, print_table
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="A model folder or a GPT-2 export.")],
+    folder: Annotated[Path, typer.Argument(help="A model folder, or a GPT-2 or Llama export.")],
     predicted: Annotated[
         Path, typer.Argument(help="JSON: a list of edges, scores by edge, or an EAP graph.")
     ],
@@ -31,8 +31,8 @@ def command(
 
     Example: softhat score model predicted.json
     """
-    from softhat.export.circuit import circuit, score
-    from softhat.files import parse_json, read_text
+    from softhat.circuits.circuit import circuit, score
+    from softhat.io.files import parse_json, read_text
 
     edges = parse_json(read_text(predicted), str(predicted))
     found = score(circuit(folder), edges, constants, folder)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from softhat.cli.figures import StyleOption, WidthOption, paper_width
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say, tell
-from softhat.pictures.style import check_name
-from softhat.work import progress
+from softhat.io.errors import SofthatError
+from softhat.io.files import write_file
+from softhat.io.pictures.style import check_picture_and_data
+from softhat.io.work import progress
 
 
 def command(
@@ -31,7 +34,9 @@ def command(
     max_length: Annotated[
         int | None,
         typer.Option(
-            "--max-length", help="Constant β, for words to this length (else laws, for every one)."
+            "--max-length",
+            max=1_000_000,
+            help="Constant β, for words to this length (else laws, for every one).",
         ),
     ] = None,
     dtype: Annotated[
@@ -42,9 +47,19 @@ def command(
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw gaps and β against n (data: .json)."),
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw gaps and β against n; the numbers go to NAME.plot.json.",
+        ),
     ] = None,
+    style: StyleOption = "screen",
+    width: WidthOption = None,
     as_json: JsonOption = False,
+    coq: Annotated[
+        bool,
+        typer.Option("--coq", help="Write the theorem about this AHAT as a Coq file, -o FILE.v."),
+    ] = False,
 ) -> None:
     """Find the temperatures at which softmax simulates an AHAT; write the model and certificate.
 
@@ -52,12 +67,17 @@ def command(
 
     Example: softhat simulate examples/ahat/induction-latest.json --max-length 32 -o induction
     """
+    if coq:
+        _coq(model, folder, epsilon, as_json)
     from softhat.ahat.file import load
     from softhat.ahat.simulation.interrupted import Interrupted
     from softhat.ahat.simulation.simulate import simulate
 
+    paper = paper_width(style, width)
     if plot is not None:
-        check_name(plot)
+        check_picture_and_data(plot)
+    elif paper is not None:
+        raise SofthatError("--style is of the picture: name one with --plot")
     source = load(model)
     with progress(quiet=as_json) as show:
         target = None if decide else epsilon
@@ -75,9 +95,9 @@ def command(
     simulation.save(folder)
     if plot is not None and not interrupted:
         from softhat.ahat.simulation.curves import simulation_curves
-        from softhat.pictures.laws import save_laws
+        from softhat.io.pictures.laws import save_laws
 
-        save_laws(simulation_curves(simulation), plot)
+        save_laws(simulation_curves(simulation), plot, paper)
     if as_json:
         print_json(certificate.to_json())
     else:
@@ -90,3 +110,32 @@ def command(
     if interrupted:
         tell("interrupted: what was proved until then is written, and claims no more")
         raise typer.Exit(130)
+
+
+def _coq(model: Path, file: Path, epsilon: float, as_json: bool) -> NoReturn:
+    """The theorem about the AHAT, as a file, and what Coq says of it."""
+    from softhat.ahat.file import load
+    from softhat.export.coq.checker import ask, check_file_name
+    from softhat.export.coq.simulations import simulation_theorem
+
+    check_file_name(file)
+    text = simulation_theorem(load(model), epsilon)
+    write_file(file, text.encode())
+    with progress(quiet=as_json) as show:
+        show("checking", 0, None, "Coq reads the file")
+        verdict = ask(text, file.name)
+    again = f"coqc -Q proofs Softhat {file}"
+    if as_json:
+        said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
+        print_json({"epsilon": epsilon, "coq": {**said, "says": verdict.text}})
+    else:
+        say(f"{file}: theorem right, to be checked by anyone: {again}")
+        say(f"softmax is within {epsilon:g} of {model}, at temperatures that the file states")
+        match verdict.accepted:
+            case True:
+                say(f"{verdict.text} (Coq accepts {file})")
+            case False:
+                say(f"NOT proved: Coq refuses {file}: {verdict.text}")
+            case None:
+                say(f"not checked here: {verdict.text} {again}")
+    raise typer.Exit(1 if verdict.accepted is False else 0)

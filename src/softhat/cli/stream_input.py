@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from softhat.cli.inputs import standard_input
 from softhat.cli.output import tell
 from softhat.cli.text_blocks import Piece, read_pieces
-from softhat.errors import CertificateWarning, SofthatError
-from softhat.files import opened
-from softhat.model import Model
+from softhat.io.errors import CertificateWarning, SofthatError
+from softhat.io.files import opened
+from softhat.io.work import progress as bars
+from softhat.models.model import Model
 from softhat.runtime.stream import Stream
-from softhat.work import progress as bars
 
 BLOCK = 1 << 20
 """Bytes read at a time."""

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.transformer.weights import Transformer
 
 LONGEST_TOKEN = 1 << 16

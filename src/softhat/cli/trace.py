@@ -19,9 +19,9 @@ from softhat.cli.models import (
     read_model_and_words,
 )
 from softhat.cli.output import check_suffix, head_name, print_json, say
-from softhat.errors import SofthatError
-from softhat.files import write_file
-from softhat.pictures.style import SUFFIXES as PICTURES
+from softhat.io.errors import SofthatError
+from softhat.io.files import write_file
+from softhat.io.pictures.style import SUFFIXES as PICTURES
 from softhat.runtime.trace import Trace
 
 Format = Literal["text", "json", "png"]
@@ -102,7 +102,8 @@ def as_text(trace: Trace) -> str:
             lines.append("")
     final = trace.residual[-1]
     names = trace.coordinates[-1]
-    lines.append(f"residual stream after layer {len(trace.residual) - 1}")
+    last = len(trace.residual) - 2  # layers are counted from 0, as in the heads' names
+    lines.append(f"residual stream {'of the embedding' if last < 0 else f'after layer {last}'}")
     table = [[f"{x:.3g}" for x in column] for column in final.T]
     pad = max([width, *(len(cell) for row in table for cell in row)])
     margin = max(map(len, names), default=0)

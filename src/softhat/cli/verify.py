@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.inputs import (
     AlphabetOption,
     JsonOption,
@@ -17,13 +18,15 @@ from softhat.cli.inputs import (
 )
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
-from softhat.errors import SofthatError
 from softhat.export.checking import verify
 from softhat.export.reading import is_export
-from softhat.model import Model
-from softhat.verification.report import Verification
-from softhat.verification.values import ValueVerification
-from softhat.work import progress, workers
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_file
+from softhat.io.work import progress, workers
+from softhat.models.model import Model
+from softhat.models.verification.report import Verification
+from softhat.models.verification.values import ValueVerification
+from softhat.models.verification.verify import RUNTIMES
 
 _LABEL = 48  # characters of a head's label in the table; --json gives all
 
@@ -31,12 +34,19 @@ _LABEL = 48  # characters of a head's label in the table; --json gives all
 def command(
     model: ModelArgument,
     exhaustive: Annotated[
-        int, typer.Option(help="Try all words to this length, as far as --max-words allows.")
+        int,
+        typer.Option(max=1_000, help="Try all words to this length, as far as --max-words allows."),
     ] = 10,
-    random: Annotated[int, typer.Option(help="How many random words.")] = 1000,
-    adversarial: Annotated[int, typer.Option(help="How many words made to break it.")] = 100,
-    max_length: Annotated[int, typer.Option(help="Longest random and adversarial words.")] = 1000,
-    max_words: Annotated[int, typer.Option(help="Most words to try exhaustively.")] = 2_000_000,
+    random: Annotated[int, typer.Option(max=10**9, help="How many random words.")] = 1000,
+    adversarial: Annotated[
+        int, typer.Option(max=10**9, help="How many words made to break it.")
+    ] = 100,
+    max_length: Annotated[
+        int, typer.Option(max=10**8, help="Longest random and adversarial words.")
+    ] = 1000,
+    max_words: Annotated[
+        int, typer.Option(max=10**12, help="Most words to try exhaustively.")
+    ] = 2_000_000,
     dtype: DtypeOption = "float32",
     runtime: Annotated[str, typer.Option(help="dense, linear or auto.")] = "dense",
     attention: AttentionOption = "unbounded",
@@ -74,7 +84,7 @@ def command(
 
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
-    exported = is_export(model)
+    exported = is_export(model) or (model.endswith(".gguf") and is_file(model))
     loaded: Any = model if exported else read_model(model, alphabet, attention, symbols, props)
     if not exported:
         refuse_ahat(loaded, model)
@@ -109,6 +119,9 @@ def command(
         print_json(result.to_json())
     else:
         _report(result, exhaustive, max_length)
+        if isinstance(loaded, Model):
+            inferred = is_inferred(model, alphabet)
+            print_facts([("alphabet", shown_alphabet(loaded.transformer.symbols, inferred))])
     if plot or phase:
         _draw(loaded, dtype, plot, phase)
     if not result.ok:
@@ -141,7 +154,8 @@ def _report(result: Verification, asked: int, asked_length: int) -> None:
     if result.heads:
         print_table(["head", *_COLUMNS], [_row(head) for head in result.heads])
         say()
-    facts = [("verdict", _verdict(result)), *_tried(result, asked, asked_length)]
+    tried = _tried(result, asked, asked_length)
+    facts = [("verdict", _verdict(result)), *_run_by(result), *tried]
     if result.program_proved:
         facts.append(("proved", "the attention program is the formula, on words of every length"))
     facts.append(
@@ -172,6 +186,7 @@ def _report_values(result: ValueVerification, as_json: bool) -> None:
         return
     facts = [
         ("verdict", "ok: model and program agree" if result.ok else "WRONG: they differ"),
+        *_run_by(result),
         ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
         ("error", f"{result.max_error:.3g} at the most"),
     ]
@@ -188,6 +203,7 @@ def _report_simulation(result: Any, as_json: bool) -> None:
         return
     facts = [
         ("verdict", "ok: simulation and AHAT agree" if result.ok else "WRONG: they differ"),
+        *_run_by(result),
         ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
         ("error", f"{result.max_error:.3g} at the most, leak {result.max_leak:.3g}"),
     ]
@@ -224,6 +240,11 @@ def _row(head: Any) -> list[str]:
 
 def _rates(result: Verification) -> str:
     return ", ".join(f"{kind} {rate:,.0f}" for kind, rate in result.rates.items())
+
+
+def _run_by(result: Any) -> list[tuple[str, str]]:
+    """An export is run by other software: which one."""
+    return [] if result.runtime in RUNTIMES else [("run by", result.runtime)]
 
 
 def _verdict(result: Verification) -> str:

@@ -11,10 +11,10 @@ import typer
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_facts, print_json, print_table, say
 from softhat.cli.trace import as_text
-from softhat.errors import SofthatError
-from softhat.zoo.catalogue import entry_of, formula_of, zoo
-from softhat.zoo.entry import Entry
-from softhat.zoo.references import REFERENCES
+from softhat.io.errors import SofthatError
+from softhat.models.zoo.catalogue import entry_of, formula_of, zoo
+from softhat.models.zoo.entry import Entry
+from softhat.models.zoo.references import REFERENCES
 
 _TITLE = 56
 EPSILON = 1e-3
@@ -104,6 +104,7 @@ def _facts(entry: Entry) -> dict[str, Any]:
     from softhat.logic.fragments import describe
 
     facts["fragment"] = describe(formula_of(entry)).fragment
+    facts["attention"] = model.transformer.attention
     facts["size"] = asdict(model.size)
     facts["certified"] = dict(model.certificate.max_length)
     laws = [law.text for layer in model.transformer.layers for law in layer.laws]
@@ -116,7 +117,7 @@ def _model(entry: Entry) -> Any:
         from softhat.cli.rasp import read_rasp
 
         return read_rasp(f"zoo:{entry.name}", None, "unbounded")
-    from softhat.compiler import compile as compile_formula
+    from softhat.models.compiler import compile as compile_formula
 
     given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
     return compile_formula(formula_of(entry), attention="temperature", **given)

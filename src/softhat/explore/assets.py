@@ -14,59 +14,31 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-SCRIPTS = ("runtime.js", "logic.js", "pictures.js", "views.js", "tour.js", "page.js")
+from softhat.explore.names import offers, template
+
+SCRIPTS = (
+    "runtime.js",
+    "logic.js",
+    "words.js",
+    "answers.js",
+    "reasons.js",
+    "pictures.js",
+    "parts.js",
+    "state.js",
+    "source.js",
+    "meaning.js",
+    "attention.js",
+    "proof.js",
+    "tour.js",
+    "page.js",
+)
+"""The page's scripts, each after those that it uses."""
 STYLE = "style.css"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 SERVED_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-EXAMPLES: list[dict[str, str]] = [
-    {"name": "an a, and no c since", "kind": "formula", "text": "!c S a", "word": "abcabb"},
-    {
-        "name": "every a is answered by b",
-        "kind": "formula",
-        "text": "G (a -> F b)",
-        "word": "acabcb",
-    },
-    {"name": "bigram", "kind": "formula", "text": "O (b & Y a)", "word": "baacba"},
-    {
-        "name": "Dyck-1",
-        "kind": "formula",
-        "text": "H(#('(') >= #(')')) & #('(') = #(')')",
-        "word": "(()())",
-    },
-    {"name": "majority", "kind": "formula", "text": "#(a) > #(b)", "word": "abaab"},
-    {"name": "PARITY", "kind": "formula", "text": "F (2*#(a) = #*(a))", "word": "abbaba"},
-    {
-        "name": "regex: ends with abb, not all b",
-        "kind": "regex",
-        "text": "(a|b)*abb&~(b*)",
-        "word": "abaabb",
-    },
-    {
-        "name": "B-RASP: the last a or c is an a",
-        "kind": "program",
-        "text": "P(i) := rightmost j <= i [Qa(j) | Qc(j)] Qa(j) : 0\naccept P",
-        "word": "abcab",
-    },
-    {"name": "RASP: histogram", "kind": "rasp", "text": "histogram", "word": "abcab"},
-    {"name": "RASP: sort", "kind": "rasp", "text": "sort", "word": "3121"},
-    {"name": "AHAT: Dyck by argmin", "kind": "ahat", "text": "dyck-argmin", "word": "(()())"},
-    {"name": "AHAT: induction", "kind": "ahat", "text": "induction-latest", "word": "abcabca"},
-    {
-        "name": "zoo: two flip-flops",
-        "kind": "zoo",
-        "text": "flip-flop-two-bits",
-        "word": "on1 on2 off1",
-    },
-    {
-        "name": "traffic light",
-        "kind": "formula",
-        "text": "G (req -> X !go)",
-        "word": "{req} {} {go}",
-    },
-]
 
 
 @cache
@@ -79,14 +51,31 @@ def asset(name: str) -> bytes | None:
 
 def served_page(kinds: list[str], version: str) -> str:
     """The page for the server, which compiles what is typed."""
-    data = {"kinds": kinds, "examples": EXAMPLES, "about": _about(version)}
+    data = {
+        "mode": "served",
+        "kinds": kinds,
+        "names": offers(),
+        "template": template(),
+        "about": _about(version),
+    }
     return _index().replace(_EMPTY, _inline_data(data)).replace("<!--policy-->", "")
+
+
+def catalogue_page(kinds: list[str], entries: list[dict[str, Any]], version: str) -> str:
+    """One self-contained file about everything that was compiled beforehand."""
+    return _one_file(
+        {
+            "mode": "catalogue",
+            "kinds": kinds,
+            "names": offers(),
+            "catalogue": entries,
+            "about": _about(version),
+        }
+    )
 
 
 def report(view: dict[str, Any], word: str, version: str) -> str:
     """One self-contained file about one model and one word."""
-    style = _asset_text(STYLE)
-    script = "\n".join(_asset_text(name) for name in SCRIPTS)
     state = {
         "kind": view["kind"],
         "text": view["title"],
@@ -94,7 +83,21 @@ def report(view: dict[str, Any], word: str, version: str) -> str:
         "attention": view["attention"],
         "alphabet": " ".join(view["alphabet"]),
     }
-    data = {"kinds": [view["kind"]], "view": view, "state": state, "about": _about(version)}
+    return _one_file(
+        {
+            "mode": "report",
+            "kinds": [view["kind"]],
+            "view": view,
+            "state": state,
+            "about": _about(version),
+        }
+    )
+
+
+def _one_file(data: dict[str, Any]) -> str:
+    """The page with its scripts, its style and its data inside: it loads nothing."""
+    style = _asset_text(STYLE)
+    script = "\n".join(_asset_text(name) for name in SCRIPTS)
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"

@@ -6,11 +6,11 @@ which is also its colour.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.fragments import Description, acceptance_position, describe
 from softhat.logic.linear import difference
 from softhat.logic.syntax import nodes
@@ -18,8 +18,9 @@ from softhat.logic.syntax.nodes import Comparison, Formula
 from softhat.logic.syntax.print import to_text
 from softhat.logic.syntax.signs import SIGNS
 from softhat.logic.syntax.walk import distinct
-from softhat.predicates import Predicate, column, depends_on_length, longest
+from softhat.numbers.predicates import Predicate, column, depends_on_length, longest
 
+Place = Literal["first", "last"]
 LONGEST = 4096
 """Positions that the page is told of where a predicate has no end."""
 _LENGTHS = 256
@@ -84,14 +85,18 @@ class Parts:
                 constant = str(form.constant)
                 return {"op": "compare", "relation": relation, "terms": terms, "constant": constant}
         args = [self.number[child] for child in _operands(formula)]
+        if isinstance(formula, nodes.Window):
+            bounds = [formula.low, formula.high]
+            return {"op": "window", "sign": SIGNS[type(formula)], "bounds": bounds, "args": args}
         return {"op": SIGNS[type(formula)], "args": args}
 
-    def output(self, name: str, formula: Formula) -> dict[str, Any]:
-        """One output: where acceptance is read off, its tree, and where its parts stand."""
+    def output(self, name: str, formula: Formula, at: Place | None = None) -> dict[str, Any]:
+        """One output: where acceptance is read (`at`, or as the formula says; None if it looks both
+        ways), its tree, and where its parts stand."""
         return {
             "name": name,
             "root": self.number[formula],
-            "at": acceptance_position(formula) or "last",
+            "at": at or acceptance_position(formula),
             "tree": self._tree(formula),
             "spans": self._spans(formula),
             "facts": _facts(describe(formula)),

@@ -9,7 +9,8 @@ from typing import Any
 from softhat import __version__
 from softhat.explore.assets import report
 from softhat.explore.view import view_of
-from softhat.value_model import ValueModel
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ def show(model: Any, word: Any, height: int = 760) -> Page:
     codes = model.encode(word)  # an unknown symbol is told here
     if isinstance(model, ValueModel):
         word = [model.transformer.symbols[code] for code in codes]
-    return Page(report(view_of(model), spelt(word), __version__), height)
+    view = view_of(model)
+    if isinstance(model, Model) and model.at is not None:
+        for output in view["outputs"]:
+            output["at"] = model.at  # where its words are accepted, if that is not the usual end
+    return Page(report(view, spelt(word), __version__), height)
 
 
 def spelt(word: Any) -> str:

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
-from softhat.laws import Constant, product
-from softhat.model import Model
-from softhat.pictures.style import DTYPE_COLOURS, figure, save
+from softhat.io.errors import SofthatError
+from softhat.io.pictures.style import DTYPE_COLOURS, figure, save
+from softhat.models.model import Model
+from softhat.models.verification.adversary import Shape, shapes
+from softhat.models.verification.letters import letters
+from softhat.models.verification.measure import pristine, probed, taps_of
+from softhat.models.verification.words import Tokens, numbered, random_words, truth_of
+from softhat.numbers.laws import Constant, product
 from softhat.transformer.weights import Layer, Sparse
-from softhat.verification.adversary import Shape, shapes
-from softhat.verification.letters import letters
-from softhat.verification.measure import pristine, probed, taps_of
-from softhat.verification.words import Tokens, numbered, random_words, truth_of
 
 DTYPES = ("bfloat16", "float16", "float32")
 SHARPNESS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from softhat.compiler import compile as compile_formula
-from softhat.errors import FormulaError, SofthatError
 from softhat.explore.view import view_of_model, view_of_simulation, view_of_values
+from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.fragments import symbols_of
+from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.models.compiler import compile as compile_formula
 from softhat.transformer.weights import Attention
 
 MOST_TEXT = 20_000
@@ -32,7 +33,7 @@ def view_of(request: Mapping[str, Any]) -> dict[str, Any]:
     if len(asked["text"]) > MOST_TEXT:
         raise SofthatError(f"the input has more than {MOST_TEXT:,} characters")
     if len(asked["word"]) > MOST_WORD:
-        raise SofthatError(f"the word has more than {MOST_WORD:,} characters")
+        raise FieldError("word", f"the word has more than {MOST_WORD:,} characters")
     if asked["kind"] not in KINDS:
         raise SofthatError(f"unknown kind of input {asked['kind']!r}: {', '.join(KINDS)}")
     if asked["attention"] not in ATTENTIONS:
@@ -40,15 +41,32 @@ def view_of(request: Mapping[str, Any]) -> dict[str, Any]:
     return KINDS[asked["kind"]](asked)
 
 
+def is_named(request: Mapping[str, Any]) -> bool:
+    """Whether the input is a name of softhat's own: what it stands for is known to end."""
+    text = request.get("text")
+    own = isinstance(text, str) and text.lstrip().startswith("{")
+    return request.get("kind") in ("rasp", "ahat", "zoo") and not own
+
+
 def _attention(asked: Mapping[str, str]) -> Attention:
     """One of `ATTENTIONS`: `view_of` has checked that."""
     return cast(Attention, asked["attention"])
 
 
+class FieldError(SofthatError):
+    """What is wrong with one field of the page other than its input."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 def explained(error: SofthatError) -> dict[str, Any]:
-    """What the page shows of an error: the message, and for a formula the line with its column."""
+    """What the page shows of an error: the message, the field that it is about, and for a formula
+    the line with its column."""
+    field = error.field if isinstance(error, FieldError) else "text"
     if not isinstance(error, FormulaError) or not error.text:
-        return {"error": str(error)}
+        return {"error": str(error), "field": field}
     start = error.text.rfind("\n", 0, error.position) + 1
     end = error.text.find("\n", error.position)
     line = error.text[start : end if end >= 0 else None]
@@ -56,6 +74,7 @@ def explained(error: SofthatError) -> dict[str, Any]:
     left = max(0, column - 60)
     return {
         "error": error.message,
+        "field": field,
         "position": error.position,
         "line": line[left : left + 100],
         "column": column - left,
@@ -68,19 +87,18 @@ def _formula(asked: Mapping[str, str]) -> dict[str, Any]:
         known = _names(asked["word"].translate(str.maketrans("{},", "   ")))
         names = sorted({*known, *symbols_of(formula)})
         model = compile_formula(formula, propositions=names, attention=_attention(asked))
-        return view_of_model(model)
-    alphabet = _alphabet(asked, symbols_of(formula))
-    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=_attention(asked)))
+        return view_of_model(model, "inferred", symbols_of(formula))
+    return _compiled(formula, asked, symbols_of(formula))
 
 
 def _regex(asked: Mapping[str, str]) -> dict[str, Any]:
     from softhat.frontends.regular.regex import read_regex
     from softhat.frontends.regular.translate import language_of
 
-    alphabet = _names_of(asked["alphabet"]) or None
-    language = language_of(read_regex(asked["text"], alphabet), mod=True)
-    return view_of_model(
-        compile_formula(language.formula, alphabet=language.alphabet, attention=_attention(asked))
+    used = read_regex(asked["text"], _names_of(asked["alphabet"]) or None).alphabet
+    alphabet = _alphabet(asked, used)
+    return _compiled(
+        language_of(read_regex(asked["text"], alphabet), mod=True).formula, asked, used
     )
 
 
@@ -88,16 +106,25 @@ def _program(asked: Mapping[str, str]) -> dict[str, Any]:
     from softhat.frontends.programs.translate import from_program
     from softhat.frontends.programs.translate import symbols_of as named
 
-    alphabet = _alphabet(asked, named(asked["text"]))
-    formula = from_program(asked["text"])
-    return view_of_model(compile_formula(formula, alphabet=alphabet, attention=_attention(asked)))
+    return _compiled(from_program(asked["text"]), asked, named(asked["text"]))
+
+
+def _compiled(formula: Formula, asked: Mapping[str, str], used: Iterable[str]) -> dict[str, Any]:
+    """A formula over the alphabet that was given, or over `used` and the symbols of the word."""
+    used = set(used)
+    model = compile_formula(formula, alphabet=_alphabet(asked, used), attention=_attention(asked))
+    return view_of_model(model, "given" if asked["alphabet"].strip() else "inferred", used)
 
 
 def _ahat(asked: Mapping[str, str]) -> dict[str, Any]:
+    """A name of the gallery, or one's own as JSON."""
+    from softhat.ahat.file import loads
     from softhat.ahat.gallery import GALLERY
     from softhat.ahat.simulation.simulate import simulate
 
     name = asked["text"].strip()
+    if name.startswith("{"):
+        return view_of_simulation(simulate(loads(name)))
     if name not in GALLERY:
         raise SofthatError(f"no {name!r} in the gallery: {', '.join(GALLERY)}")
     return view_of_simulation(simulate(GALLERY[name]()))
@@ -119,7 +146,7 @@ def _rasp(asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
-    from softhat.zoo.catalogue import entry_of, formula_of
+    from softhat.models.zoo.catalogue import entry_of, formula_of
 
     entry = entry_of(asked["text"].strip())
     if entry.kind == "ahat":
@@ -127,7 +154,8 @@ def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
     if entry.kind == "rasp":
         return _rasp({**asked, "text": entry.source})
     given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
-    return view_of_model(compile_formula(formula_of(entry), attention=_attention(asked), **given))
+    model = compile_formula(formula_of(entry), attention=_attention(asked), **given)
+    return view_of_model(model, at=entry.at)
 
 
 KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
@@ -153,7 +181,7 @@ def _alphabet(asked: Mapping[str, str], used: Iterable[str]) -> list[str]:
         found = word.split() if long or any(c.isspace() for c in word) else list(word)
         names = sorted({*used, *found}) or ["a"]
     if len(names) > MOST_SYMBOLS:
-        raise SofthatError(f"the alphabet has more than {MOST_SYMBOLS} symbols")
+        raise FieldError("alphabet", f"the alphabet has more than {MOST_SYMBOLS} symbols")
     return names
 
 

@@ -7,26 +7,35 @@ served, under a content security policy.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from softhat import __version__
-from softhat.errors import MissingExtraError
 from softhat.explore.assets import SERVED_POLICY, TYPES, asset, served_page
 from softhat.explore.requests import KINDS
-from softhat.explore.workers import Workers
+from softhat.explore.workers import Answer, Workers
+from softhat.io.errors import MissingExtraError
 
 try:
     import uvicorn
     from fastapi import FastAPI, Request, Response
     from fastapi.concurrency import run_in_threadpool
     from fastapi.responses import JSONResponse
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError:
     raise MissingExtraError("fastapi and uvicorn", "explore") from None
 
 MOST_BYTES = 1 << 17
+HEADER_SECONDS, BODY_SECONDS = 5.0, 10.0
+"""How long a request may take to come in."""
+CONNECTIONS = 800
+"""Connections at a time: fewer than the files that a process may commonly open."""
+GLANCE = 0.1
+"""Seconds between looks whether whoever asked is still there."""
 HEADERS = {
     "Content-Security-Policy": SERVED_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -69,21 +78,97 @@ def application(port: int, workers: Workers) -> FastAPI:
         return Response(found, media_type=TYPES[name[name.rindex(".") :]])
 
     async def view(request: Request) -> Response:
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MOST_BYTES:
-                return refused(413, f"a request has at most {MOST_BYTES:,} bytes")
+        try:
+            body = await asyncio.wait_for(_body(request), BODY_SECONDS)
+        except TimeoutError:
+            return refused(408, f"a request is sent within {BODY_SECONDS:g} s")
+        if len(body) > MOST_BYTES:
+            return refused(413, f"a request has at most {MOST_BYTES:,} bytes")
         asked = _json_object(body)
         if asked is None:
             return refused(400, "a request is a JSON object")
-        status, answer = await run_in_threadpool(workers.answer, asked)
+        status, answer = await _answered(workers, asked, request)
         return Response(answer, status_code=status, media_type="application/json")
 
     app.add_api_route("/", index, methods=["GET"], response_model=None)
     app.add_api_route("/assets/{name}", file, methods=["GET"], response_model=None)
     app.add_api_route("/api/view", view, methods=["POST"], response_model=None)
     return app
+
+
+async def _body(request: Request) -> bytes:
+    """What a request says, or as much of it as is too much."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            break
+    return body
+
+
+async def _answered(workers: Workers, asked: dict[str, Any], request: Request) -> Answer:
+    """The workers' answer; they are told when whoever asked has gone."""
+    gone = threading.Event()
+    answer = asyncio.ensure_future(run_in_threadpool(workers.answer, asked, gone))
+    try:
+        while not answer.done():
+            await asyncio.wait([answer], timeout=GLANCE)
+            if not answer.done() and await request.is_disconnected():
+                gone.set()
+        return answer.result()
+    finally:
+        gone.set()
+
+
+class Patient(H11Protocol):
+    """HTTP that waits only so long for a request's header: whoever sends half of one is cut off.
+
+    uvicorn has a limit for connections between requests, and none for those inside a header.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_a_header()
+
+    def data_received(self, data: bytes) -> None:
+        if self._deadline is None and not self._is_answering():
+            self._expect_a_header()
+        super().data_received(data)
+        if self._is_answering():
+            self._stop_expecting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_expecting()
+        super().connection_lost(exc)
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect_a_header(self) -> None:
+        self._deadline = self.loop.call_later(HEADER_SECONDS, self._cut_off)
+
+    def _stop_expecting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _cut_off(self) -> None:
+        if not self._is_answering() and not self.transport.is_closing():
+            self.transport.abort()
+
+
+class _Server(uvicorn.Server):
+    """A server whose work ends with it: nobody waits for a formula when Ctrl-C is pressed."""
+
+    def __init__(self, settings: uvicorn.Config, workers: Workers) -> None:
+        super().__init__(settings)
+        self._workers = workers
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._workers.end()
+        await super().shutdown(sockets)
 
 
 class Explorer:
@@ -98,8 +183,15 @@ class Explorer:
         self.address = f"http://127.0.0.1:{self.port}/"
         self.workers = Workers()
         app = application(self.port, self.workers)
-        settings = uvicorn.Config(app, log_level="warning", limit_concurrency=256)
-        self._server = uvicorn.Server(settings)
+        settings = uvicorn.Config(
+            app,
+            http=Patient,
+            ws="none",
+            log_level="warning",
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = _Server(settings, self.workers)
 
     def run(self) -> None:
         """Serve until stopped or interrupted."""

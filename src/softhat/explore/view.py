@@ -7,22 +7,32 @@ is sent by the server or stands inside a report.
 from __future__ import annotations
 
 import math
-from typing import Any
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.errors import SofthatError
 from softhat.explore.decoder_view import decoder_view
-from softhat.explore.formula_view import LONGEST, Parts, bits_of, rows_of
-from softhat.model import Model
-from softhat.positions import Digit, Feature, Holds, Mod, Named, Table
-from softhat.predicates import depends_on_length, longest
+from softhat.explore.formula_view import LONGEST, Parts, Place, bits_of, rows_of
+from softhat.io.errors import SofthatError
+from softhat.logic.fragments import describe
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
+from softhat.numbers.positions import Digit, Feature, Holds, Mod, Named, Table
+from softhat.numbers.predicates import depends_on_length, longest
+from softhat.proof.certificate import Certificate
 from softhat.transformer.weights import Layer, Transformer, sharpness_of
-from softhat.value_model import ValueModel
 
 FORMAT = "softhat-page/1"
 MOST_PARAMETERS = 400_000
 """Weights that a page holds: beyond, a browser is no place for them."""
+
+
+AlphabetFrom = Literal["given", "inferred", "own"]
+"""Whether an alphabet was typed, taken from the input and the word, or belongs to the model."""
+_NOT_LEAKING = ("Width",)
+"""Kinds of heads whose answer is a share of attention: what they give to others is no leak."""
 
 
 def view_of(model: Any) -> dict[str, Any]:
@@ -36,26 +46,33 @@ def view_of(model: Any) -> dict[str, Any]:
     raise SofthatError(f"the page shows models, not {type(model).__name__}")
 
 
-def view_of_model(model: Model) -> dict[str, Any]:
-    """A compiled model."""
+def view_of_model(
+    model: Model,
+    alphabet_from: AlphabetFrom = "own",
+    used: Iterable[str] = (),
+    at: Place | None = None,
+) -> dict[str, Any]:
+    """A compiled model; `used` are the symbols of the input where the alphabet was inferred, `at`
+    is where the formula is read if neither it nor the model says so."""
     parts = Parts(model.formulas)
-    certificate = model.certificate
-    leaks = {(head.layer, head.head): head.leak for head in certificate.heads}
     return {
         "format": FORMAT,
         "kind": "formula",
         "title": "; ".join(map(str, model.formulas.values())),
         "attention": model.attention,
         "alphabet": list(model.transformer.symbols),
+        "alphabet_from": alphabet_from,
+        "used": sorted(used),
+        "longest": None,
         "propositional": model.transformer.propositional,
         "formula": {"nodes": parts.nodes()},
-        "outputs": [parts.output(name, formula) for name, formula in model.formulas.items()],
-        "transformer": _transformer(model.transformer, parts, leaks),
+        "outputs": [
+            parts.output(name, formula, model.at or at) for name, formula in model.formulas.items()
+        ],
+        "transformer": _transformer(model.transformer, parts, _leaks(model.certificate)),
         "unit": {"name": "C", "base": _sharpness(model.transformer)},
-        "certificate": {
-            "lengths": _lengths(certificate.max_length),
-            "why": [line for line in certificate.explain().splitlines() if line],
-        },
+        "certificate": _certificate(model.certificate),
+        "warnings": _warnings(model) if alphabet_from == "inferred" else [],
     }
 
 
@@ -76,6 +93,8 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
         "title": "value > 0",
         "attention": "temperature",
         "alphabet": list(source.alphabet),
+        "alphabet_from": "own",
+        "longest": None,
         "propositional": False,
         "formula": None,
         "outputs": [
@@ -84,7 +103,7 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
                 "root": None,
                 "at": "last",
                 "facts": f"hard attention; {len(named)} named coordinates; "
-                f"made to length {simulation.length}",
+                f"made for {_reach(simulation.length)}",
             }
         ],
         "transformer": transformer,
@@ -92,14 +111,15 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
         "certificate": {
             "lengths": _lengths(certificate.max_length),
             "why": _why(simulation),
+            "assumes": [],
         },
+        "warnings": [],
     }
 
 
 def view_of_values(model: ValueModel) -> dict[str, Any]:
     """A RASP program: what is expected is what hard attention computes with the same weights."""
     certificate = model.certificate
-    leaks = {(head.layer, head.head): head.leak for head in certificate.heads}
     facts = f"RASP program, to length {model.max_length}; {len(model.transformer.outputs)} outputs"
     return {
         "format": FORMAT,
@@ -107,6 +127,8 @@ def view_of_values(model: ValueModel) -> dict[str, Any]:
         "title": model.name,
         "attention": model.attention,
         "alphabet": list(model.transformer.symbols),
+        "alphabet_from": "own",
+        "longest": model.max_length,
         "propositional": False,
         "formula": None,
         "decoder": decoder_view(model.compiled.decoder, certificate.errors),
@@ -114,13 +136,55 @@ def view_of_values(model: ValueModel) -> dict[str, Any]:
             {"name": name, "root": None, "at": "last", "facts": facts}
             for name in model.transformer.outputs
         ],
-        "transformer": _transformer(model.transformer, None, leaks),
+        "transformer": _transformer(model.transformer, None, _leaks(certificate)),
         "unit": {"name": "β/β(n)", "base": 1.0},
-        "certificate": {
-            "lengths": _lengths(certificate.max_length),
-            "why": [line for line in certificate.explain().splitlines() if line],
-        },
+        "certificate": _certificate(certificate),
+        "warnings": [],
     }
+
+
+def _leaks(certificate: Certificate) -> dict[tuple[int, int], float]:
+    """What is proved of the attention outside the argmax, of heads of which it is."""
+    return {
+        (head.layer, head.head): head.leak
+        for head in certificate.heads
+        if head.kind not in _NOT_LEAKING
+    }
+
+
+def _certificate(certificate: Certificate) -> dict[str, Any]:
+    """Lengths, the sentences that say why, and those about floats and what is assumed."""
+    lines = [line for line in certificate.explain().splitlines() if line]
+    floats = next(
+        (at for at, line in enumerate(lines) if re.match(r"In \w*float\d+ |It assumes", line)),
+        len(lines),
+    )
+    return {
+        "lengths": _lengths(certificate.max_length),
+        "why": lines[:floats],
+        "assumes": lines[floats:],
+    }
+
+
+def _warnings(model: Model) -> list[str]:
+    """What an inferred alphabet hides: with more symbols the formula would say more."""
+    symbols = " ".join(model.transformer.symbols)
+    temporal = any(describe(formula).temporal_depth for formula in model.formulas.values())
+    if temporal and not any(layer.labels for layer in model.transformer.layers):
+        return [
+            f"Over the inferred alphabet {symbols} this needs no attention: it is trivial. "
+            "Give an alphabet with the other symbols that words may have."
+        ]
+    if len(model.transformer.symbols) == 1 and not model.transformer.propositional:
+        return [
+            f"The inferred alphabet has one symbol, {symbols}: words differ only in their length. "
+            "Give an alphabet with the other symbols that words may have."
+        ]
+    return []
+
+
+def _reach(length: int | None) -> str:
+    return "words of every length" if length is None else f"words to length {length}"
 
 
 def _why(simulation: Simulation) -> list[str]:

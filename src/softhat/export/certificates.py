@@ -7,12 +7,13 @@ from typing import Any
 
 from softhat.ahat.simulation.kernels import simulation_kernel_certificate
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.errors import SofthatError
-from softhat.model import Model
+from softhat.io.errors import SofthatError
+from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
+from softhat.program.signals import Program
 from softhat.proof.kernels import Kernel, kernel_certificate
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Transformer
-from softhat.value_model import ValueModel
 
 
 def export_certificate(
@@ -30,7 +31,7 @@ def export_certificate(
     raise SofthatError(f"nothing is known to prove about {type(model)}")
 
 
-def export_facts(t: Transformer, weights: bytes) -> dict[str, Any]:
+def export_facts(t: Transformer | Program, weights: bytes) -> dict[str, Any]:
     """What a certificate of an export is about: the alphabet, and these very weights."""
     return {
         "alphabet": list(t.symbols),

@@ -13,24 +13,23 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from softhat.errors import SofthatError
 from softhat.export.certificates import export_certificate
 from softhat.export.reading import Export, is_export, read_export
-from softhat.folders import load
-from softhat.formats import format_of
-from softhat.lowering.language_model import lm_formulas
-from softhat.model import Model
+from softhat.io.errors import SofthatError
+from softhat.models.folders import load
+from softhat.models.model import Model
+from softhat.models.verification.report import Verification
+from softhat.models.verification.verify import verify as verify_model
+from softhat.numbers.formats import format_of
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
 from softhat.proof.llama.certificate import certify as certify_llama
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.verification.report import Verification
-from softhat.verification.verify import verify as verify_model
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
     from softhat.ahat.simulation.verify import Verification as SimulationVerification
-    from softhat.value_model import ValueModel
-    from softhat.verification.values import ValueVerification
+    from softhat.models.value_model import ValueModel
+    from softhat.models.verification.values import ValueVerification
 
     Held = Model | Simulation | ValueModel
     Verified = Verification | SimulationVerification | ValueVerification
@@ -57,6 +56,11 @@ class ExportCertificate:
         """Something is proved, and the folder states nothing else."""
         return not self.void and not self.disagrees
 
+    def reason(self, dtype: str) -> str:
+        """Why nothing, or no more, is proved in a number format; empty if unknown."""
+        stated = self.document.get("formats", {}).get(dtype, {}).get("reason")
+        return str(stated or self.document.get("binding", {}).get(dtype) or "")
+
     def to_json(self) -> dict[str, Any]:
         checked = {"digest": self.digest, "disagrees": list(self.disagrees)}
         return {**self.document, **checked, "export": self.kind}
@@ -69,7 +73,8 @@ class ExportCertificate:
             if length:
                 lines.append(f"In {dtype} its answers are right to {length:,} positions.")
             elif not self.void:
-                lines.append(f"In {dtype} nothing is proved.")
+                why = self.reason(dtype)
+                lines.append(f"In {dtype} nothing is proved{': ' if why else ''}{why}.")
         lines += ["It assumes:", *(f"- {text}" for text in self.document["assumptions"])]
         return "\n".join(lines)
 
@@ -119,7 +124,7 @@ def certify_export(export: Export) -> ExportCertificate:
 def _proved(export: Export) -> dict[str, Any]:
     if export.model is not None:
         if export.kind == "onnx":
-            from softhat.export.onnx_positions import longest_word
+            from softhat.export.onnx.positions import longest_word
 
             longest = longest_word(export.model.transformer)
             return export_certificate(export.model, "onnx", longest, export.stored)
@@ -127,9 +132,10 @@ def _proved(export: Export) -> dict[str, Any]:
     assert export.checkpoint is not None
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":
-        formulas = lm_formulas(formulas, c.symbols, c.propositional, export.log_weights)
+        formulas = export.next_tokens()
         margin = float(export.stated.get("margin", 0.0))
-    kernel = str(export.stated.get("kernel", "sdpa"))
+    kernel = export.kernel
+    assert kernel is not None  # config.json chooses one
     if isinstance(c, LlamaCheckpoint):
         return certify_llama(c, formulas, kernel, margin, export.directions).to_json()
     return certify_gpt2(c, formulas, kernel, margin, export.directions).to_json()
@@ -141,6 +147,11 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
     found = []
     if export.stated.get("digest") != export.digest:
         found.append("it is of other weights (their digest is not this file's)")
+    if export.kernel is not None and export.stated.get("kernel") != export.kernel:
+        found.append(
+            f"it is for the kernel {export.stated.get('kernel')}, and config.json chooses "
+            f"{export.kernel}"
+        )
     stated = export.stated.get("max_length")
     for dtype, length in document["max_length"].items():
         says = stated.get(dtype, 0) if isinstance(stated, dict) else None
@@ -197,21 +208,30 @@ def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
     `progress(done, all, words)` is called after each item. Ctrl-C ends the run and keeps the
     result so far. A simulation of an average-hard attention transformer is compared with
     it, a RASP program's model with its attention program; of a folder what it holds is, a model
-    or an export.
+    or an export. An export is run by what it is for, in this process: PyTorch, transformers, ONNX
+    Runtime or llama.cpp; the result says which (`runtime`).
     """
     if not isinstance(model, str | Path):
         return _verify_held(model, *args, **options)
-    _refuse_gguf(model)
+    if Path(model).suffix == ".gguf":
+        from softhat.export.gguf_verify import verify_gguf
+
+        return verify_gguf(Path(model), _asked(args, options, "GGUF files", ("adversarial",)))
     if not is_export(model):
         return _verify_held(load(model), *args, **options)
     export = read_export(model)
     _refuse_other_weights(export)
+    certificate = certify_export(export)
     if export.model is not None:
-        return _verify_held(export.model, *args, **options)
-    from softhat.export.stock_verify import verify_stock
+        from softhat.export.native.verify import verify_native
+
+        more = ("adversarial", "beyond") if isinstance(export.model, Model) else ("adversarial",)
+        asked = _asked(args, options, "exports", more)
+        return verify_native(export, certificate, asked)
+    from softhat.export.stock.verify import verify_stock
 
     asked = _asked(args, options, "stock checkpoints", ("adversarial", "beyond"))
-    return verify_stock(export, certify_export(export), **asked)
+    return verify_stock(export, certificate, **asked)
 
 
 def _verify_held(model: Held, *args: Any, **options: Any) -> Verified:
@@ -221,8 +241,8 @@ def _verify_held(model: Held, *args: Any, **options: Any) -> Verified:
         return verify_model(model, *args, **options)
     from softhat.ahat.simulation.simulation import Simulation  # for start-up
     from softhat.ahat.simulation.verify import verify_simulation
-    from softhat.value_model import ValueModel
-    from softhat.verification.values import verify_values
+    from softhat.models.value_model import ValueModel
+    from softhat.models.verification.values import verify_values
 
     if isinstance(model, ValueModel):
         return verify_values(model, **_asked(args, options, "RASP programs"))

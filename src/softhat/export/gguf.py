@@ -13,6 +13,7 @@ proved. It keeps keys and values in float16 unless it is told otherwise. The dig
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,21 +22,26 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import MissingExtraError, SofthatError
-from softhat.export.llama import StockLlama, checkpoint
-from softhat.export.stock import EPSILON
-from softhat.export.stock_heads import LABELS
+from softhat.export.llama.to_llama import StockLlama, checkpoint
+from softhat.export.stock.heads import LABELS
+from softhat.export.stock.options import EPSILON
 from softhat.export.tokenizer import BLANK
-from softhat.files import write_file
+from softhat.frontends.machines.machine import Machine
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files import write_file
+from softhat.logic.binding import predicates_of
 from softhat.logic.syntax import nodes
-from softhat.lowering.gpt2.heads import Form
-from softhat.lowering.llama.rotary import Positions
-from softhat.lowering.llama.weights import row_of
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.numbers.predicates import to_json
+from softhat.transformer.lowering.gpt2.heads import Form
+from softhat.transformer.lowering.llama.rotary import Positions
+from softhat.transformer.lowering.llama.weights import row_of
 from softhat.transformer.weights import BOS, EOS
 
 Array = NDArray[np.float32]
 UNKNOWN = "<unk>"
+FACTS = "softhat.facts"
+"""The metadata, JSON, in which a file says what it computes; llama.cpp does not read them."""
 NAMES = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
@@ -50,7 +56,7 @@ NAMES = {
 
 
 def to_gguf(
-    model: Model | nodes.Formula | str,
+    model: Model | nodes.Formula | str | Machine,
     file: str | Path,
     context: int = 1024,
     head: Literal["token-classification", "lm"] = "token-classification",
@@ -90,11 +96,25 @@ def _tokens(made: StockLlama) -> list[str]:
     return [*made.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
 
 
+def _facts(made: StockLlama) -> dict[str, Any]:
+    """What the file is claimed to compute."""
+    t = made.model.transformer
+    return {
+        "alphabet": list(t.symbols),
+        "propositional": t.propositional,
+        "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.shown.items()),
+        "predicates": [to_json(p) for p in predicates_of(*made.shown.values()).values()],
+        "head": made.head,
+        "closed": made.model.machine is not None,
+    }
+
+
 def _describe(writer: Any, made: StockLlama, gguf: Any) -> None:
     layout, rotary = made.layout, made.layout.rotary
     writer.add_name("softhat")
     formulas = "; ".join(f"{name}: {formula}" for name, formula in made.shown.items())
     writer.add_description(f"compiled by softhat from {formulas}")
+    writer.add_string(FACTS, json.dumps(_facts(made), ensure_ascii=False))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     writer.add_vocab_size(len(_tokens(made)))
     writer.add_context_length(layout.context)

@@ -27,18 +27,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.compiler import with_one_mask
-from softhat.errors import MissingExtraError, SofthatError
 from softhat.export.lens_two_way import sees_everything, without_masks
-from softhat.export.native_labels import labels_of
+from softhat.export.native.labels import labels_of
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
-from softhat.files import read_json
-from softhat.folders import load as load_model
-from softhat.laws import Constant
-from softhat.lowering.lower import lower, lowered
-from softhat.model import Model
-from softhat.positions import floats, needs_end
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files import is_file, read_json
+from softhat.models.compiler import with_one_mask
+from softhat.models.folders import load as load_model
+from softhat.models.model import Model
+from softhat.numbers.laws import Constant
+from softhat.numbers.positions import floats, needs_end
 from softhat.runtime.answers import Answers
+from softhat.transformer.lowering.lower import lower, lowered
 from softhat.transformer.weights import (
     Layer,
     Transformer,
@@ -60,6 +60,10 @@ def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any
     folder = Path(folder)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
+    if is_file(folder / "corpus.json"):
+        raise SofthatError(
+            f"{folder} is a corpus: say which model, softhat.lens.load(folder, id=…)"
+        )
     if _stock(folder) is None:
         model = load_model(folder)
         bridge = to_transformer_lens(model, context, dtype)

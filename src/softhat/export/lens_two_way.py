@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.lowering.lower import Lowered
-from softhat.lowering.rows import ONE, ORDINARY, Key, Row, Units
-from softhat.lowering.wiring import Wiring
-from softhat.positions import Named
+from softhat.numbers.positions import Named
 from softhat.program.gates import And, Xor
 from softhat.program.heads import Average, Sign
 from softhat.program.inputs import TokenIn
 from softhat.program.signals import Program
+from softhat.transformer.lowering.lower import Lowered
+from softhat.transformer.lowering.rows import ONE, ORDINARY, Key, Row, Units
+from softhat.transformer.lowering.wiring import Wiring
 from softhat.transformer.weights import Coordinate, Layer, Mask, Sparse, Transformer
 
 SHARPNESS = 32.0

@@ -20,9 +20,9 @@ from softhat.ahat.simulation.every_length import SHARES, certify_laws, derived
 from softhat.ahat.simulation.lower import lower
 from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.errors import SofthatError
-from softhat.formats import FORMATS
-from softhat.laws import ONE, Constant
+from softhat.io.errors import SofthatError
+from softhat.numbers.formats import FORMATS
+from softhat.numbers.laws import Constant
 from softhat.transformer.stored import tensors_of
 from softhat.transformer.weights import Transformer
 
@@ -50,7 +50,7 @@ def exported_simulation(
         if dtype not in SHARES:
             raise SofthatError(f"{where}: certificate.json has no such dtype: {dtype!r}")
         made = derived(ahat, epsilon, dtype)
-        if laws != {name: ONE if law is None else law for name, law in made.laws.items()}:
+        if laws != made.laws:
             raise SofthatError(f"{where}: its temperature laws do not follow from {SOURCE}")
         return Simulation(ahat, laws, None, partial(certify_laws, made), dtype)
     if type(length) is not int or not 0 < length <= MOST_LENGTH:

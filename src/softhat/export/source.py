@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from softhat.errors import SofthatError
 from softhat.export.reading import read_export
+from softhat.io.errors import SofthatError
 from softhat.logic.sources import Source, log_weights
-from softhat.lowering.language_model import lm_formulas
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import EOS
 
 

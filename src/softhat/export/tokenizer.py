@@ -9,9 +9,11 @@ alphabet is an error, not a guess, and the message of the `tokenizers` library n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from softhat.errors import SofthatError
-from softhat.files import json_bytes
+from softhat.io.errors import SofthatError
+from softhat.io.files import json_bytes
 from softhat.transformer.weights import BOS, EOS
 
 MOST_PROPOSITIONS = 12
@@ -55,11 +57,28 @@ def vocabulary(symbols: Sequence[str], propositional: bool) -> tuple[str, ...]:
 
 
 def tokenizer_files(
-    tokens: Sequence[str], context: int, add_bos: bool = True, add_eos: bool = False
+    tokens: Sequence[str],
+    context: int,
+    add_bos: bool = True,
+    add_eos: bool = False,
+    pad_left: bool = False,
 ) -> dict[str, bytes]:
-    """The files from which `AutoTokenizer` makes a tokenizer that adds `<bos>` (and `<eos>`).
+    """The files from which `AutoTokenizer` makes a tokenizer that adds `<bos>` (and `<eos>`)."""
+    documents = tokenizer_documents(tokens, context, add_bos, add_eos, pad_left)
+    return {name: json_bytes(document) for name, document in documents.items()}
 
-    `<eos>` is also the padding token: then no tool adds a token beyond the embedding.
+
+def tokenizer_documents(
+    tokens: Sequence[str],
+    context: int,
+    add_bos: bool = True,
+    add_eos: bool = False,
+    pad_left: bool = False,
+) -> dict[str, Any]:
+    """What the files hold: all that `tokenizers` and transformers read of a tokenizer.
+
+    `<eos>` is also the padding token: then no tool adds a token beyond the embedding. Batches that
+    are to be continued are padded on the left.
     """
     ids = {token: at for at, token in enumerate(tokens)}
     special = [BOS, EOS]
@@ -102,14 +121,14 @@ def tokenizer_files(
         "tokenizer_class": "PreTrainedTokenizerFast",
         **roles,
         "model_max_length": context,
-        "padding_side": "right",
+        "padding_side": "left" if pad_left else "right",
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
     }
     return {
-        "tokenizer.json": json_bytes(tokenizer),
-        "tokenizer_config.json": json_bytes(config),
-        "special_tokens_map.json": json_bytes(roles),
+        "tokenizer.json": tokenizer,
+        "tokenizer_config.json": config,
+        "special_tokens_map.json": roles,
     }
 
 
@@ -146,3 +165,22 @@ def _special(token: str) -> dict[str, dict[str, object]]:
 
 def _text(symbol: str) -> str:
     return "".join(BLANK if char.isspace() else char for char in symbol)
+
+
+def check_tokenizer(
+    folder: Path, symbols: Sequence[str], propositional: bool, add_bos: bool, add_eos: bool
+) -> None:
+    """transformers makes of a folder a tokenizer that gives words the tokens that are proved."""
+    from transformers import AutoTokenizer
+
+    tokens = vocabulary(symbols, propositional)
+    letters = range(len(tokens) - 2)
+    words = [[letter] for letter in letters[:64]]
+    words += [[*letters[:64]], [0, 0], [letters[-1], 0, letters[-1]]]
+    found = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    ids = found([" ".join(tokens[code] for code in word) for word in words])["input_ids"]
+    bos, eos = [tokens.index(BOS)] * add_bos, [tokens.index(EOS)] * add_eos
+    for word, given in zip(words, ids, strict=True):
+        if given != [*bos, *word, *eos]:
+            text = " ".join(tokens[code] for code in word)
+            raise SofthatError(f"{folder}: its tokenizer makes {given} of {text!r}")

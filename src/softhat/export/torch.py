@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import MissingExtraError, SofthatError
-from softhat.files import json_bytes, write_folder
-from softhat.formats import FORMATS
-from softhat.positions import Table, nearest_float, to_json
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files import json_bytes, write_folder
+from softhat.numbers.formats import FORMATS
+from softhat.numbers.positions import Table, nearest_float, to_json
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer, distinct_rows
 
@@ -58,22 +58,15 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
     from safetensors.torch import save as to_bytes
 
     from softhat.export.certificates import export_certificate, export_facts
-    from softhat.export.native_labels import labels_of
+    from softhat.export.native.labels import labels_of
 
     weights = transformer_of(model)
-    source = Path(__file__).parent / "architecture" / "module_softhat.py"
-    config = {
-        "format": "softhat-torch/1",
-        "alphabet": list(weights.symbols),
-        "outputs": list(weights.outputs),
-        "architecture": architecture(weights),
-    }
     data = to_bytes(to_torch(model, dtype).state_dict())
     name = str(torch_dtype(dtype)).removeprefix("torch.")
     contents = {
-        "config.json": json_bytes(config),
+        "config.json": json_bytes(torch_config(weights)),
         "model.safetensors": data,
-        "module_softhat.py": source.read_bytes(),
+        **sources("module_softhat.py"),
         **model.meaning(),
         "labels.json": json_bytes(labels_of(model).to_json()),
         "certificate.json": json_bytes(
@@ -81,6 +74,23 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
         ),
     }
     write_folder(Path(folder), contents)
+
+
+def torch_config(t: Transformer) -> dict[str, Any]:
+    """The `config.json` of a folder: all that `SofthatTransformer.load` reads beside the tensors,
+    and what their rows and columns are called."""
+    return {
+        "format": "softhat-torch/1",
+        "alphabet": list(t.symbols),
+        "outputs": list(t.outputs),
+        "architecture": architecture(t),
+    }
+
+
+def sources(*names: str) -> dict[str, bytes]:
+    """The program files that a folder carries."""
+    here = Path(__file__).parent / "architecture"
+    return {name: (here / name).read_bytes() for name in names}
 
 
 def import_torch() -> Any:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from softhat.errors import SofthatError
-from softhat.files import json_bytes
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import At, Formula, Node
 from softhat.logic.syntax.walk import distinct, fold, rebuild
-from softhat.predicates import Predicate, Unbound, define, longest, tabulated, to_json, unknown
+from softhat.numbers.predicates import (
+    Predicate,
+    Unbound,
+    define,
+    longest,
+    tabulated,
+    to_json,
+    unknown,
+)
 
 
 def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
@@ -75,6 +82,8 @@ def longest_word(*formulas: Formula) -> int | None:
 
 def predicates_file(*formulas: Formula) -> dict[str, bytes]:
     """`predicates.json`, if there are any: what the names in `formula.txt` mean."""
+    from softhat.io.files import json_bytes  # who only reads formulas needs no files
+
     found = predicates_of(*formulas)
     if not found:
         return {}

@@ -24,7 +24,7 @@ from softhat.logic.semantics.truth import truth
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Comparison, Formula, Node
 from softhat.logic.syntax.walk import distinct
-from softhat.predicates import column, longest
+from softhat.numbers.predicates import column, longest
 
 LENGTHS = (3, 6, 10, 16, 28, 48, 96)
 """Tried in turn; the first at which a formula can be made true and false will do."""

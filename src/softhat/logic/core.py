@@ -1,6 +1,6 @@
 """Rewriting that keeps the truth value at every position of every word.
 
-`simplify` makes a formula smaller; `to_core` leaves only the operators that the compiler knows:
+`to_core` leaves only the operators that the compiler knows:
 symbols, constants, `first`, `last`, `mod`, the gates `! & | xor`, `Y S X U`, and comparisons in
 the form `Σ a·count >= c`.
 """
@@ -11,12 +11,12 @@ import math
 from typing import NamedTuple, cast
 
 from softhat.logic.linear import LinearForm, difference, linear, to_comparison
-from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node, Not
 from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.windows import defined
 
-__all__ = ["LinearForm", "linear", "simplify", "to_core"]
+__all__ = ["LinearForm", "linear", "to_core"]
 
 
 def to_core(formula: Formula) -> Formula:
@@ -105,6 +105,8 @@ def _core(node: Node, below: tuple[Node, ...]) -> Node:
             return negation(nodes.Until(negation(parts[1]), neither))
         case nodes.StrongRelease():
             return nodes.Until(parts[1], nodes.And(parts[0], parts[1]))
+        case nodes.Window():
+            return to_core(defined(node, below))
         case Comparison():
             comparison = rebuild(node, below)
             assert isinstance(comparison, Comparison)

@@ -11,11 +11,22 @@ from typing import Literal
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import distinct
-from softhat.predicates import depends_on_length
+from softhat.numbers.predicates import depends_on_length
 
 _PREVIOUS = (nodes.Yesterday, nodes.WeakYesterday)
 _NEXT = (nodes.Tomorrow, nodes.WeakTomorrow)
-PAST = (*_PREVIOUS, nodes.Once, nodes.Historically, nodes.Since, nodes.Triggered, nodes.Count)
+PAST = (
+    *_PREVIOUS,
+    nodes.Once,
+    nodes.Historically,
+    nodes.Since,
+    nodes.Triggered,
+    nodes.Count,
+    nodes.Recall,
+    nodes.OnceWithin,
+    nodes.HistoricallyWithin,
+    nodes.SinceWithin,
+)
 FUTURE = (
     *_NEXT,
     nodes.Eventually,
@@ -25,6 +36,9 @@ FUTURE = (
     nodes.WeakUntil,
     nodes.StrongRelease,
     nodes.CountFuture,
+    nodes.EventuallyWithin,
+    nodes.AlwaysWithin,
+    nodes.UntilWithin,
 )
 # What a decoder cannot know at position i, besides the future: where the word ends.
 NEEDS_END = (nodes.Last, nodes.Length, nodes.CountAll)

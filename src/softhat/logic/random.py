@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic import fragments
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Relation, Term

@@ -1,9 +1,10 @@
 """Random words refute most implications before their form is looked at.
 
 Each formula has a truth signal on one fixed tape of words, computed once from its operands' and
-kept in the node. Everything without operands but constants and ends, and comparisons of counts, are
-arbitrary there (a comparison and its negation are opposite): an implication that follows from the
-form of formulas holds for arbitrary operands, so on this tape too, and none is lost.
+kept in the node. Everything without operands but constants and ends, comparisons of counts, and
+recalls, are arbitrary there (a comparison and its negation are opposite): an implication that
+follows from the form of formulas holds for arbitrary operands, so on this tape too, and none is
+lost.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ def signal(formula: Formula) -> int:
                 made = _random(hash((kind, left, right)))
                 if kind != relation:
                     made ^= _TAPE.inside
+            case nodes.Recall():  # arbitrary, as a comparison is
+                made = _random(last._hash)
             case _ if below or isinstance(last, _FIXED):
                 made = step(last, [part._signal for part in below], _TAPE, _no_symbol)
             case _:

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula

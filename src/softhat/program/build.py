@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.core import Name, to_named_core
 from softhat.logic.fragments import symbols_of
-from softhat.logic.settle import settled
-from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.print import to_short
 from softhat.logic.syntax.walk import distinct
+from softhat.optimise.settle import settled
+from softhat.optimise.simplify import simplify
 from softhat.program.counting import Linear, at_least_zero, counted
 from softhat.program.draft import LABEL_LIMIT, Draft
-from softhat.program.heads import Direction, Latest, Previous
+from softhat.program.heads import Direction, Latest, Previous, Recall
 from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod
 from softhat.program.literals import FALSE, TRUE, Literal
 from softhat.program.signals import Program
@@ -30,21 +30,49 @@ from softhat.program.strict import strict
 LARGEST_MODULUS_BITS = 1_990
 """A model's files name a modulus in decimals: 600 digits, which every Python reads."""
 
+MOST_SIMPLIFIED = 2_000
+"""Distinct nodes. Larger formulas are built as they are written: it would take the checker too long
+to prove that what they were simplified to is the same."""
+
 
 def build(
     formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
 ) -> Program:
     """The attention program whose outputs are `formulas`, over words of `symbols`."""
     _check_symbols(formulas, symbols, propositional)
+    if len(distinct(*formulas.values())[0]) > MOST_SIMPLIFIED:
+        return build_as_written(formulas, symbols, propositional)
     simple = [simplify(formula) for formula in formulas.values()]
     cores, names = to_named_core(*simple)
     plain = [settled(f, symbols, propositional, c) for f, c in zip(simple, cores, strict=True)]
-    if plain != simple:
-        cores, names = to_named_core(*plain)
+    if plain == simple:
+        return _built(formulas, cores, names, symbols, propositional)
+    return build_as_written(dict(zip(formulas, plain, strict=True)), symbols, propositional)
+
+
+def build_as_written(
+    formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
+) -> Program:
+    """The same without a look for simpler formulas: front ends that say nothing twice need none."""
+    cores, names = to_named_core(*formulas.values())
+    return _built(formulas, cores, names, symbols, propositional)
+
+
+def _built(
+    formulas: Mapping[str, nodes.Formula],
+    cores: Sequence[nodes.Formula],
+    names: Mapping[nodes.Node, Name],
+    symbols: Sequence[str],
+    propositional: bool,
+) -> Program:
+    _check_symbols(formulas, symbols, propositional)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
     values: list[_Value | Linear] = []
+    index = {node: at for at, (node, _) in enumerate(rows)}
     for node, places in rows:
+        if isinstance(node, nodes.Recall):
+            places = tuple(index[operand] for operand in node.operands)
         values.append(builder.step(node, [values[place] for place in places]))
     outputs = {}
     for name, root in zip(formulas, roots, strict=True):
@@ -87,6 +115,8 @@ class _Builder:
                 return ~f  # no signal, so no label
             case nodes.Comparison(_, ">=", _), [Linear() as t, Linear() as u]:
                 return _value(at_least_zero(self.draft, t.plus(u, -1), self.label(node)))
+            case nodes.Digit() | nodes.Digits(), _:
+                return _value(FALSE)  # what it says, its recall reads
             case nodes.Formula(), _:
                 return self.formula(node, [value for value in below if isinstance(value, _Value)])
             case nodes.Integer(value), _:
@@ -138,6 +168,8 @@ class _Builder:
                 return self.since(f, g, "past", self.name(node))
             case nodes.Until(), [f, g]:
                 return self.since(f, g, "future", self.name(node))
+            case nodes.Recall(), [f, *digits]:
+                return self.recall(f, digits[0::2], digits[1::2], self.name(node))
             case _:
                 raise TypeError(f"not a core formula: {node!r}")
 
@@ -210,6 +242,49 @@ class _Builder:
         if bad == FALSE or value == FALSE:  # decided here, or nothing to find
             return _value(value)
         return _value(self.draft.add(Latest(bad, value, direction), self.text(name)))
+
+    def recall(
+        self, f: _Value, keys: Sequence[_Value], queries: Sequence[_Value], name: Name
+    ) -> _Value:
+        """Digits that are asked for by a constant rule out keys; the others are the code."""
+        ruled_out: list[Literal] = []
+        digits: dict[tuple[Literal, Literal], None] = {}
+        for key, query in zip(keys, queries, strict=True):
+            asked, held = self.literal(query), self.literal(key)
+            if asked.signal < 0:
+                ruled_out.append(~held if asked == TRUE else held)
+            elif held.signal < 0:  # a constant key is met where the query is that
+                equal = asked if held == TRUE else ~asked
+                return self.recall_where(f, keys, queries, equal, (key, query), name)
+            else:  # both negated say the same
+                digits[(asked, held) if asked.positive else (~asked, ~held)] = None
+        bad = self.draft.disjunction(ruled_out, f"ruled out of {self.text(name)}")
+        value = self.draft.conjunction([self.literal(f), ~bad], f"value of {self.text(name)}")
+        if value == FALSE:
+            return _value(FALSE)
+        if not digits:
+            return _value(
+                value
+                if bad == FALSE
+                else self.draft.add(Latest(bad, value, "past"), self.text(name))
+            )
+        asked_by, held_by = zip(*sorted(digits), strict=True)
+        return _value(self.draft.add(Recall(bad, asked_by, held_by, value), self.text(name)))
+
+    def recall_where(
+        self,
+        f: _Value,
+        keys: Sequence[_Value],
+        queries: Sequence[_Value],
+        equal: Literal,
+        digit: tuple[_Value, _Value],
+        name: Name,
+    ) -> _Value:
+        """Without one digit, whose key is the same everywhere: only where the query is that."""
+        rest = [pair for pair in zip(keys, queries, strict=True) if pair != digit]
+        found = self.recall(f, [k for k, _ in rest], [q for _, q in rest], name)
+        met = self.draft.conjunction([self.literal(found), equal], self.text(name))
+        return _value(met)
 
 
 def _check_symbols(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.program.draft import LABEL_LIMIT, Draft
 from softhat.program.heads import Average, Range, Sign
 from softhat.program.inputs import TokenIn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softhat.program.gates import And, Steps, Total, Xor
+from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import (
     At,
     Average,
@@ -11,6 +11,7 @@ from softhat.program.heads import (
     Match,
     MatchMean,
     Previous,
+    Recall,
     Selector,
     Shift,
     Sign,
@@ -85,6 +86,9 @@ def describe(signal: Signal) -> str:
             return " & ".join(map(_literal, literals))
         case Xor(left, right):
             return f"s{left} xor s{right}"
+        case Table(terms):
+            rows = [" & ".join(map(_literal, term)) for term in terms[:4]]
+            return "Table(" + " | ".join([*rows, "…"] if len(terms) > 4 else rows) + ")"
         case Total(terms, _):
             return f"Total({_terms(terms)})"
         case Steps(count, turns):
@@ -115,6 +119,10 @@ def describe(signal: Signal) -> str:
         case At(queries, keys, value, mask, _):
             asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
             return f"At(query={asked}, key={given}, value={_literal(value)}, mask {mask})"
+        case Recall(bad, queries, keys, value):
+            asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
+            ruled = f"bad={_literal(bad)}, value={_literal(value)}"
+            return f"Recall(query={asked}, key={given}, {ruled})"
 
 
 def _number(number: Number) -> str:
@@ -149,6 +157,8 @@ def _literals(signal: Signal) -> tuple[Literal, ...]:
             return (value,)
         case At(queries, keys, value, _, _):
             return (*queries, *keys, value)
+        case Recall(bad, queries, keys, value):
+            return (bad, *queries, *keys, value)
         case _:
             return ()
 

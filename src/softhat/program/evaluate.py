@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
-from softhat.predicates import column
-from softhat.program.gates import And, Steps, Total, Xor
+from softhat.io.errors import SofthatError
+from softhat.numbers.predicates import column
+from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import (
     At,
     Average,
@@ -24,6 +24,7 @@ from softhat.program.heads import (
     Match,
     MatchMean,
     Previous,
+    Recall,
     Selector,
     Shift,
     Sign,
@@ -135,6 +136,9 @@ class _Evaluation:
                 return np.logical_and.reduce([self.literal(x) for x in literals])
             case Xor(left, right):
                 return self.values[left] ^ self.values[right]
+            case Table(terms):
+                rows = [np.logical_and.reduce([self.literal(x) for x in term]) for term in terms]
+                return np.logical_or.reduce(rows)
             case Total(terms, _):
                 return sum((a * self.values[read] for a, read in terms), np.zeros(self.n, int))
             case Steps(count, turns):
@@ -145,6 +149,13 @@ class _Evaluation:
             case StrictLatest(bad, value, direction):
                 found = _latest(self.literal(bad), self.literal(value), direction)
                 return _shifted(found, 1, direction)
+            case Recall(bad, queries, keys, value):
+                return _recalled(
+                    self.literal(bad),
+                    [self.literal(query) for query in queries],
+                    [self.literal(key) for key in keys],
+                    self.literal(value),
+                )
             case Previous(value, direction):
                 return _shifted(self.literal(value), 1, direction)
             case Shift(value, distance, direction):
@@ -224,6 +235,18 @@ def _latest(bad: Bits, value: Bits, direction: str) -> Bits:
         return _latest(bad[::-1], value[::-1], "past")[::-1]
     last = np.maximum.accumulate(np.where(bad, -1, np.arange(len(bad))))
     found: Bits = (last >= 0) & value[np.maximum(last, 0)]
+    return found
+
+
+def _recalled(bad: Bits, queries: list[Bits], keys: list[Bits], value: Bits) -> Bits:
+    """`value` at the last position without `bad` whose keys are the queries here, or False."""
+    asked, held = np.stack(queries, axis=1), np.stack(keys, axis=1)
+    last: dict[bytes, np.bool_] = {}
+    found = np.zeros(len(value), dtype=np.bool_)
+    for i in range(len(value)):
+        if not bad[i]:
+            last[held[i].tobytes()] = value[i]
+        found[i] = last.get(asked[i].tobytes(), False)
     return found
 
 

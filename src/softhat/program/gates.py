@@ -78,4 +78,23 @@ class Steps:
         return Steps(places[self.count], self.turns)
 
 
-Gate = And | Xor | Total | Steps
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One of several conjunctions holds. No two of them ever do: a row of the table is chosen.
+
+    However many rows there are, the table is one gate: a clip for each, and their sum is the bit.
+    """
+
+    terms: tuple[tuple[Literal, ...], ...]
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        return signals_of(*(literal for term in self.terms for literal in term))
+
+    def moved(self, places: Places) -> Table:
+        return Table(
+            tuple(tuple(sorted(literal.moved(places) for literal in term)) for term in self.terms)
+        )
+
+
+Gate = And | Xor | Table | Total | Steps

@@ -297,4 +297,46 @@ class At:
         return At(queries, keys, self.value.moved(places), self.mask, self.longest)
 
 
-Head = Latest | StrictLatest | Previous | Shift | Average | Sign | Match | MatchMean | Width | At
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """`value` at the last j <= i without `bad` whose code is i's; 0 if there is none.
+
+    The code of a key is the bits `keys`, that of a query the bits `queries`, compared digit by
+    digit. Requires that `value` implies not `bad`. It is what 2^digits `Latest`s compute, one for
+    each code.
+    """
+
+    bad: Literal
+    queries: tuple[Literal, ...]
+    keys: tuple[Literal, ...]
+    value: Literal
+    numeric: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        return signals_of(self.bad, *self.queries, *self.keys, self.value)
+
+    @property
+    def scores(self) -> Hashable:
+        return (Recall, self.bad, self.queries, self.keys)
+
+    def moved(self, places: Places) -> Recall:
+        queries, keys = (
+            tuple(literal.moved(places) for literal in side) for side in (self.queries, self.keys)
+        )
+        return Recall(self.bad.moved(places), queries, keys, self.value.moved(places))
+
+
+Head = (
+    Latest
+    | StrictLatest
+    | Previous
+    | Shift
+    | Average
+    | Sign
+    | Match
+    | MatchMean
+    | Width
+    | At
+    | Recall
+)

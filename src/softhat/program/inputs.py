@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softhat.predicates import Predicate
+from softhat.numbers.predicates import Predicate
 
 
 @dataclass(frozen=True, slots=True)

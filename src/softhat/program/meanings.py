@@ -16,8 +16,17 @@ from dataclasses import dataclass
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
-from softhat.program.gates import And, Xor
-from softhat.program.heads import Average, Latest, Previous, Range, Shift, Sign, StrictLatest
+from softhat.program.gates import And, Table, Xor
+from softhat.program.heads import (
+    Average,
+    Latest,
+    Previous,
+    Range,
+    Recall,
+    Shift,
+    Sign,
+    StrictLatest,
+)
 from softhat.program.inputs import (
     FirstPosition,
     LastPosition,
@@ -193,6 +202,14 @@ class _Reading:
                 return _at_least([(coefficient, nodes.position)], threshold)
             case And(literals):
                 return self.conjunction(literals)
+            case Table(terms):
+                rows = [self.conjunction(term) for term in terms]
+                some: Formula | None = None
+                for row in rows:
+                    if row is None:
+                        return None
+                    some = row if some is None else nodes.Or(some, row)
+                return some
             case Xor(left, right):
                 f, g = self.literal(Literal(left, True)), self.literal(Literal(right, True))
                 return None if f is None or g is None else nodes.Xor(f, g)
@@ -207,6 +224,8 @@ class _Reading:
                 for _ in range(distance):
                     shifted = _beside(shifted, direction)
                 return shifted
+            case Recall(bad, queries, keys, value):
+                return self.recall(bad, queries, keys, value)
             case Sign():
                 return self.comparison(signal)
         return None
@@ -227,6 +246,22 @@ class _Reading:
         if left is None:
             return None
         return nodes.Since(left, right) if past else nodes.Until(left, right)
+
+    def recall(
+        self,
+        bad: Literal,
+        queries: tuple[Literal, ...],
+        keys: tuple[Literal, ...],
+        value: Literal,
+    ) -> Formula | None:
+        """`last[value | bad = false, key = query, …]`."""
+        read = [self.literal(literal) for literal in (value, bad, *keys, *queries)]
+        parts = [part for part in read if part is not None]
+        if len(parts) < len(read):
+            return None
+        found, ruled, *codes = parts
+        digits = list(zip(codes[: len(keys)], codes[len(keys) :], strict=True))
+        return nodes.recall(found, *([] if ruled == FALSE else [(ruled, FALSE)]), *digits)
 
     def counted(self, average: Average) -> list[tuple[int, Term]] | None:
         terms: list[tuple[int, Term]] = []

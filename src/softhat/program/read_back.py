@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
-from softhat.program.gates import And, Xor
-from softhat.program.heads import Average, Latest, Previous, Shift, Sign, StrictLatest
+from softhat.program.gates import And, Table, Xor
+from softhat.program.heads import Average, Latest, Previous, Recall, Shift, Sign, StrictLatest
 from softhat.program.inputs import (
     FirstPosition,
     LastPosition,
@@ -66,6 +66,14 @@ def _formula(program: Program, signal: Signal, made: list[Formula | None]) -> Fo
             for literal in literals:
                 every = nodes.And(every, _literal(literal, made))
             return every
+        case Table(terms):
+            some: Formula = FALSE
+            for term in terms:
+                row: Formula = TRUE
+                for literal in term:
+                    row = nodes.And(row, _literal(literal, made))
+                some = nodes.Or(some, row)
+            return some
         case Xor(left, right):
             return nodes.Xor(
                 _literal(Literal(left, True), made), _literal(Literal(right, True), made)
@@ -83,6 +91,12 @@ def _formula(program: Program, signal: Signal, made: list[Formula | None]) -> Fo
             for _ in range(distance):
                 shifted = _beside(shifted, direction)
             return shifted
+        case Recall(bad, queries, keys, value):
+            digits = [
+                (_literal(key, made), _literal(query, made))
+                for key, query in zip(keys, queries, strict=True)
+            ]
+            return nodes.recall(_literal(value, made), (_literal(bad, made), FALSE), *digits)
         case Sign():
             return _sign(program, signal, made)
     return None

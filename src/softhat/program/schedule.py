@@ -14,12 +14,12 @@ is, which saves hidden units.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from softhat.program.gates import And, Steps, Total, Xor
-from softhat.program.heads import Head
+from softhat.program.gates import And, Steps, Table, Total, Xor
+from softhat.program.heads import Head, Recall
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program
 
@@ -104,6 +104,17 @@ def schedule(program: Program, store_outputs: bool = False, widest: int = UNLIMI
     return _Scheduler(program, store_outputs, widest).run()
 
 
+def keys_of_recalls(program: Program) -> set[int]:
+    """What errs in a recall's keys counts many times over, so gates that are keys read stored bits,
+    which are exact but for rounding, and no raw outputs."""
+    return {
+        literal.signal
+        for signal in program.signals
+        if isinstance(signal, Recall)
+        for literal in signal.keys
+    }
+
+
 class _Scheduler:
     def __init__(self, program: Program, store_outputs: bool, widest: int) -> None:
         self.program = program
@@ -115,14 +126,24 @@ class _Scheduler:
         self.booleans: dict[int, _Boolean] = {}
         self.gates: dict[int, list[Gate]] = {}
         self.wide: set[int] = set()
+        self.clean = keys_of_recalls(program)
 
     def run(self) -> Schedule:
         for at, signal in enumerate(self.program.signals):
             match signal:
+                case And(literals) if at in self.clean:
+                    leaves, layer = self._stored_leaves(literals)
+                    self.booleans[at] = _Boolean(*self._and_covers(leaves), layer)
+                case Xor(left, right) if at in self.clean:
+                    sides = Literal(left, True), Literal(right, True)
+                    (one, other), layer = self._stored_leaves(sides)
+                    self.booleans[at] = _Boolean(*_xor_covers(one, other), layer)
                 case And(literals):
                     self.booleans[at] = self._conjunction(list(literals))
                 case Xor(left, right):
                     self.booleans[at] = self._xor(left, right)
+                case Table(terms):
+                    self.booleans[at] = self._table(terms)
                 case Steps() | Total():
                     self.step_layer[at] = max(map(self._decodable, signal.reads))
                 case _ if isinstance(signal, Head):
@@ -165,6 +186,12 @@ class _Scheduler:
 
     # Gates
 
+    def _stored_leaves(self, literals: Iterable[Literal]) -> tuple[list[tuple[Terms, Terms]], int]:
+        """Literals as stored bits, none of them raw, and the layer that can read them."""
+        read = list(literals)
+        layer = 1 + max(self._store(x.signal) for x in read)
+        return [([(x,)], [(~x,)]) for x in read], layer
+
     def _ready(self, leaf: int) -> int:
         """The first layer whose feed-forward can read this leaf."""
         if leaf in self.head_layer:  # its bit is there a layer later
@@ -195,6 +222,14 @@ class _Scheduler:
             on, off = self._and_covers(stored)  # a conjunction of leaves is one term
             layer = max([self._ready(x.signal) for x in literals])
         return _Boolean(on, off, layer)
+
+    def _table(self, terms: tuple[Term, ...]) -> _Boolean:
+        """Its rows are a disjoint cover already, whatever their number; they read leaves."""
+        literals = [literal for term in terms for literal in term]
+        for literal in literals:
+            self._as_leaf(literal)
+        layer = max(self._ready(literal.signal) for literal in literals)
+        return _Boolean(list(terms), None, layer)
 
     def _xor(self, left: int, right: int) -> _Boolean:
         both = [Literal(left, True), Literal(right, True)]

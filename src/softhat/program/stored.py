@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any, get_args
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.program.gates import Gate
 from softhat.program.heads import Head, Selector
 from softhat.program.inputs import Input

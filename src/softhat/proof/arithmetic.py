@@ -1,4 +1,4 @@
-"""Number formats as the proof sees them: what follows from the facts of `softhat.formats`."""
+"""Number formats as the proof sees them: what follows from `softhat.numbers.formats`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import frexp, ldexp, log
 
 import numpy as np
 
-from softhat import formats
-from softhat.formats import NARROW, WIDE_DIGITS
+from softhat.numbers import formats
+from softhat.numbers.formats import NARROW, WIDE_DIGITS
 
 CAP = 2**53
 """Certified lengths end here: beyond, not even float64 holds every position."""

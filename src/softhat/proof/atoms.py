@@ -7,14 +7,15 @@ numbers of the functions it reads.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from math import gcd
 from typing import Literal
 
-from softhat.predicates import Predicate
+from softhat.io.errors import SofthatError
+from softhat.numbers.predicates import Predicate
 from softhat.proof.boolean import Space
 
 Direction = Literal["past", "future"]
@@ -22,6 +23,8 @@ Range = Literal["past", "future", "total"]
 
 FEW_TURNS = 8
 """A bit of a count that turns more often is an atom of its own."""
+MOST_DIGITS = 8
+"""Of a recall that is spelled out: 256 cases."""
 LONGEST = 2**40
 """A comparison that no word up to this length can meet (or miss) is a constant."""
 
@@ -133,6 +136,33 @@ class Atoms:
             return value
         return self.space.atom(("since", direction, bad, value), level)
 
+    def recall(self, bad: int, digits: Iterable[tuple[int, int]], value: int, level: int) -> int:
+        """`value` at the last j <= i without bad at which every digit's key is what its query is
+        at i; false if there is none. Digits are (query, key); both negated say the same.
+
+        By definition: whichever code the queries have, `value` at the last key with that code."""
+        same = self.same_digits(digits)
+        space, no = self.space, self.space.negation
+        if len(same) > MOST_DIGITS:
+            raise SofthatError(f"a recall by {len(same)} digits has 2^{len(same)} cases")
+        function = space.true
+        for number, code in enumerate(product((False, True), repeat=len(same))):
+            asked = space.every(
+                [q if bit else no(q) for (q, _), bit in zip(same, code, strict=True)]
+            )
+            held = space.every(
+                [k if bit else no(k) for (_, k), bit in zip(same, code, strict=True)]
+            )
+            kept = space.both(held, no(bad))
+            found = self.since(no(kept), space.both(kept, value), "past", level + number)
+            function = space.both(function, space.either(no(asked), found))
+        return function
+
+    def same_digits(self, digits: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """Each digit once, its query not negated."""
+        no, positive = self.space.negation, self.space.polarity
+        return tuple(sorted({(q, k) if positive(q) else (no(q), no(k)) for q, k in digits}))
+
     def residue(self, modulus: int, remainder: int, level: int) -> int:
         """`mod(modulus, remainder)`."""
         if modulus == 1:
@@ -167,7 +197,7 @@ class Atoms:
     def at_least(self, total: Sum, threshold: int, level: int) -> int:
         """`total >= threshold`, normalised: positive operands, coprime coefficients."""
         space = self.space
-        decided = self._decided(total, threshold)
+        decided = self.decided(total, threshold)
         if decided is not None:
             return space.true if decided else space.false
         plain = Sum(position=total.position, length=total.length, constant=total.constant)
@@ -184,6 +214,8 @@ class Atoms:
         counts = sorted((key, a) for key, a in plain.counts.items() if a)
         position, length = plain.position, plain.length
         divisor = gcd(*(a for _, a in counts), position, length)
+        if not divisor:  # #(f) + #(!f) - i is 0 everywhere
+            return space.true if plain.constant >= threshold else space.false
         counts = [(key, a // divisor) for key, a in counts]
         position, length = position // divisor, length // divisor
         threshold = -((plain.constant - threshold) // divisor)
@@ -203,28 +235,30 @@ class Atoms:
         """coefficient·i >= threshold."""
         return self.space.atom(("at least", (), coefficient, 0, threshold), level)
 
-    def _decided(self, total: Sum, threshold: int) -> bool | None:
+    def decided(self, total: Sum, threshold: int) -> bool | None:
         """Whether every word, or none, meets the threshold, as far as bounds tell.
 
-        With i, r >= 1 positions up to and from this one, n = i + r - 1, each adding between
-        `low` and `high` in its range, the sum is linear in i and r and at least (at most) its
-        value at i = r = 1 if it falls (rises) in neither.
+        The sum is what this position adds, and what any number of positions before and after
+        it add. If none of those can add less than 0, it is at least what this one adds; if none
+        can add more than 0, it is at most that.
         """
         parts: dict[Range, list[tuple[Fraction, int]]] = {"past": [], "future": [], "total": []}
         parts["past"].append((Fraction(total.position), self.space.true))
         parts["total"].append((Fraction(total.length), self.space.true))
         for (over, f), a in total.counts.items():
             parts[over].append((Fraction(a), f))
-        past, future, whole = (self.space.range_of_sum(part) for part in parts.values())
+        past, future, whole = parts.values()
+        before, here, after = (
+            self.space.range_of_sum(added)
+            for added in (past + whole, past + future + whole, future + whole)
+        )
         threshold -= total.constant
-        for side, met in ((0, True), (1, False)):
-            i, r = past[side] + whole[side], future[side] + whole[side]
-            rises = (i >= 0 and r >= 0) if met else (i <= 0 and r <= 0)
-            extreme = past[side] + future[side] + whole[side]
-            if rises and (threshold <= extreme if met else threshold > extreme):
-                return met
-        if abs(threshold) > (LONGEST + 2) * sum(map(abs, (*past, *future, *whole))):
-            self.longest = LONGEST
+        if before[0] >= 0 and after[0] >= 0 and threshold <= here[0]:
+            return True
+        if before[1] <= 0 and after[1] <= 0 and threshold > here[1]:
+            return False
+        if abs(threshold) > (LONGEST + 2) * sum(map(abs, (*before, *here, *after))):
+            self.limit(LONGEST)
             return threshold < 0
         return None
 

@@ -10,9 +10,15 @@ and have complement edges (Brace, Rudell and Bryant 1990), so that negation is f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+Key = tuple[Any, ...]
+"""The name of an atom."""
 MOST_NODES = 2_000_000
 """Beyond this equality is not decided: the certificate says so."""
 
@@ -38,7 +44,9 @@ class Space:
         self._and: dict[tuple[int, int], int] = {}
         self._functions: list[tuple[tuple[int, int], ...]] = []
         self._index: dict[tuple[tuple[int, int], ...], int] = {}
-        self._atoms: dict[Hashable, int] = {}
+        self._atoms: dict[Key, int] = {}
+        self._key_at: dict[int, Key] = {}
+        """The name of the atom at each level."""
         self._levels: set[int] = set()
         self.true = self._number({_TRUE: self.everything})
         self.false = self._number({_FALSE: self.everything})
@@ -56,13 +64,14 @@ class Space:
         parts = {_TRUE: mask, _FALSE: self.everything & ~mask}
         return self._number({edge: part for edge, part in parts.items() if part})
 
-    def atom(self, key: Hashable, level: int) -> int:
+    def atom(self, key: Key, level: int) -> int:
         """The atom named `key`; a new one stands at `level`, or at the first free one after it."""
         found = self._atoms.get(key)
         if found is None:
             while level in self._levels:
                 level += 1
             self._levels.add(level)
+            self._key_at[level] = key
             edge = self._make(level, _FALSE, _TRUE)
             found = self._atoms[key] = self._number({edge: self.everything})
         return found
@@ -97,6 +106,11 @@ class Space:
     def differ(self, f: int, g: int) -> int:
         return self.either(self.both(f, self.negation(g)), self.both(self.negation(f), g))
 
+    def mask_of(self, f: int) -> int | None:
+        """The symbols of which it is true, if it depends on the symbol alone."""
+        masks = {edge: mask for mask, edge in self._functions[f]}
+        return masks.get(_TRUE, 0) if masks.keys() <= {_TRUE, _FALSE} else None
+
     def polarity(self, f: int) -> bool:
         """Of a function and its negation exactly one is positive."""
         return not self._functions[f][0][1] & 1
@@ -115,6 +129,50 @@ class Space:
                     low, high = low + min(a, none), high + max(a, none)
             bounds.append((low, high))
         return min(low for low, _ in bounds), max(high for _, high in bounds)
+
+    def atoms_in(self, f: int) -> set[Key]:
+        """The names of the atoms that a function depends on."""
+        nodes: set[int] = set()
+        todo = [edge >> 1 for _, edge in self._functions[f]]
+        while todo:
+            node = todo.pop()
+            if node and node not in nodes:
+                nodes.add(node)
+                todo += (self._low[node] >> 1, self._high[node] >> 1)
+        return {self._key_at[self._level[node]] for node in nodes}
+
+    def symbol_classes(self, functions: Sequence[int]) -> list[int]:
+        """Sets of symbols that none of the functions tells apart, by their least member's rank."""
+        return [(part & -part).bit_length() - 1 for part in self._common_parts(functions)]
+
+    def values(
+        self, f: int, symbols: NDArray[np.int64], atoms: Mapping[Key, NDArray[np.bool_]]
+    ) -> NDArray[np.bool_]:
+        """A function in many situations at once: the rank of the symbol, the value of each atom."""
+        result = np.zeros(len(symbols), np.bool_)
+        known = {0: np.ones(len(symbols), np.bool_)}
+        for mask, edge in self._functions[f]:
+            stack = [edge >> 1]
+            while stack:
+                node = stack[-1]
+                low, high = self._low[node], self._high[node]
+                missing = [x for x in (low >> 1, high >> 1) if x not in known]
+                if node in known or missing:
+                    stack += missing
+                    if node in known:
+                        stack.pop()
+                    continue
+                stack.pop()
+                atom = atoms[self._key_at[self._level[node]]]
+                known[node] = np.where(
+                    atom, known[high >> 1] ^ bool(high & 1), known[low >> 1] ^ bool(low & 1)
+                )
+            held = known[edge >> 1] ^ bool(edge & 1)
+            if mask == self.everything:
+                return held
+            inside = np.array([mask >> k & 1 for k in range(len(self.rank))], np.bool_)
+            result |= held & inside[symbols]
+        return result
 
     def _common_parts(self, functions: Sequence[int]) -> list[int]:
         parts = [self.everything]

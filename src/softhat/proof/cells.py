@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.positions import Digit, Holds, Mod, Named, text
+from softhat.numbers.positions import Digit, Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
 from softhat.transformer.weights import Sparse, Transformer
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.proof.document import document, kind_of
 
 
@@ -102,8 +102,18 @@ class Certificate:
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise SofthatError(f"not a certificate: {error}") from None
 
+    def latex(self) -> str:
+        """The proved lengths as a table for papers (booktabs)."""
+        from softhat.proof.latex import lengths_table
+
+        return lengths_table(self.max_length)
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(f"{name} {length:,}" for name, length in self.max_length.items())
+        return f"<softhat.Certificate {'void' if self.void else lengths}>"
+
     def _repr_html_(self) -> str:
-        from softhat.markup import table
+        from softhat.io.markup import table
 
         rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
         first = next(iter(self.explain().splitlines()), "")

@@ -10,15 +10,15 @@ certificate, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isnan
 
-from softhat.laws import ONE, Constant
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
-from softhat.positions import longest
-from softhat.predicates import longest as table_length
+from softhat.numbers.laws import ONE, Constant
+from softhat.numbers.positions import longest
+from softhat.numbers.predicates import longest as table_length
 from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
@@ -34,11 +34,12 @@ from softhat.proof.cells import (
 )
 from softhat.proof.certificate import Certificate
 from softhat.proof.claims import Claims
-from softhat.proof.gates import feed_forward, read_out
+from softhat.proof.gates import Threshold, feed_forward, read_out
 from softhat.proof.heads import recognise
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import is_selection
+from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Head, Proof, Report
 from softhat.proof.scores import Failure
 from softhat.proof.void import UNPROVED, reason_of
@@ -73,22 +74,11 @@ def certify(
 
 
 def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> None:
-    if not finite(t):
-        raise VoidError("a weight is not a finite number")
-    if t.sinks not in ((BOS,), (BOS, EOS)):
-        raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
     if set(t.outputs) != set(formulas):
         raise VoidError("the outputs and the claimed formulas have different names")
     atoms = Atoms(Space(t.symbols, t.propositional))
     claims = Claims(atoms, formulas)
-    cells = embedded(t, atoms)
-    for number in range(1, len(t.layers) + 1):
-        cells = attention_of(t, number, cells, atoms, proof)
-        cells = feed_forward_of(t, number, cells, atoms, proof)
-    for output, form, bias in zip(
-        t.outputs, rows_of(t.readout), t.readout_bias.tolist(), strict=True
-    ):
-        threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {output!r}")
+    for output, (threshold, function) in derived(t, atoms, proof).items():
         proof.outputs.append((output, threshold, claims.met(output, function)))
     proof.longest = min(CAP, atoms.longest or CAP)
     # Beyond a table there is nothing to run, or to compute.
@@ -101,12 +91,49 @@ def _derive(t: Transformer, formulas: Mapping[str, Formula], proof: Proof) -> No
             proof.longest, proof.end = length, why
 
 
+def derived(t: Transformer, atoms: Atoms, proof: Proof) -> dict[str, tuple[Threshold, int]]:
+    """The function that each output decides, and its threshold; heads and gates go to `proof`."""
+    ledger = Ledger(t)
+    cells = cells_of(t, atoms, proof, ledger)
+    rows = zip(t.outputs, read_outs(t, ledger), strict=True)
+    decided = {
+        output: read_out(form, bias, cells, atoms, f"the read-out of {output!r}")
+        for output, (form, bias) in rows
+    }
+    ledger.close()
+    return decided
+
+
+def read_outs(t: Transformer, ledger: Ledger) -> Iterator[tuple[Form, float]]:
+    """The weights and the bias of each output, whose reader accounts for them."""
+    for row, read in enumerate(zip(rows_of(t.readout), t.readout_bias.tolist(), strict=True)):
+        ledger.take(None, "readout", row)
+        ledger.take(None, "readout_bias", row)
+        yield read
+
+
+def cells_of(t: Transformer, atoms: Atoms, proof: Proof, ledger: Ledger) -> list[Cell]:
+    """What every coordinate holds after the last layer."""
+    if not finite(t):
+        raise VoidError("a weight is not a finite number")
+    if t.sinks not in ((BOS,), (BOS, EOS)):
+        raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
+    cells = embedded(t, atoms)
+    for at in range(t.d_model):
+        ledger.take(None, "embedding", at)
+        ledger.take(None, "position_embedding", at)
+    for number in range(1, len(t.layers) + 1):
+        cells = attention_of(t, number, cells, atoms, proof, ledger)
+        cells = feed_forward_of(t, number, cells, atoms, proof, ledger)
+    return cells
+
+
 def feed_forward_of(
-    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof
+    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof, ledger: Ledger
 ) -> list[Cell]:
     """The coordinates after the feed-forward of a layer (counted from 1)."""
     kinds = [head.kind for head in proof.heads]
-    cells, clips, decoded = feed_forward(t, number, cells, atoms, kinds)
+    cells, clips, decoded = feed_forward(t, number, cells, atoms, kinds, ledger)
     for clip in clips:
         proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")
     for kind in decoded:
@@ -116,7 +143,7 @@ def feed_forward_of(
 
 
 def attention_of(
-    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof
+    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof, ledger: Ledger
 ) -> list[Cell]:
     """The coordinates after the attention of a layer (counted from 1)."""
     layer = t.layers[number - 1]
@@ -153,6 +180,8 @@ def attention_of(
             f.name: _loaded(weights, kind, made, own, cells, atoms, f) for f in FORMATS.values()
         }
         proof.heads.append(Head(number - 1, h, layer.labels[h], kind, by_format))
+        for name in ("query", "key", "value", "output"):
+            ledger.take(number - 1, name, h)
         for cell, at in zip(made, places.values(), strict=True):
             if not isinstance(after[at], Zero):
                 raise VoidError(f"{where} writes coordinate {at}, which is in use")

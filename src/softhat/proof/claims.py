@@ -1,62 +1,54 @@
 """The claim: a formula as a canonical function, straight from the definition of its operators.
 
-Nothing of the compiler is used. Every formula node becomes a function at one position; temporal
-operators and comparisons become atoms over the functions of their operands.
+Nothing of the compiler is used, nor of what made the formula simpler before it was compiled.
+Every formula node becomes a function at one position; temporal operators and comparisons become
+atoms over the functions of their operands. Where weights compute another function, it must be
+proved to agree with the formula as written on every word (`every_word`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from softhat.errors import SofthatError
-from softhat.logic.settle import settled
-from softhat.logic.simplify import simplify
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
+from softhat.logic.windows import without_windows
 from softhat.proof.atoms import Atoms, Direction, Range, Sum
+from softhat.proof.every_word import agree
+from softhat.proof.operators import DEFINED, F, G
 
 
 class Claims:
-    """What each output is claimed to compute: its formula as written, simplified, or with what
-    is proved to hold always or never as constants.
+    """What each output is claimed to compute: its formula as written.
 
-    A function that equals neither may still compute the formula, but it is not proved to.
-    Simplification is part of the logic: every rule of it is a theorem about all words.
+    A function that is not proved to be that may still compute the formula.
     """
 
     def __init__(self, atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> None:
-        self._atoms, self._formulas = atoms, formulas
+        self._atoms = atoms
         self._written = claimed(atoms, formulas)
-        self._simplified: dict[str, int] | None = None
-        self._settled: dict[str, int] | None = None
+        self._known: dict[tuple[str, int], bool] = {}
 
     def met(self, output: str, function: int) -> bool:
-        """Is this the function of the output's formula?"""
-        if function == self._written[output]:
-            return True
-        if self._simplified is None:
-            self._simplified = self._claimed_as(simplify)
-        if function == self._simplified[output]:
-            return True
-        if self._settled is None:
-            space = self._atoms.space
-            symbols = tuple(space.rank)
-            self._settled = self._claimed_as(
-                lambda formula: settled(simplify(formula), symbols, space.propositional)
-            )
-        return function == self._settled[output]
-
-    def _claimed_as(self, form: Callable[[nodes.Formula], nodes.Formula]) -> dict[str, int]:
-        return claimed(self._atoms, {name: form(f) for name, f in self._formulas.items()})
+        """Is this proved to be the function of the output's formula?"""
+        key = (output, function)
+        if key not in self._known:
+            self._known[key] = agree(self._atoms, self._written[output], function)
+        return self._known[key]
 
 
 def claimed(atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> dict[str, int]:
     """The function of each formula."""
-    rows, roots = distinct(*formulas.values())
+    # An operator with bounds is its definition in operators without.
+    rows, roots = distinct(*map(without_windows, formulas.values()))
     levels = _levels([places for _, places in rows], roots)
     translation = _Translation(atoms)
     values: list[int | Sum] = []
+    index = {node: at for at, (node, _) in enumerate(rows)}
     for (node, places), level in zip(rows, levels, strict=True):
+        if isinstance(node, nodes.Recall):
+            places = tuple(index[operand] for operand in node.operands)
         values.append(translation.step(node, [values[place] for place in places], level))
     return {name: _function(values[at]) for name, at in zip(formulas, roots, strict=True)}
 
@@ -106,6 +98,8 @@ class _Translation:
                 return Sum({(_RANGE[type(node)], _function(below[0])): 1})
             case nodes.Comparison(_, relation, _):
                 return self.comparison(sums[0].plus(sums[1], -1), relation, level)
+            case nodes.Digit() | nodes.Digits():
+                return self.space.false  # what it says, its recall reads
             case nodes.Formula():
                 return self.formula(node, [_function(value) for value in below], level)
         raise TypeError(f"not a formula: {node!r}")
@@ -130,7 +124,6 @@ class _Translation:
 
     def formula(self, node: nodes.Formula, below: list[int], level: int) -> int:
         space = self.space
-        no = space.negation
         match node, below:
             case nodes.Symbol(name), _:
                 if name not in space.rank:
@@ -147,46 +140,55 @@ class _Translation:
             case nodes.At(predicate), _:
                 return self.atoms.holds(predicate, level)
             case nodes.Not(), [f]:
-                return no(f)
+                return space.negation(f)
             case nodes.And(), [f, g]:
                 return space.both(f, g)
             case nodes.Or(), [f, g]:
                 return space.either(f, g)
-            case nodes.Implies(), [f, g]:
-                return space.either(no(f), g)
             case nodes.Xor(), [f, g]:
                 return space.differ(f, g)
-            case nodes.Iff(), [f, g]:
-                return no(space.differ(f, g))
             case nodes.Yesterday(), [f]:
                 return self.atoms.previous(f, "past", level)
-            case nodes.WeakYesterday(), [f]:
-                return no(self.atoms.previous(no(f), "past", level))
             case nodes.Tomorrow(), [f]:
                 return self.atoms.previous(f, "future", level)
-            case nodes.WeakTomorrow(), [f]:
-                return no(self.atoms.previous(no(f), "future", level))
-            case nodes.Once(), [f]:
-                return self.since(space.true, f, "past", level)
-            case nodes.Historically(), [f]:
-                return no(self.since(space.true, no(f), "past", level))
             case nodes.Since(), [f, g]:
                 return self.since(f, g, "past", level)
-            case nodes.Triggered(), [f, g]:
-                return no(self.since(no(f), no(g), "past", level))
-            case nodes.Eventually(), [f]:
-                return self.since(space.true, f, "future", level)
-            case nodes.Always(), [f]:
-                return no(self.since(space.true, no(f), "future", level))
             case nodes.Until(), [f, g]:
                 return self.since(f, g, "future", level)
-            case nodes.Release(), [f, g]:
-                return no(self.since(no(f), no(g), "future", level))
-            case nodes.WeakUntil(), [f, g]:  # f W g = g R (f | g), and f R g = !(!f U !g)
-                return no(self.since(no(g), space.both(no(f), no(g)), "future", level))
-            case nodes.StrongRelease(), [f, g]:
-                return self.since(g, space.both(f, g), "future", level)
+            case nodes.Recall(), [f, *digits]:
+                return self.recall(f, digits[0::2], digits[1::2], level)
+        if type(node) in DEFINED:
+            return self.defined(node, below, level)
         raise TypeError(f"not a formula: {node!r}")
+
+    def defined(self, node: nodes.Formula, operands: list[int], level: int) -> int:
+        """An operator by its definition in the table of laws, with its operands for `f` and `g`."""
+        rows, top = DEFINED[type(node)]
+        given = dict(zip((F, G), operands, strict=False))
+        values: list[int] = []
+        for part, places in rows:
+            assert isinstance(part, nodes.Formula)
+            if isinstance(part, nodes.Symbol):
+                values.append(given[part])
+            else:
+                values.append(self.formula(part, [values[place] for place in places], level))
+        return values[top]
+
+    def recall(self, f: int, keys: Sequence[int], queries: Sequence[int], level: int) -> int:
+        """A constant query rules out keys, a constant key is met where the query is that; the
+        other digits are compared."""
+        space = self.space
+        bad, here = space.false, space.true
+        digits: set[tuple[int, int]] = set()
+        for key, query in zip(keys, queries, strict=True):
+            if query in (space.true, space.false):
+                bad = space.either(bad, space.differ(key, query))
+            elif key in (space.true, space.false):
+                here = space.both(here, space.negation(space.differ(key, query)))
+            else:
+                digits.add((query, key))
+        value = space.both(f, space.negation(bad))
+        return space.both(here, self.atoms.recall(bad, digits, value, level))
 
     def since(self, f: int, g: int, direction: Direction, level: int) -> int:
         """`f S g` = `(f & !g) S g`: what decides is the last position without f & !g."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 FORMAT = "softhat-certificate/2"
 OLDER = {

@@ -54,6 +54,11 @@ def _kind(kind: str, does: str, heads: list[HeadCertificate], attention: str) ->
     gap = min(head.min_gap for head in heads)
     if attention == "hard":
         return f"{text}; the best score exceeds the next by at least {gap:g}."
+    if kind == "Width":  # its answer is a share of attention: others get some by design
+        return (
+            f"{text}; the best score exceeds the next by at least {gap:g}, and what the others get "
+            f"is small enough to count by, for {min(head.holds_for for head in heads)}."
+        )
     leak = max(head.leak for head in heads)
     return (
         f"{text}; the best score exceeds the next by at least {gap:g}, so at most {leak:.3g} of "

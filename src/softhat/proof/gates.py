@@ -31,6 +31,7 @@ from softhat.proof.cells import (
 )
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.width import Width
+from softhat.proof.ledger import Ledger
 from softhat.proof.steps import Decoded, Step, steps_of_share, steps_of_whole, turns_of, whole_of
 from softhat.transformer.weights import Layer, Transformer
 
@@ -69,11 +70,16 @@ class Threshold:
 
 
 def feed_forward(
-    t: Transformer, number: int, cells: list[Cell], atoms: Atoms, kinds: Sequence[Kind] = ()
+    t: Transformer,
+    number: int,
+    cells: list[Cell],
+    atoms: Atoms,
+    kinds: Sequence[Kind] = (),
+    ledger: Ledger | None = None,
 ) -> tuple[list[Cell], list[Clip], list[Decoded]]:
     """The coordinates after the feed-forward of a layer (counted from 1), its clips, and the
     counts it decodes, which are numbered after the heads of `kinds`."""
-    return _FeedForward(t, number, cells, atoms, kinds).run()
+    return _FeedForward(t, number, cells, atoms, kinds, ledger or Ledger(t)).run()
 
 
 class _FeedForward:
@@ -84,9 +90,10 @@ class _FeedForward:
         cells: list[Cell],
         atoms: Atoms,
         kinds: Sequence[Kind],
+        ledger: Ledger,
     ) -> None:
         self.t, self.number, self.cells, self.atoms = t, number, cells, atoms
-        self.kinds = kinds
+        self.kinds, self.ledger = kinds, ledger
         self.decoded: list[Decoded] = []
         self.layer: Layer = t.layers[number - 1]
         self.into = rows_of(self.layer.into)
@@ -103,11 +110,16 @@ class _FeedForward:
             for at, row in enumerate(out):
                 if row or out_bias[at]:
                     after[at] = self._written(at, row, out_bias[at])
+                    self.ledger.take(self.number - 1, "out", at)
+                    self.ledger.take(self.number - 1, "out_bias", at)
             unread = set(range(len(self.bias))) - self.used
             if unread:
                 raise VoidError(
                     f"{self._where()} has a hidden unit {min(unread)} that writes nothing"
                 )
+            for unit in self.used:
+                self.ledger.take(self.number - 1, "into", unit)
+                self.ledger.take(self.number - 1, "into_bias", unit)
         elif any(out_bias):
             raise VoidError(f"{self._where()} has an outgoing bias but no hidden units")
         return after, self.clips, self.decoded
@@ -126,9 +138,7 @@ class _FeedForward:
         cleared = self._cleared(at, groups, where)
         if not cleared and not isinstance(self.cells[at], Zero):
             raise VoidError(f"{where} is written before it is cleared")
-        at_sinks = False
-        for c in self.ordinary:
-            at_sinks |= groups.pop(frozenset({(c, -1.0)}), None) == [(1.0, -1.0)]
+        at_sinks = self._taken_off_at_sinks(groups)
         counts = {incoming for incoming in groups if self._count_of(incoming) is not None}
         if counts:
             if len(counts) < len(groups) or bias or at_sinks:
@@ -172,6 +182,21 @@ class _FeedForward:
         if up != ([(0.0, 1.0)] if signed else None):
             raise VoidError(f"{where} is not cleared by the unit ReLU(-x) exactly if it is signed")
         return True
+
+    def _taken_off_at_sinks(
+        self, groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]]
+    ) -> bool:
+        """Whether a unit ReLU(1 - ordinary) takes 1 off at the sinks: one such unit, taken out.
+
+        Any other unit that reads `ordinary` stays among the groups, and a second one too: it
+        must be accounted for by what follows.
+        """
+        for c in self.ordinary:
+            incoming = frozenset({(c, -1.0)})
+            if groups.get(incoming) == [(1.0, -1.0)]:
+                del groups[incoming]
+                return True
+        return False
 
     def _count_of(self, incoming: frozenset[tuple[int, float]]) -> Share | Whole | None:
         """The count that units read, if they read one and nothing else."""

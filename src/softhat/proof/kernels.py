@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from softhat.formats import WIDE_DIGITS
 from softhat.logic.syntax.nodes import Formula
+from softhat.numbers.formats import WIDE_DIGITS
 from softhat.proof.arithmetic import FORMATS, Format
 from softhat.proof.check import certify
 from softhat.proof.document import document

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from math import inf, isnan
 
 from softhat.logic.syntax.nodes import Formula
-from softhat.logic.syntax.print import to_short
-from softhat.positions import Named
+from softhat.numbers.positions import Named
 from softhat.proof.arithmetic import CAP, Format, grid_of
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, Sum, Threshold
@@ -106,6 +105,8 @@ class Report:
         )
 
     def _formula(self, output: str) -> str:
+        from softhat.logic.syntax.print import to_short  # a text beside the proof, no part of it
+
         claim = self.formulas[output]
         return claim if isinstance(claim, str) else to_short(claim, 200)
 

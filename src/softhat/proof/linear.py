@@ -2,8 +2,8 @@
 
 The model's certificate proves that its weights compute the formula with hard attention. What
 this runtime adds is one error a head output, and it is right as long as no gate sees more than
-it can round away: 1/4 for a conjunction (1/8 where hidden units are rounded to half precision:
-see `lowering.gates`), 1/2 for the read-out.
+it can round away. How much that is, is read from the weights (`_rooms`): the distance of a gate's
+sums from the two ends of its clip, that of a read-out's from its threshold.
 
 Means and scores are summed in float64 from integers, so positions are never rounded to the
 storage format and only three errors remain:
@@ -29,10 +29,15 @@ from math import copysign, exp, inf
 
 import numpy as np
 
-from softhat.formats import Format, format_of
-from softhat.positions import Named
+from softhat.numbers.formats import Format, format_of
+from softhat.numbers.positions import Named
+from softhat.numbers.rationals import common_divisor
 from softhat.proof.arithmetic import FORMATS, grid_of
-from softhat.rationals import common_divisor
+from softhat.proof.atoms import Atoms
+from softhat.proof.boolean import Space
+from softhat.proof.check import derived
+from softhat.proof.lengths import Proof
+from softhat.proof.void import UNPROVED
 from softhat.transformer.rows import IntegerRow, Row, UnknownShapeError, hidden_units, rows_of
 from softhat.transformer.shape_reader import Reader
 from softhat.transformer.shapes import HeadForm, Local, Ramp, Residues, Uniform
@@ -40,8 +45,6 @@ from softhat.transformer.weights import Layer, Mask, Transformer
 
 LONGEST = 1 << 40
 """No word is longer than this."""
-GATE, GATE_IN_HALVES = 1 / 4, 1 / 8
-HALF = 1 / 2
 SUM64 = 2.0**-48
 """More than the error of any sum here that is taken in float64, relative to its terms."""
 
@@ -63,7 +66,7 @@ def linear_max_length(transformer: Transformer, dtype: str = "float32") -> int:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if checker.safe(middle) else (low, middle)
-    except UnknownShapeError:
+    except (UnknownShapeError, *UNPROVED):
         return 0
     return low
 
@@ -99,7 +102,7 @@ class _Checker:
         self.readout = rows_of(t.readout, form)
         self.u = 2.0**-form.digits
         half = form.storage is not form.accumulate
-        self.gate = GATE_IN_HALVES if half else GATE
+        self.gate, self.threshold = _rooms(t, half)
         # Held in float32 first, then rounded to 16 bits.
         self.relative = self.u + (2.0**-form.sum_digits if half else 0.0) + SUM64
         self.smallest = form.smallest
@@ -131,9 +134,13 @@ class _Checker:
                         averages.pop(c, None)
             if not self._gates_hold(units, raw, averages):
                 return False
-            written |= {c for _, shared in units for _, out in shared for c, _ in out}
-            written |= set(np.flatnonzero(layer.out_bias).tolist())
-        return all(self._seen(row, raw, averages) < HALF - self.u for row in self.readout)
+            stored = {c for _, shared in units for _, out in shared for c, _ in out}
+            stored |= set(np.flatnonzero(layer.out_bias).tolist())
+            written |= stored
+            for c in stored:  # cleared, or cleared and written: no average any more
+                averages.pop(c, None)
+        seen = [self._seen(row, raw, averages) for row in self.readout]
+        return all(error < self.threshold - self.u for error in seen)
 
     def _gates_hold(
         self,
@@ -239,6 +246,23 @@ class _Checker:
         bottom = everywhere + low + float(by_symbol.min())
         integer = IntegerRow(row)
         return _Average(head.mask, integer.quantum, bottom, top, integer.largest)
+
+
+def _rooms(t: Transformer, half: bool) -> tuple[float, float]:
+    """How far the sums of every gate, and of every read-out, may be off.
+
+    A clip is 0 up to 0 and 1 from its width on. Where hidden units are rounded to half precision
+    a true sum must leave both in [1/2, 1], with 1/8 for what is added: see `proof.lengths`.
+    """
+    proof = Proof()
+    outputs = derived(t, Atoms(Space(t.symbols, t.propositional)), proof)
+    gate = threshold = inf
+    for _, clip in proof.clips:
+        top = clip.sum.top
+        gate = min(gate, top - clip.width - half / 2, (7 / 8 if half else 1.0) - top, -clip.sink)
+    for reads, _ in outputs.values():
+        threshold = min(threshold, reads.sum.top, 1 - reads.sum.top)
+    return gate, threshold
 
 
 def _range(constant: float, per_i: float, per_r: float, n: int) -> tuple[float, float]:

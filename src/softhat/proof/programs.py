@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from softhat.program.gates import And, Steps, Total, Xor
+from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import (
     At,
     Average,
@@ -49,17 +49,15 @@ from softhat.proof.cells import (
     VoidError,
     Whole,
     Zero,
-    embedded,
-    finite,
-    rows_of,
 )
 from softhat.proof.certificate import Certificate
-from softhat.proof.check import attention_of, feed_forward_of
+from softhat.proof.check import cells_of, read_outs
 from softhat.proof.gates import read_out
+from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
 from softhat.proof.void import UNPROVED, reason_of
-from softhat.transformer.weights import BOS, EOS, Transformer
+from softhat.transformer.weights import Transformer
 
 Linear = dict[tuple[object, ...], Fraction]
 """What a number is made of -> its coefficient."""
@@ -115,20 +113,14 @@ def certify_program(
 def _derive(
     t: Transformer, program: Program, proof: Proof, uses: Mapping[str, Use]
 ) -> list[NumericOutput]:
-    if not finite(t):
-        raise VoidError("a weight is not a finite number")
-    if t.sinks not in ((BOS,), (BOS, EOS)):
-        raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
     wanted = tuple(name for name, _ in (*program.outputs, *program.numbers))
     if t.outputs != wanted or t.symbols != program.symbols:
         raise VoidError("the outputs or symbols are not those of the program")
     atoms = Atoms(Space(t.symbols, t.propositional))
     claims = ProgramClaims(atoms, program)
-    cells = embedded(t, atoms)
-    for number in range(1, len(t.layers) + 1):
-        cells = attention_of(t, number, cells, atoms, proof)
-        cells = feed_forward_of(t, number, cells, atoms, proof)
-    read = zip(rows_of(t.readout), t.readout_bias.tolist(), strict=True)
+    ledger = Ledger(t)
+    cells = cells_of(t, atoms, proof, ledger)
+    read = read_outs(t, ledger)
     rows = dict(zip(t.outputs, read, strict=True))
     for name, literal in program.outputs:
         form, bias = rows[name]
@@ -141,6 +133,7 @@ def _derive(
             raise VoidError(f"the numeric output {name!r} is not that of the program")
         held = tuple(cells[at] for at in form)
         found.append(NumericOutput(name, form, bias, held, uses[name]))
+    ledger.close()
     proof.longest = min(CAP, atoms.longest or CAP)
     return found
 
@@ -203,8 +196,11 @@ class ProgramClaims:
     def __init__(self, atoms: Atoms, program: Program) -> None:
         self.atoms, self.program = atoms, program
         self.values: list[int] = []
+        # Later signals stand above earlier ones: a diagram asks what a late head says before it
+        # asks what that choice depends on. (The other order is exponential in the rounds of a
+        # doubling: it would have to remember a whole function of states.)
         for at, signal in enumerate(program.signals):
-            self.values.append(self._step(signal, (at + 1) << 20))
+            self.values.append(self._step(signal, (len(program.signals) - at) << 20))
 
     def literal(self, literal: Literal) -> int:
         space = self.atoms.space
@@ -228,6 +224,12 @@ class ProgramClaims:
                 return atoms.digit(bit, position, length, constant, level)
             case And(literals):
                 return space.every([self.literal(x) for x in literals])
+            case Table(terms):
+                function = space.false
+                for term in terms:
+                    row = space.every([self.literal(x) for x in term])
+                    function = space.either(function, row)
+                return function
             case Xor(left, right):
                 return space.differ(self.values[left], self.values[right])
             case Latest(bad, value, direction):

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, frexp
 
-from softhat.formats import MANY
+from softhat.numbers.formats import MANY
 from softhat.proof.arithmetic import Format
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.kind import Kind

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import CertificateError, CertificateWarning, SofthatError
-from softhat.files import json_bytes, write_folder
-from softhat.formats import format_of
+from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.files import json_bytes, write_folder
 from softhat.logic.semantics.words import Word, encode, encode_sets
-from softhat.positions import longest
+from softhat.numbers.formats import format_of
+from softhat.numbers.positions import longest
 from softhat.transformer.stored import tensors_of
 from softhat.transformer.weights import Size, Transformer
 
@@ -141,7 +141,7 @@ class Answers(ABC):
     # For people
 
     def _repr_html_(self) -> str:
-        from softhat.markup import table
+        from softhat.io.markup import table
 
         size = self.size
         layers = [
@@ -159,8 +159,8 @@ class Answers(ABC):
 
     def plot(self, file: str | Path | None = None) -> Any:
         """The circuit as a diagram: a matplotlib figure, written to `file` if there is one."""
-        from softhat.pictures.diagram import diagram_figure
-        from softhat.pictures.style import check_name, save
+        from softhat.io.pictures.diagram import diagram_figure
+        from softhat.io.pictures.style import check_name, save
         from softhat.transformer.edges import columns, edges, texts
 
         if file is not None:

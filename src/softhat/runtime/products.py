@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.formats import Format
+from softhat.numbers.formats import Format
 from softhat.transformer.weights import Sparse
 
 Array = NDArray[Any]

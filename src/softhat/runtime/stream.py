@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.runtime.linear.kernels import Word as Known
 from softhat.runtime.linear.runtime import CHUNK, ENDLESS
 from softhat.runtime.linear.stepper import Stepper, scalar_tokens

@@ -34,8 +34,13 @@ class Trace:
     title: str = ""
     """What was asked, for pictures."""
 
+    def __repr__(self) -> str:
+        heads = sum(map(len, self.heads))
+        shown = " ".join(self.tokens[:12]) + (" …" if len(self.tokens) > 12 else "")
+        return f"<softhat.Trace of {shown}: {len(self.heads)} layers, {heads} heads>"
+
     def _repr_html_(self) -> str:
-        from softhat.markup import heat, table
+        from softhat.io.markup import heat, table
 
         maps = [
             heat(weights, self.tokens, f"layer {layer}, head {head}: {label}")
@@ -52,8 +57,8 @@ class Trace:
 
     def plot(self, file: str | Path | None = None) -> Any:
         """The picture of this trace: a matplotlib figure, written to `file` if there is one."""
-        from softhat.pictures.style import check_name, save
-        from softhat.pictures.traces import trace_figure
+        from softhat.io.pictures.style import check_name, save
+        from softhat.io.pictures.traces import trace_figure
 
         if file is not None:
             check_name(file)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 Array = NDArray[Any]
 

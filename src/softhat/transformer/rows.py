@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
-from softhat.formats import Format
+from softhat.io.errors import SofthatError
+from softhat.numbers.formats import Format
 from softhat.transformer.weights import Layer, Sparse, distinct_rows
 
 Row = tuple[tuple[int, float], ...]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from softhat.formats import Format
-from softhat.laws import ONE, Constant, Law
-from softhat.positions import Feature, Mod, Named
+from softhat.numbers.formats import Format
+from softhat.numbers.laws import ONE, Constant, Law
+from softhat.numbers.positions import Feature, Mod, Named
 from softhat.transformer.rows import Row, UnknownShapeError
 from softhat.transformer.shapes import (
     Classes,

@@ -13,10 +13,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat import positions
-from softhat.laws import Law, from_json
-from softhat.positions import Feature
-from softhat.predicates import Predicate
+from softhat.numbers import positions
+from softhat.numbers.laws import Law, from_json
+from softhat.numbers.positions import Feature
+from softhat.numbers.predicates import Predicate
 from softhat.transformer.weights import (
     BOS,
     EOS,

@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
-from softhat.laws import ONE, Constant, Law, PowerOfTwo, Product, product
-from softhat.positions import Feature
+from softhat.io.errors import SofthatError
+from softhat.numbers.laws import ONE, Constant, Law, PowerOfTwo, Product, product
+from softhat.numbers.positions import Feature
 
 Attention = Literal["hard", "unbounded", "temperature"]
 Mask = Literal["none", "<=", "<", ">=", ">"]

@@ -204,7 +204,7 @@ def test_fits_are_called_fits() -> None:
 def test_an_interruption_keeps_what_was_finished() -> None:
     """Ctrl-C in the middle of a length: the statement is about the lengths before it."""
 
-    def stop(done: int, total: int) -> None:
+    def stop(_: str, done: int, total: int) -> None:
         if done > 2 + 4 + 8:
             raise KeyboardInterrupt
 

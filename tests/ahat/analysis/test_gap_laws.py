@@ -17,7 +17,7 @@ from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
-from softhat.laws import Law
+from softhat.numbers.laws import Law
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 

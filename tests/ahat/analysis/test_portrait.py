@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from softhat.ahat.analysis.grids import Grid
 from softhat.ahat.analysis.portrait import Portrait, may_be_empty, portrait, row_size
 from softhat.ahat.analysis.residual import State
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, MASKS
+from softhat.numbers.grids import Grid
 from tests.ahat import definition
 from tests.ahat.models import random_model
 

@@ -7,7 +7,7 @@ import pytest
 
 from softhat.ahat.bounds.float_attention import Scores, mean_of
 from softhat.ahat.bounds.noise import Noisy, Program, exactly
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 
 PROGRAM = Program(FORMATS["float32"])
 

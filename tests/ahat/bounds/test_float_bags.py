@@ -16,8 +16,9 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.short_floats import bag_error
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 from tests.ahat.bounds.test_bags import gaps, random_bags
+from tests.ahat.running import known
 from tests.ahat.simulation.test_finite_floats import awkward
 
 
@@ -55,7 +56,7 @@ def check(seed: int, models: int) -> tuple[int, int]:
         found = worst(model, n, betas, rng)
         for name, form in FORMATS.items():
             all_of_them = bags_error(made, n, betas, gaps(model, n), form, tied=False)
-            in_two_parts = bag_error(model, n, betas, form, math.inf)
+            in_two_parts = bag_error(model, n, betas, form, math.inf, known(model))
             for claim in (all_of_them, in_two_parts):
                 assert claim == math.inf or found[name] <= claim, (seed, k, name, n)
             tried += 1
@@ -80,5 +81,5 @@ def test_sort() -> None:
     for n in (8, 12):
         betas = dict.fromkeys(model.heads, 28.0 * n)
         for name, error in worst(model, n, betas, rng).items():
-            assert error <= bag_error(model, n, betas, FORMATS[name], math.inf)
-        assert bag_error(model, n, betas, FORMATS["float32"], math.inf) < 1e-3
+            assert error <= bag_error(model, n, betas, FORMATS[name], math.inf, known(model))
+        assert bag_error(model, n, betas, FORMATS["float32"], math.inf, known(model)) < 1e-3

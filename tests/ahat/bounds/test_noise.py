@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softhat.ahat.bounds.noise import Noisy, Program, exactly, half_unit, low_bit
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 
 
 def float32(rng: random.Random) -> np.float32:

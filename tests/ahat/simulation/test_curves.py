@@ -10,7 +10,7 @@ import pytest
 import softhat
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.curves import analysis_curves, simulation_curves
-from softhat.pictures.laws import save_laws
+from softhat.io.pictures.laws import save_laws
 
 
 def test_a_simulation(tmp_path: Path) -> None:

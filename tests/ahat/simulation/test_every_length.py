@@ -25,7 +25,7 @@ from softhat.ahat.simulation.every_length import EveryLength, every_length
 from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import NoTemperatureError
-from softhat.laws import Tabled
+from softhat.numbers.laws import ONE, Tabled
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 from tests.ahat.simulation.extended import TooSteepError, soft_values, wide_values
@@ -149,7 +149,7 @@ def test_laws_are_not_vacuous() -> None:
         source = GALLERY[name]()
         made = every_length(source, EPSILON)
         for head, law in made.laws.items():
-            if law is None:
+            if law == ONE:
                 continue
             total += 1
             worst = 0.0
@@ -184,8 +184,8 @@ def check_random(
             seen["refused"] += 1
             continue
         seen["models"] += 1
-        heads = made.temperatures.heads.values()
-        seen["dangerous"] += any(h is not None and h.dangerous for h in heads)
+        heads = made.verdict.heads.values()
+        seen["dangerous"] += any(h and h.erroneous and not h.single for h in heads)
         for n, count in lengths:
             found = words(source, n, count, rng)
             try:
@@ -284,11 +284,15 @@ def dangerous() -> AHAT:
 
 def test_a_snap_makes_dangerous_ties_harmless() -> None:
     plain, snapped = every_length(dangerous(), EPSILON), every_length(dangerous(), EPSILON, True)
-    assert [h.dangerous for h in plain.temperatures.heads.values() if h] == [False, True]
-    assert [h.dangerous for h in snapped.temperatures.heads.values() if h] == [False, False]
+    assert [h.erroneous and not h.single for h in plain.verdict.heads.values() if h] == [
+        False,
+        True,
+    ]
+    assert [h.erroneous and not h.single for h in snapped.verdict.heads.values() if h] == [
+        False
+    ] * 2
     n = 200
-    first = {k: law for k, law in snapped.laws.items() if law is not None}
-    assert first[0, 0].at(n) < plain.laws[0, 0].at(n)  # type: ignore[union-attr]
+    assert snapped.laws[0, 0].at(n) < plain.laws[0, 0].at(n)
     rng = random.Random(4)
     for length in (1, 3, 5, 20):
         for word in words(dangerous(), length, 8, rng):

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.ahat.analysis.growth import Polynomial
 from softhat.ahat.simulation.magnitudes import (
     Magnitude,
     inverse,
@@ -17,8 +16,9 @@ from softhat.ahat.simulation.magnitudes import (
     of_law,
     of_polynomial,
 )
-from softhat.laws import Constant, Law, Lcm, Length, Maximum, N, minimum, product
-from tests.ahat.analysis.test_growth import LENGTHS, polynomials
+from softhat.numbers.growth import Polynomial
+from softhat.numbers.laws import Constant, Law, Lcm, Length, Maximum, N, minimum, product
+from tests.numbers.test_growth import LENGTHS, polynomials
 
 SHORT = (1, 2, 3, 7, 40)
 laws = st.recursive(

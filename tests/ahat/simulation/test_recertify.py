@@ -11,7 +11,7 @@ import pytest
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.errors import CertificateError, SofthatError
+from softhat.io.errors import CertificateError, SofthatError
 from tests.cli.run import softhat as command
 
 HONEST = 6
@@ -108,3 +108,12 @@ def test_parts_of_the_wrong_kind_are_damage(folder: Path, field: str, value: Any
     with pytest.raises(SofthatError, match="damaged"):
         softhat.load(folder)
     assert command("run", str(folder), "ab").code == 2
+
+
+def test_temperatures_of_many_digits_are_refused(folder: Path) -> None:
+    path = folder / "config.json"
+    document = json.loads(path.read_text())
+    document["layers"][0]["heads"][0]["law"] = "1000001/3"
+    path.write_text(json.dumps(document))
+    with pytest.raises(SofthatError, match="6 significant bits"):
+        _ = softhat.load(folder).certificate

@@ -15,8 +15,9 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.short_floats import by_words, can_be_short, short_error
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 from tests.ahat.models import random_program
+from tests.ahat.running import known
 
 
 @pytest.mark.parametrize(("name", "length"), [("sort", 6), ("dyck-argmin", 6), ("dyck-argmin", 9)])
@@ -69,7 +70,9 @@ def test_errors_and_decisions_of_all_words() -> None:
                 found = Simulation(model, betas, 3).run_batch(codes, dtype)[..., 0]
             found = found.astype(np.float64)
             assert np.abs(found - exact).max() <= claimed.error
-            assert claimed.error <= short_error(model, 3, betas, form, 0.0) * (1 + 1e-12)
+            assert claimed.error <= short_error(model, 3, betas, form, 0.0, known(model)) * (
+                1 + 1e-12
+            )
             if claimed.right:
                 assert ((found > 0) == (exact > 0)).all()
                 assert claimed.margin <= np.abs(found).min()
@@ -79,4 +82,4 @@ def test_many_words_that_are_no_bags() -> None:
     model = GALLERY["induction-latest"]()
     assert not can_be_short(model, 40)
     betas = dict.fromkeys(model.heads, 1.0)
-    assert short_error(model, 40, betas, FORMATS["float32"], 1.0) == math.inf
+    assert short_error(model, 40, betas, FORMATS["float32"], 1.0, known(model)) == math.inf

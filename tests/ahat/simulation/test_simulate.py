@@ -18,7 +18,7 @@ from softhat.ahat import Builder
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.verify import verify_simulation
-from softhat.folders import load
+from softhat.models.folders import load
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import random
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +16,10 @@ import softhat
 from softhat.ahat import Builder, dumps, loads
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.tally import row_tally
-from softhat.ahat.model import AHAT
+from softhat.ahat.model import AHAT, Layer
 from softhat.ahat.simulation.temperature import NoTemperatureError
-from softhat.ahat.simulation.unique import tie_broken
+from softhat.ahat.simulation.unique import require_broken, tie_broken
+from softhat.io.errors import SofthatError
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_deep
 from tests.ahat.simulation.extended import soft_values
@@ -32,7 +35,8 @@ def ended(model: AHAT, rng: random.Random) -> AHAT:
         tuple(Fraction(rng.randint(-2, 2), rng.choice([1, 1, 2])) for _ in range(model.d_model))
         for _ in range(2)
     )
-    return replace(model, bos_embedding=model.bos_embedding or bos, eos_embedding=eos)
+    start = model.bos_embedding or bos
+    return replace(model, bos=True, bos_embedding=start, eos_embedding=eos)
 
 
 def check(seed: int, models: int, eos: bool = False) -> None:
@@ -176,3 +180,48 @@ def test_a_wrong_kind_of_ties_is_refused() -> None:
     text = dumps(leftmost_or_rightmost("leftmost")).replace("leftmost", "middle")
     with pytest.raises(softhat.SofthatError, match="ties"):
         loads(text)
+
+
+def _averaging() -> AHAT:
+    """Two symbols that tie, with different values: leftmost and average differ."""
+    b = Builder("ab")
+    seen = b.head("<=", value={"seen": b.token("a")}, score=[(1, b.token("a") + b.token("b"))])
+    b.output(seen["seen"] - Fraction(1, 3))
+    return b.build()
+
+
+@pytest.mark.parametrize("max_length", [None, 5])
+def test_ties_that_a_file_claims_to_be_broken_are_not(
+    tmp_path: Path, max_length: int | None
+) -> None:
+    softhat.simulate(_averaging(), max_length=max_length).save(tmp_path / "m")
+    path = tmp_path / "m" / "ahat.json"
+    document = json.loads(path.read_text())
+    document["layers"][0]["heads"][0]["ties"] = "leftmost"
+    path.write_text(json.dumps(document))
+    with pytest.raises(SofthatError, match="breaks their ties"):
+        softhat.load(tmp_path / "m").certificate  # noqa: B018 - computing it is what fails
+
+
+@pytest.mark.parametrize("max_length", [None, 5])
+@pytest.mark.parametrize("seed", range(20))
+def test_broken_ties_are_recognised(seed: int, max_length: int | None) -> None:
+    try:
+        broken = tie_broken(random_deep(random.Random(seed)), max_length)
+    except NoTemperatureError:
+        return
+    require_broken(broken, max_length)
+
+
+def test_a_term_that_is_too_large_breaks_nothing() -> None:
+    """Of size 2, it lifts a far b to the score of a near a."""
+    b = Builder("ab")
+    seen = b.head("<=", value={"s": b.token("a")}, score=[(1, b.token("a"))], ties="leftmost")
+    b.output(seen["s"] - Fraction(1, 3))
+    broken = tie_broken(b.build())
+    require_broken(broken)
+    head = broken.layers[0].heads[0]
+    larger = tuple(w * 4 for w in head.query[-1])
+    wrong = replace(head, query=(*head.query[:-1], larger))
+    with pytest.raises(SofthatError, match="breaks their ties"):
+        require_broken(replace(broken, layers=(Layer((wrong,)),)))

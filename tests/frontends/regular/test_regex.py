@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -90,3 +91,90 @@ def test_other_refusals() -> None:
         read_regex("a", "aa")
     with pytest.raises(SofthatError, match="too long"):
         read_regex("a" * 20_000)
+
+
+AS_PEOPLE_KNOW_THEM = [
+    "[ab]*abb", "a{3}", "^a.*b$", "[a-c]+", "[^a]*", "a{2,3}b{,2}", "(ab|1){2,}", "(?:ab){2}1?",
+    r"\d+", r"\w*b", r"[\d_]+a", r"[^\d]{2}", "[a-]*", "[b-b0-1]{1,4}", "a{0}b", r"\D\d\S",
+    "^(a|b{2})$", "((a{2}){2}){1,2}", "(a*b){2}", "[-a]b", r"[\]\-]?a", "(a|b?){3}0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AS_PEOPLE_KNOW_THEM)
+def test_what_other_tools_have_means_the_same_here(text: str) -> None:
+    alphabet = "abc01_-]"
+    dfa = read_regex(text, alphabet)
+    dice = random.Random(text)
+    tried = [*words("ab1", 5, shortest=0)]
+    tried += ["".join(dice.choices(alphabet, k=dice.randrange(1, 6))) for _ in range(300)]
+    same = re.compile(text)
+    assert [dfa.accepts(w) for w in tried] == [same.fullmatch(w) is not None for w in tried]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_classes_and_repetitions(seed: int) -> None:
+    dice = random.Random(seed)
+
+    def piece(size: int) -> str:
+        if size < 2:
+            return dice.choice(["a", "b", "0", ".", "[ab]", "[^a]", "[0-1]", r"\d", r"\w", "[^0b]"])
+        match dice.randrange(4):
+            case 0:
+                return f"({piece(size // 2)}|{piece(size // 2)})"
+            case 1:
+                least = dice.randrange(3)
+                counts = [f"{{{least}}}", f"{{{least},}}", f"{{{least},{least + 2}}}", "{,2}"]
+                return f"({piece(size - 1)}){dice.choice(counts)}"
+            case 2:
+                return f"({piece(size - 1)}){dice.choice('*+?')}"
+            case _:
+                return piece(size // 2) + piece(size - size // 2)
+
+    text = piece(dice.randrange(1, 8))
+    dfa = read_regex(text, "ab01")
+    tried = [*words("ab0", 4, shortest=0), "0101", "1a1b", "bbbbbb", "abababab", "000000"]
+    same = re.compile(text)
+    assert [dfa.accepts(w) for w in tried] == [same.fullmatch(w) is not None for w in tried], text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("^a", "matched whole"),
+        ("a$", "matched whole"),
+        ("a^b", "beginning of the whole"),
+        ("a$b", "end of the whole"),
+        ("^a|b$", r"\^\(…\|…\)\$"),
+        ("[", "not closed"),
+        ("[]", "empty or not closed"),
+        ("a]", "closes nothing"),
+        ("a{", "repetition is written"),
+        ("a{x}", "repetition is written"),
+        ("a}", "closes nothing"),
+        ("a{3,2}", "at least 3 and at most 2"),
+        ("a{99999999}", "repeats more often"),
+        (r"\q", "means nothing here"),
+        (r"\b", "means nothing here"),
+        (r"(a)\1", "refer back"),
+        (r"\d", "no such symbol"),
+        ("[b-a]", "goes backwards"),
+        ("[x-z]", "no symbol from x to z"),
+        ("[ac]", "c is not in the alphabet"),
+        ("[[:alpha:]]", "closes nothing"),
+        ("[[a]", "with a backslash"),
+        ("[a b]", "a space in a class"),
+        (r"[\q]", "means nothing here"),
+        ("(?=a)b", "looks around"),
+        ("(?i)a", "looks around"),
+    ],
+)
+def test_nothing_special_is_silently_a_letter(text: str, said: str) -> None:
+    with pytest.raises(FormulaError, match=said):
+        read_regex(text, "ab")
+
+
+def test_classes_without_an_alphabet() -> None:
+    assert read_regex("[a-c]x").alphabet == ("a", "b", "c", "x")
+    for text in ("[^a]", r"\d", r"a\w"):
+        with pytest.raises(FormulaError, match="depends on the alphabet"):
+            read_regex(text)

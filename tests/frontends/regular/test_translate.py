@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import softhat
-from softhat.folders import load_compiled
 from softhat.frontends.regular.dfa import minimal, read_dfa
 from softhat.frontends.regular.regex import read_regex
 from softhat.frontends.regular.translate import language_of
 from softhat.logic.fragments import describe
+from softhat.models.folders import load_compiled
 from tests.frontends.regular.languages import (
     bounded_dyck,
     random_automaton,

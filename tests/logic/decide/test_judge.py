@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from softhat import parse
 from softhat.logic.decide import judge as module
 from softhat.logic.decide.judge import judge
-from softhat.logic.simplify import simplify
 from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import formulas
@@ -26,7 +25,7 @@ def holds(formula: Formula, word: object, where: str) -> bool:
 @given(formulas("ab", size=7))
 @settings(max_examples=50)
 def test_words_and_verdicts_agree(formula: Formula) -> None:
-    found = judge(formula, simplify(formula), alphabet="ab")
+    found = judge(formula, alphabet="ab")
     opposite = {"first": 0, "last": -1}
     for word, wanted in ((found.model, True), (found.counterexample, False)):
         if word is None:
@@ -52,13 +51,13 @@ def test_words_and_verdicts_agree(formula: Formula) -> None:
 )
 def test_examples(text: str, satisfiable: bool, valid: bool) -> None:
     formula = parse(text)
-    found = judge(formula, simplify(formula), alphabet="ab")
+    found = judge(formula, alphabet="ab")
     assert (found.satisfiable, found.valid) == (satisfiable, valid)
 
 
 def test_what_is_too_large_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LARGEST", 2)
     formula = parse("a & Y b")
-    found = judge(formula, formula, alphabet="ab")
+    found = judge(formula, alphabet="ab")
     assert found.satisfiable is None and found.valid is None
     assert found.reason == "the formula is too large"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softhat import SofthatError, parse, satisfiable
-from softhat.logic.core import simplify, to_core
+from softhat.logic.core import to_core
 from softhat.logic.decide.diagrams import TooHardError
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.questions import goal_of
@@ -14,6 +14,7 @@ from softhat.logic.decide.search import shortest
 from softhat.logic.decide.short import Where, first_word
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
+from softhat.optimise.simplify import simplify
 
 WHERE: tuple[Where, ...] = ("first", "last", "anywhere")
 

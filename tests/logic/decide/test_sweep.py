@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.logic.core import simplify, to_core
+from softhat.logic.core import to_core
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import build
 from softhat.logic.decide.sweep import swept
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import FALSE, Xor
 from softhat.logic.syntax.parse import parse
+from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 from tests.logic.decide.disguise import disguise
 

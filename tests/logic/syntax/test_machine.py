@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from lark.lexer import Lexer
 
-from softhat.errors import FormulaError
+from softhat.io.errors import FormulaError
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.machine import UnexpectedError, tables_of
 from softhat.logic.syntax.nodes import Formula, Node

@@ -14,20 +14,37 @@ from softhat.logic.syntax.signs import (
     PREFIX,
     SIGNS,
     TEMPORAL,
+    TEMPORAL_WINDOWS,
     VARIABLES,
+    WINDOWS,
 )
 
 
 def test_no_operator_is_forgotten() -> None:
     assert set(PREFIX.values()) == set(Unary.__subclasses__())
     assert {*TEMPORAL.values(), *CONNECTIVES.values()} == set(Binary.__subclasses__())
+    assert set(WINDOWS.values()) == set(nodes.UnaryWindow.__subclasses__())
+    assert set(TEMPORAL_WINDOWS.values()) == set(nodes.BinaryWindow.__subclasses__())
     assert set(COUNTS.values()) == set(nodes.Counting.__subclasses__())
 
 
 def test_signs_are_different() -> None:
     tables = (PREFIX, TEMPORAL, CONNECTIVES, COUNTS, CONSTANTS, VARIABLES)
     assert len({sign for table in tables for sign in table}) == sum(map(len, tables))
-    assert len(set(SIGNS.values())) == len(SIGNS)
+    bounded = [*WINDOWS.values(), *TEMPORAL_WINDOWS.values()]  # these have the unbounded one's sign
+    assert len(set(SIGNS.values())) == len(SIGNS) - len(bounded)
+
+
+@pytest.mark.parametrize("sign", [*WINDOWS, *TEMPORAL_WINDOWS])
+def test_operators_with_bounds(sign: str) -> None:
+    a, b = nodes.Symbol("a"), nodes.Symbol("b")
+    if sign in WINDOWS:
+        formula: nodes.Formula = WINDOWS[sign](1, 4, a)
+        text = f"{sign}[1,4] a"
+    else:
+        formula = TEMPORAL_WINDOWS[sign](1, 4, a, b)
+        text = f"a {sign}[1,4] b"
+    assert parse(text) == formula and str(formula) == text
 
 
 @pytest.mark.parametrize("sign", PREFIX)

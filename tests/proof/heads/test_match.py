@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.lowering.lower import lower
 from softhat.program.draft import Draft
 from softhat.program.heads import At, Mask, Match, Selector
 from softhat.program.inputs import PositionBit
@@ -19,6 +18,7 @@ from softhat.proof import arithmetic
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.match import Selects, scores_fit
 from softhat.proof.scores import Failure
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.formats import FORMATS
-from softhat.lowering.lower import lower
+from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Previous as PreviousHead
 from softhat.program.signals import Program
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.previous import Previous
 from softhat.proof.scores import Scores
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, one_head, outputs_within_bounds, scaled
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.lowering.lower import lower
-from softhat.positions import Named
+from softhat.numbers.positions import Named
 from softhat.program.draft import Draft
 from softhat.program.heads import Average
 from softhat.program.heads import Sign as SignHead
@@ -22,6 +21,7 @@ from softhat.proof.cells import Raw, VoidError
 from softhat.proof.heads import sign
 from softhat.proof.heads.sign import Sign
 from softhat.proof.scores import Failure, Row, line_of, row_of, scale
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
 

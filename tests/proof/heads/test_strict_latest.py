@@ -6,13 +6,13 @@ from math import exp
 
 import pytest
 
-from softhat.formats import FORMATS
-from softhat.lowering.lower import lower
+from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import StrictLatest as StrictLatestHead
 from softhat.program.signals import Program
 from softhat.proof.cells import Raw, VoidError
 from softhat.proof.heads.strict_latest import StrictLatest
+from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import (
     ATTENTIONS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.formats import format_of
-from softhat.lowering.lower import lower
+import softhat
+from softhat.frontends.rasp import lib
+from softhat.models.value_model import ValueModel
+from softhat.numbers.formats import format_of
+from softhat.numbers.positions import Named
 from softhat.program.draft import Draft
 from softhat.program.gates import Steps
 from softhat.program.heads import Mask, Selector
@@ -22,8 +26,10 @@ from softhat.proof.heads.width import Width
 from softhat.proof.scores import Failure
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
-from softhat.transformer.weights import Attention
+from softhat.transformer.lowering.lower import lower
+from softhat.transformer.weights import Attention, Sparse
 from tests.proof.heads.suite import ATTENTIONS, Derived, scaled
+from tests.proof.planting import coordinates_of, with_feature_twice, with_layer
 
 MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
 
@@ -88,3 +94,21 @@ def test_weights_that_do_not_meet_the_theorem_are_refused() -> None:
         Derived(scaled(t, "query", rows - 1, 0.5))
     with pytest.raises(VoidError, match="not 1 at the sinks"):
         Derived(scaled(t, "value", 0, 2.0))
+
+
+@pytest.mark.parametrize("feature", ["1", "ordinary"])
+@pytest.mark.parametrize("tensor", ["value", "key"])
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_a_feature_that_stands_in_two_coordinates(feature: str, tensor: str, weight: float) -> None:
+    """Facts are about coordinates: what a second one holds is added, not said twice."""
+    model = softhat.compile(lib.make_hist(), alphabet="abcd", max_length=64)
+    assert not model.certificate.void
+    t, second = with_feature_twice(model.transformer, Named(feature))
+    (first,) = coordinates_of(model.transformer, feature)
+    for k, layer in enumerate(t.layers):
+        dense = getattr(layer, tensor).dense()
+        for h, r in np.argwhere(dense[:, :, first]).tolist():
+            changed = dense.copy()
+            changed[h, r, second] = weight * changed[h, r, first]
+            made = with_layer(t, k, replace(layer, **{tensor: Sparse.from_dense(changed)}))
+            assert ValueModel(made, model.compiled, model.name).certificate.void

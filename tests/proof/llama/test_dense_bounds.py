@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.export.circuits.llama import LlamaNetwork
+from softhat.circuits.llama import LlamaNetwork
 from softhat.export.reading import Export, read_export
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
@@ -23,8 +23,8 @@ from softhat.proof.llama.reading import derive
 from softhat.proof.llama.undisguise import undisguise
 from softhat.proof.stock.variables import Bit
 from softhat.transformer.directions import Directions
-from tests.lowering.suite import all_codes, expected, long_words
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
+from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

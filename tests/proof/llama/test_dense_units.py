@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softhat.export.circuits.llama import LlamaNetwork
+from softhat.circuits.llama import LlamaNetwork
 from softhat.proof.dense.bounds import Norm, Term
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import derive
 from softhat.proof.llama.squares import Squares
 from softhat.proof.llama.undisguise import undisguise
-from tests.lowering.suite import long_words
 from tests.proof.llama.test_dense_bounds import CONTEXT, FORMULAS, made, parts
+from tests.transformer.lowering.suite import long_words
 
 
 class Recorded(LlamaDenseBounds):

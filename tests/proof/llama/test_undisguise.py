@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.export.llama import checkpoint
+from softhat.export.llama.to_llama import checkpoint
 from softhat.export.reading import read_export
 from softhat.proof.cells import VoidError
 from softhat.proof.llama.checkpoint import LlamaCheckpoint

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.runtime.linear.columns import Column, View
 from softhat.transformer.rows import IntegerRow
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softhat
-from softhat.errors import SofthatError
-from softhat.formats import FORMATS
+from softhat.io.errors import SofthatError
 from softhat.logic.random import random_formula
-from softhat.model import Model
+from softhat.models.model import Model
+from softhat.numbers.formats import FORMATS
 from softhat.runtime.attend import Attention
 from softhat.runtime.dense import Ready
 from softhat.runtime.linear import runtime

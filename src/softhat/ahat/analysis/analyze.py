@@ -17,20 +17,25 @@ from typing import Literal, TypeAlias
 from softhat.ahat.analysis.fits import Fit, fitted
 from softhat.ahat.analysis.gap_laws import GapLaws, gap_laws
 from softhat.ahat.analysis.gaps import ProvedGaps, proved_gaps
+from softhat.ahat.analysis.guard import hold_against
 from softhat.ahat.analysis.rows import Profile
 from softhat.ahat.analysis.structure import HeadStructure, looks_back, structure
 from softhat.ahat.analysis.tally import Counterexample, Gap, HeadId, Tally, chunk
 from softhat.ahat.exact import allowed, last_rows, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words, feasible_length
-from softhat.errors import SofthatError
-from softhat.laws import Law
+from softhat.io.errors import SofthatError
+from softhat.numbers.laws import Law
 
 Guarantee: TypeAlias = Literal["proved_all", "proved_to_length", "exhaustive", "sampled"]
 Kind: TypeAlias = Literal[
     "structurally uniform", "tieless", "uniform by accident", "tied", "unique"
 ]
 LEAK = 1e-3
+LONGEST = 10_000
+"""The longest words that are asked about length by length."""
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""What is counted, how many are done, of how many."""
 FEW_WORDS = 5_000  # run of a length whose types are proved already
 SETS_AFTER_TIES = 4  # lengths that the sets add where a tied row has given the verdict
 SETS_TO = 64  # lengths whose gaps the sets sharpen, where the laws suffice for the verdict
@@ -67,8 +72,12 @@ class Analysis:
     proved: Mapping[int, ProvedGaps]
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        verdict = "uniform-tieless" if self.uniform_tieless else "not uniform-tieless"
+        return f"<softhat.Analysis {verdict}, {self.guarantee}, to length {self.up_to}>"
+
     def _repr_html_(self) -> str:
-        from softhat.markup import table
+        from softhat.io.markup import table
 
         rows = [
             [*name, self.kinds[name], str(gap), "" if law is None else law.text]
@@ -85,19 +94,24 @@ def analyze(
     words: Iterable[Word] | None = None,
     leak: float = LEAK,
     max_words: int = 300_000,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = lambda what, done, total: None,
 ) -> Analysis:
     """Row types, gap laws, minimum gaps and critical β of every head.
 
     All words to length `up_to` are run where there are at most `max_words` of a length (fewer
     where the types are proved without); longer lengths are proved from the sets of reachable
     vectors, as far as these stay small, or by the gap laws. With `words`, only those are run, and
-    the result says `sampled`.
+    the result says `sampled`. `progress` is told what is counted, how many are done, of how many.
     """
     if not 0 < leak < 1:
         raise SofthatError(f"the leak must lie strictly between 0 and 1, not {leak!r}")
     if words is None and up_to < 1:
         raise SofthatError(f"up_to must be at least 1, not {up_to}")
+    if words is None and up_to > LONGEST:
+        raise SofthatError(
+            f"an analysis goes length by length, to {LONGEST:,} at most, not {up_to:,}: what holds "
+            "for every length the gap laws say, whatever up_to is"
+        )
     laws = gap_laws(model)
     if words is not None:
         return _of_words(model, laws, words, leak)
@@ -116,7 +130,8 @@ def analyze(
         if done < exhaustive:
             exhaustive = top = done
             notes.append(f"interrupted: the statement ends at length {done}")
-    proved = _by_sets(model, laws, top, leak, notes, exhaustive if tally.first else 0)
+    tied_to = exhaustive if tally.first else 0
+    proved = _by_sets(model, laws, top, leak, notes, tied_to, progress)
     guarantee, tieless, reached = _verdict(tally, laws, proved, exhaustive, top)
     if reached < top:
         notes.append(
@@ -139,7 +154,7 @@ def _of_words(model: AHAT, laws: GapLaws, words: Iterable[Word], leak: float) ->
     return _analysis(model, laws, tally, {}, "sampled", not tally.first, max(groups), 0, [])
 
 
-def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | None) -> int:
+def _run_all(tally: Tally, longest: int, progress: Progress) -> int:
     """Run every word, length by length; the last length that Ctrl-C let finish."""
     model = tally.model
     total = sum(len(model.alphabet) ** n for n in range(1, longest + 1))
@@ -154,8 +169,7 @@ def _run_all(tally: Tally, longest: int, progress: Callable[[int, int], None] | 
                 else:
                     found.add_last(codes, last_rows(model, codes))
                 done += len(codes)
-                if progress is not None:
-                    progress(done, total)
+                progress("words", done, total)
         except KeyboardInterrupt:
             if n == 1:
                 raise
@@ -181,7 +195,13 @@ def _count_uniform(tally: Tally, longest: int) -> None:
 
 
 def _by_sets(
-    model: AHAT, laws: GapLaws, top: int, leak: float, notes: list[str], settled: int
+    model: AHAT,
+    laws: GapLaws,
+    top: int,
+    leak: float,
+    notes: list[str],
+    settled: int,
+    progress: Progress,
 ) -> dict[int, ProvedGaps]:
     """Gaps proved on the reachable sets, length by length, as far as they stay small.
 
@@ -195,6 +215,7 @@ def _by_sets(
     last = min(top, SETS_TO) if laws.uniform_tieless else last
     size = 0
     for n in range(settled + 1, last + 1):
+        progress("lengths", n - 1, last)
         try:
             result = proved_gaps(model, n, leak)
         except KeyboardInterrupt:
@@ -249,6 +270,7 @@ def _analysis(
     exhaustive: int,
     notes: list[str],
 ) -> Analysis:
+    hold_against(laws, tally)
     betas = _betas(tally, proved)
     return Analysis(
         model=model,

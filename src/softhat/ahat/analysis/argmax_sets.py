@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from softhat.ahat.analysis.growth import point
 from softhat.ahat.analysis.residual import NOTHING, HeadView, Linear, State
 from softhat.ahat.model import BOS, EOS, Vector
+from softhat.numbers.growth import point
 
 MAX_SETS = 200  # kinds of argmax sets that are compared
 

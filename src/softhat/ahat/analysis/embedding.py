@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import ZERO, Generator, Grid
-from softhat.ahat.analysis.growth import Interval, Polynomial, constant, hull
 from softhat.ahat.analysis.residual import NOTHING, Atom, Class, State, combined
 from softhat.ahat.model import AHAT, BOS, EOS, Vector
-from softhat.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
-from softhat.rationals import common_divisor
+from softhat.numbers.grids import ZERO, Generator, Grid
+from softhat.numbers.growth import Interval, Polynomial, constant, hull
+from softhat.numbers.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.numbers.rationals import common_divisor
 
 MAX_PERIOD = 24  # of all residues together
 
@@ -27,7 +27,7 @@ def embedded(model: AHAT) -> State:
             finite.append(k)
         else:
             place[k] = len(atoms)
-            atoms.append(_position_atom(feature))
+            atoms.append(_position_atom(feature, model.eos))
     forms = tuple(
         combined(({place[k]: Fraction(1)}, w) for k, w in enumerate(row) if w and k in place)
         for row in model.position_embedding
@@ -124,7 +124,7 @@ def _finite_at_eos(feature: Feature, residue: int) -> Fraction:
     return NOTHING
 
 
-def _position_atom(feature: Feature) -> Atom:
+def _position_atom(feature: Feature, eos: bool) -> Atom:
     whole = Grid(Fraction(1))
     one, n = constant(1), Polynomial(((1, Fraction(1)),))
     share = Polynomial(((-1, Fraction(1)),))
@@ -155,10 +155,9 @@ def _position_atom(feature: Feature) -> Atom:
             square = Polynomial(((2, Fraction(1)),))
             return Atom("i²", whole, whole, Interval(one, square), 1, True)
         case Table(entries):
-            spread = common_divisor(e - entries[0] for e in entries) if entries else NOTHING
-            return Atom(
-                "table", Grid(common_divisor(entries)), Grid(spread), hull(entries or (NOTHING,))
-            )
+            values = entries if entries and not eos else (*entries, NOTHING)  # 0 at `<eos>`
+            spread = common_divisor(e - values[0] for e in values)
+            return Atom("table", Grid(common_divisor(values)), Grid(spread), hull(values))
         case Mod() | Digit() | Holds() | Named("(-1)^i"):
             low = Fraction(-1) if isinstance(feature, Named) else NOTHING
             unit = 1 - low

@@ -2,8 +2,9 @@
 
 Theorem 13. In an AHAT without position tables, a row of a head that is not uniform has a gap of at
 least γ(n) = 1/(C·n^k·lcm(1..n)^e), where C, k and e come from one walk over the weights
-(`portrait`, `grids`). e > 0 exactly if averages of averages feed the scores: then the law is true
-and exponential, and no float follows it far. That such laws hold is machine-checked (`layer_on` and
+(`portrait`, `grids`). e > 0 where a head averages numbers whose denominators differ from position
+to position and scores read the result: then the law is true and exponential, and no float follows
+it far. That such laws hold is machine-checked (`layer_on` and
 `gap_law` of proofs/Gaps.v); what `pairs` sharpens is not machine-checked. A model with position
 tables has these laws to the length its tables allow.
 """
@@ -18,7 +19,7 @@ from softhat.ahat.analysis.pairs import gap_law
 from softhat.ahat.analysis.portrait import Portrait, portrait
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT
-from softhat.laws import Law
+from softhat.numbers.laws import Law
 
 HeadId = tuple[int, int]
 

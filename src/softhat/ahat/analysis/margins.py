@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import common
-from softhat.ahat.analysis.growth import point
 from softhat.ahat.analysis.portrait import Portrait
-from softhat.laws import Law, as_law, minimum
+from softhat.numbers.grids import common
+from softhat.numbers.growth import point
+from softhat.numbers.laws import Law, as_law, minimum
 
 
 def margin_law(seen: Portrait) -> Law | None:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import Grid, common
-from softhat.ahat.analysis.growth import Interval, Polynomial, point, symmetric
 from softhat.ahat.analysis.residual import NOTHING, HeadView, bilinear, combined
-from softhat.laws import Law, as_law, minimum
+from softhat.numbers.grids import Grid, common
+from softhat.numbers.growth import Interval, Polynomial, point, symmetric
+from softhat.numbers.laws import Law, as_law, minimum
 
 MAX_PAIRS = 3_000  # of keys that the queries tell apart; beyond, they are taken together
 

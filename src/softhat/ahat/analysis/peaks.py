@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.ahat.analysis.concave import integer_peak
-from softhat.ahat.analysis.grids import common
 from softhat.ahat.analysis.pairs import all_pairs, gap_law
 from softhat.ahat.analysis.residual import NOTHING, HeadView, bilinear, combined
 from softhat.ahat.model import BOS, EOS, Sink
+from softhat.numbers.grids import common
 
 
 def one_maximum(view: HeadView) -> bool:

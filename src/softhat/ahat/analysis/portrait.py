@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from softhat.ahat.analysis.argmax_sets import one_value, same_or_apart
 from softhat.ahat.analysis.embedding import embedded
-from softhat.ahat.analysis.grids import ZERO, Generator
 from softhat.ahat.analysis.peaks import one_maximum
 from softhat.ahat.analysis.residual import (
     NOTHING,
@@ -26,6 +25,7 @@ from softhat.ahat.analysis.residual import (
 )
 from softhat.ahat.analysis.structure import HeadStructure, live, structure
 from softhat.ahat.model import AHAT, FeedForward, Head, Mask, Matrix, Vector
+from softhat.numbers.grids import ZERO, Generator
 
 MAX_CLASSES = 200  # contents that are told apart; beyond, they become atoms
 

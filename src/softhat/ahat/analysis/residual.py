@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from softhat.ahat.analysis.grids import Grid, common
-from softhat.ahat.analysis.growth import Interval, hull
 from softhat.ahat.model import EOS, Head, Sink, Vector
-from softhat.rationals import common_divisor
+from softhat.numbers.grids import Grid, common
+from softhat.numbers.growth import Interval, hull
+from softhat.numbers.rationals import common_divisor
 
 NOTHING = Fraction(0)
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 Floats = npt.NDArray[np.float64]
 

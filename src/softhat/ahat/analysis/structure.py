@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softhat.ahat.model import AHAT, Head, Vector
-from softhat.positions import Digit, Holds, Mod, Named, Table, needs_end
+from softhat.numbers.positions import Digit, Holds, Mod, Named, Table, needs_end
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,9 @@ class Tally:
     ) -> None:
         """Every row is uniform, whatever the word."""
         before = self.rows.setdefault(n, {}).get(name, (0, 0, 0))
-        self.rows[n][name] = (before[0] + head.highest.shape[0] * len(keys), 0, 0)
+        uniform = int((head.highest.sum(axis=2) == keys).sum())
+        others = head.highest.shape[0] * len(keys) - uniform  # none, if the structure is right
+        self.rows[n][name] = (before[0] + uniform, before[1] + others, 0)
         self.gaps.setdefault(n, {})[name] = math.inf
         self.betas.setdefault(n, {})[name] = 0.0
         several = keys > 1

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
-from softhat.ahat.analysis.growth import Polynomial
 from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.analysis.residual import HeadView
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT
-from softhat.laws import Law
+from softhat.numbers.growth import Polynomial
+from softhat.numbers.laws import Law
 
 Floats = npt.NDArray[np.float64]
 WIDER = 1 + 1e-11  # covers the rounding of this computation itself

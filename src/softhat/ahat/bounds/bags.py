@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights, weights
 from softhat.ahat.model import AHAT, Head, Layer
-from softhat.positions import Feature, Named, floats
+from softhat.numbers.positions import Feature, Named, floats
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

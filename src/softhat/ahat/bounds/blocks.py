@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT, BOS, EOS, Mask, Sink
-from softhat.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.numbers.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
 
 Truths = npt.NDArray[np.bool_]
 

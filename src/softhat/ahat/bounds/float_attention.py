@@ -34,7 +34,7 @@ from softhat.ahat.bounds.noise import (
 )
 from softhat.ahat.bounds.rounding import Void, gamma
 from softhat.ahat.bounds.weights import ANY, HeadWeights
-from softhat.formats import NARROW, WIDE_DIGITS
+from softhat.numbers.formats import NARROW, WIDE_DIGITS
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

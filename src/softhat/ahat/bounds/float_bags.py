@@ -17,7 +17,7 @@ from softhat.ahat.bounds.float_words import Run
 from softhat.ahat.bounds.noise import Noisy
 from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
-from softhat.formats import Format
+from softhat.numbers.formats import Format
 
 AT_ONCE = 40_000  # rows
 

@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import Blocks
 from softhat.ahat.bounds.rounding import SLACK, Arithmetic, Rounded
-from softhat.formats import NARROW, WIDE_DIGITS
-from softhat.laws import Law
+from softhat.numbers.formats import NARROW, WIDE_DIGITS
+from softhat.numbers.laws import Law
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

@@ -17,8 +17,8 @@ from softhat.ahat.bounds.noise import Noisy, Program, exactly
 from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.ahat.exact import allowed
-from softhat.formats import Format
-from softhat.positions import floats
+from softhat.numbers.formats import Format
+from softhat.numbers.positions import floats
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -29,8 +29,8 @@ from softhat.ahat.bounds.envelope import Box, LayerBoxes, envelope, feature_box,
 from softhat.ahat.bounds.float_rows import Row, Scores, Steep
 from softhat.ahat.bounds.rounding import INEXACT, SLACK, Arithmetic, Rounded, Void, gamma, scaled
 from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights, dyadic
-from softhat.formats import Format
-from softhat.positions import Feature, Named, Table
+from softhat.numbers.formats import Format
+from softhat.numbers.positions import Feature, Named, Table
 
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]

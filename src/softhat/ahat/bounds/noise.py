@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import ANY
-from softhat.formats import FORMATS, Format
+from softhat.numbers.formats import FORMATS, Format
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

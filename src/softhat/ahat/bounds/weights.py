@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Vector
-from softhat.formats import Format
+from softhat.numbers.formats import Format
 
 Floats = npt.NDArray[np.float64]
 ANY = 1e300  # the grid of 0: every grid holds it

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.errors import MissingExtraError, SofthatError
-from softhat.files.reading import check_folder
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files.reading import check_folder
 
 Floats = npt.NDArray[np.float64]
 MASKED = -1e30  # scores below stand for "may not look"

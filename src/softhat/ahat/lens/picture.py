@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from softhat.ahat.lens.report import LensReport
-from softhat.files import write_file
-from softhat.pictures.heads import Spot, heads_figure
-from softhat.pictures.style import save
+from softhat.io.pictures.heads import Spot, heads_figure
+from softhat.io.pictures.style import save_with_data
 
 
 def save_page(report: LensReport, file: str | Path) -> None:
-    """Write the picture, and the numbers that it shows to a file of the same name in JSON."""
+    """Write the picture `NAME.png`, and the numbers that it shows as `NAME.plot.json`."""
     spots = [
         Spot(
             h.layer, h.head, h.verdict, h.pattern, h.hardness, h.distance, h.by_chance,
@@ -21,5 +19,4 @@ def save_page(report: LensReport, file: str | Path) -> None:
         for h in report.heads
     ]  # fmt: skip
     title = f"{report.model}: attention of {len(spots)} heads on {report.tokens} tokens"
-    save(heads_figure(spots, title), file)
-    write_file(Path(file).with_suffix(".json"), json.dumps(report.to_json(), indent=1).encode())
+    save_with_data(heads_figure(spots, title), file, report.to_json())

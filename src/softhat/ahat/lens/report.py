@@ -10,7 +10,7 @@ from typing import Any
 
 from softhat.ahat.lens.checkpoint import Checkpoint, Run
 from softhat.ahat.lens.heads import HeadReport, argmax_sets, head_report, softmax
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
 from softhat.ahat.simulation.temperature import Choice
-from softhat.errors import SofthatError
-from softhat.formats import FORMATS, Format
-from softhat.laws import Law
-from softhat.laws import from_json as law_from_json
+from softhat.io.errors import SofthatError
+from softhat.numbers.formats import FORMATS, Format
+from softhat.numbers.laws import Law
+from softhat.numbers.laws import from_json as law_from_json
 from softhat.proof.document import document, kind_of
 
 MANY_LENGTHS = 256
@@ -66,6 +66,7 @@ class Certificate:
     max_length: Mapping[str, int]
     heads: tuple[HeadCertificate, ...]
     lengths: Mapping[int, LengthCertificate]
+    evidence: Mapping[str, Any] | None = None  # for what is claimed at every length
 
     def to_json(self) -> dict[str, Any]:
         """A JSON document; infinities become null."""
@@ -87,10 +88,21 @@ class Certificate:
                 }
                 for n, c in self.lengths.items()
             },
+            **({} if self.evidence is None else {"evidence": self.evidence}),
         )
 
+    def latex(self) -> str:
+        """The proved lengths as a table for papers (booktabs)."""
+        from softhat.proof.latex import lengths_table
+
+        return lengths_table(self.max_length)
+
+    def __repr__(self) -> str:
+        reach = "every length" if self.length is None else f"length {self.length}"
+        return f"<softhat certificate of a simulation, {self.guarantee} to {reach}>"
+
     def _repr_html_(self) -> str:
-        from softhat.markup import table
+        from softhat.io.markup import table
 
         rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
         first = next(iter(self.explain().splitlines()), "")
@@ -312,4 +324,5 @@ def from_json(data: Mapping[str, Any]) -> Certificate:
             )
             for n, c in data["lengths"].items()
         },
+        evidence=data.get("evidence"),
     )

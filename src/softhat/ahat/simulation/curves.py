@@ -15,8 +15,8 @@ from softhat.ahat.exact import run
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words
-from softhat.laws import Law
-from softhat.pictures.laws import Curves, HeadCurves, Series
+from softhat.io.pictures.laws import Curves, HeadCurves, Series
+from softhat.numbers.laws import Law
 
 FEW_WORDS = 300  # of a length whose gaps and least β are measured
 LONGEST = 40  # lengths that laws are drawn for, at least

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
+from softhat.ahat.analysis.guard import hold_against, ties_are_broken
 from softhat.ahat.analysis.margins import margin_law
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import row_tally
+from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import Certificate, HeadCertificate
+from softhat.ahat.simulation.evidence import evidence_of
 from softhat.ahat.simulation.law_floats import law_lengths
 from softhat.ahat.simulation.magnitudes import inverse
 from softhat.ahat.simulation.snap import snapped_everywhere
@@ -22,9 +28,10 @@ from softhat.ahat.simulation.temperature_laws import (
     TemperatureLaws,
     temperature_laws,
 )
-from softhat.ahat.simulation.unique import tie_broken
-from softhat.formats import FORMATS, Format
-from softhat.laws import Law, Length, Tabled, as_law, log, rounded_up
+from softhat.ahat.simulation.unique import require_broken, tie_broken
+from softhat.numbers.formats import FORMATS, Format
+from softhat.numbers.laws import ONE, Law, Length, Tabled, as_law, log, rounded_up
+from softhat.proof.simulations.check import Verdict, check
 
 SHARES = {
     None: Fraction(15, 16),
@@ -40,20 +47,22 @@ SHARPENED_TO = 6  # lengths whose exact gaps are found by running all words …
 FEW_WORDS = 128  # … of which there may be so many
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EveryLength:
-    """A model prepared for softmax, its temperature laws and what was asked of them."""
+    """A model prepared for softmax, its laws of temperature (1 for uniform heads) with the evidence
+    for what they do, and what was asked of them. `verdict` is what the checker makes of it."""
 
     model: AHAT
-    temperatures: TemperatureLaws
+    laws: Mapping[HeadId, Law]
+    evidence: Mapping[str, Any]
     epsilon: float | None
-    allowed: Law | None  # error: ε, or the decisions' margin; None: no error is harmless
     dtype: str | None
 
-    @property
-    def laws(self) -> dict[HeadId, Law | None]:
-        """β(n) of each head; None for structurally uniform heads."""
-        return self.temperatures.betas
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What is proved; an error where the evidence does not prove it."""
+        epsilon = None if self.epsilon is None else Fraction(self.epsilon)
+        return check(json.loads(dumps(self.model)), self.laws, self.evidence, epsilon)
 
 
 def every_length(
@@ -67,68 +76,64 @@ def every_length(
 
 
 def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLength:
-    """The laws of a model whose ties are broken (and whose errors are snapped) already."""
+    """The laws of a model whose ties are broken (and whose errors are snapped) already; an error
+    if they are not."""
+    require_broken(prepared)
     allowed = _decisive(prepared) if epsilon is None else as_law(Fraction(epsilon))
     strict = as_law(1) if allowed is None else inverse(allowed * SHARES[dtype])
-    found = temperature_laws(prepared, strict)
-    return EveryLength(prepared, _sharpened(found), epsilon, allowed, dtype)
+    found = _sharpened(temperature_laws(prepared, strict))
+    share = Fraction(0) if error_free(prepared) else SHARES[dtype]
+    laws = {name: ONE if law is None else law for name, law in found.betas.items()}
+    return EveryLength(prepared, laws, evidence_of(found, allowed, share), epsilon, dtype)
 
 
 def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
     """For each format the length to which the laws' model is proved right in it."""
+    verdict = made.verdict
 
     def allowed(n: int) -> float:
-        if made.allowed is None:
+        if verdict.allowed is None:
             return -1.0
-        return float(made.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
+        return float(verdict.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
-    return law_lengths(made.temperatures, allowed, float(_share(made)), forms, made.dtype)
-
-
-def _share(made: EveryLength) -> Fraction:
-    """What softmax in the reals uses of the error that is allowed."""
-    return Fraction(0) if error_free(made.model) else SHARES[made.dtype]
+    share = float(verdict.share)
+    return law_lengths(made.model, verdict, made.laws, allowed, share, forms, made.dtype)
 
 
 def certify_laws(made: EveryLength) -> Certificate:
     """What is proved: the error in the reals at every n, and in floats to which length."""
+    verdict = made.verdict
     # What is allowed never rises with n.
-    error = 0.0 if made.allowed is None else float(made.allowed.at(1) * _share(made))
-    top = made.model.longest
+    error = 0.0 if verdict.allowed is None else float(verdict.allowed.at(1) * verdict.share)
     return Certificate(
         epsilon=made.epsilon,
         error=error,
-        guarantee="proved_all" if top is None else "proved_to_length",
-        length=top,
+        guarantee="proved_all" if verdict.longest is None else "proved_to_length",
+        length=verdict.longest,
         max_length=lengths_in(made, FORMATS.values()),
-        heads=tuple(
-            _head(made, name, head, error) for name, head in made.temperatures.heads.items()
-        ),
+        heads=tuple(_head(made, name, error) for name in made.model.heads),
         lengths={},
+        evidence=made.evidence,
     )
 
 
-def _head(
-    made: EveryLength, name: HeadId, head: HeadTemperature | None, error: float
-) -> HeadCertificate:
+def _head(made: EveryLength, name: HeadId, error: float) -> HeadCertificate:
     l, h = name
     title = made.model.layers[l].heads[h].name
-    if head is None:
+    fact, law = made.verdict.heads[name], made.laws[name]
+    if fact is None:
         return HeadCertificate(l, h, title, "structurally uniform", 1.0, "inf", 0.0, 0.0)
-    if gap_laws(made.model).portrait.copies[name]:
-        kind = "tieless"
-    else:
-        kind = "dangerous ties" if head.dangerous else "exact ties"
+    tied = "dangerous ties" if fact.erroneous else "exact ties"
     return HeadCertificate(
         layer=l,
         head=h,
         name=title,
-        kind=kind,
-        beta=float(head.beta.at(1)),
-        gap=head.gap.text,
-        leak=1 / float(head.leak.law.at(1)),
+        kind="tieless" if fact.single else tied,
+        beta=float(law.at(1)),
+        gap=fact.gap.text,
+        leak=1 / float(fact.leak.law.at(1)),
         error=error,
-        law=head.beta,
+        law=law,
     )
 
 
@@ -154,7 +159,12 @@ def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
     loose = [name for name, h in found.heads.items() if h is not None]
     if not loose:
         return found
-    gaps = {n: row_tally(model, n, 1e-3).gaps[n] for n in range(1, top + 1)}
+    gaps = {}
+    for n in range(1, top + 1):
+        tally = row_tally(model, n, 1e-3)
+        hold_against(gap_laws(model), tally)
+        ties_are_broken(tally)
+        gaps[n] = tally.gaps[n]
     heads = dict(found.heads)
     for name in loose:
         head = heads[name]

@@ -14,7 +14,7 @@ from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import SOME_WORDS, Bound, Lengths
 from softhat.ahat.simulation.short_floats import Short, bag_error, by_words
-from softhat.formats import Format
+from softhat.numbers.formats import Format
 
 
 class FiniteFloats:
@@ -24,6 +24,9 @@ class FiniteFloats:
         self.lengths, self.betas = lengths, betas
         self.laws = gap_laws(lengths.model)
         self._weights = weights(lengths.model)
+        copies = self.laws.portrait.copies
+        gaps = sorted(self.laws.gap.items())
+        self._known = tuple((name, law, copies[name]) for name, law in gaps if law is not None)
         self._crowds = {
             name: None if law is None else crowd(self.laws.portrait.views[name])
             for name, law in self.laws.gap.items()
@@ -44,7 +47,7 @@ class FiniteFloats:
             traces = self.lengths.traces(n, at_a_time(self._weights, n))
             short = by_words(model, traces, self.betas, form)
         else:
-            error = bag_error(model, n, self.betas, form, enough)
+            error = bag_error(model, n, self.betas, form, enough, self._known)
             margin = self.lengths.margin_by_law(n) - error
             short = Short(error, margin, margin > 0)
         if short is None:

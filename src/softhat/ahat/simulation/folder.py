@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from softhat.ahat.file import load as load_ahat
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import from_json
-from softhat.ahat.simulation.every_length import SHARES, certify_laws, derived
+from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, derived
 from softhat.ahat.simulation.lower import lower
 from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import HeadId, Simulation
 from softhat.ahat.simulation.version_1 import folded, read_betas
-from softhat.errors import SofthatError
-from softhat.files import read_json, read_tensors
-from softhat.laws import ONE, Constant, Law
+from softhat.io.errors import SofthatError
+from softhat.io.files import read_json, read_tensors
+from softhat.numbers.laws import Constant, Law
+from softhat.proof.simulations.check import NotProvedError
 from softhat.transformer.stored import DamagedError, config_of, tensors_of, transformer_of
 
 Tensors = Mapping[str, NDArray[np.float64]]
@@ -87,19 +88,27 @@ def _laws(
 def _every_length(
     folder: Path, config: Mapping[str, Any], source: AHAT, laws: Mapping[HeadId, Law]
 ) -> Simulation:
-    """A simulation for every length: its laws are derived again from its AHAT, and believed if
-    they are the ones in the folder. What certificate.json says is not read."""
+    """A simulation for every length: its laws are believed if the evidence in certificate.json
+    proves what they do. Nothing else of that file is read; where there is no evidence, as in older
+    folders, the laws must be those that follow from the AHAT."""
     epsilon, dtype = config["epsilon"], config["dtype"]
     if (epsilon is not None and not 0 < epsilon < math.inf) or dtype not in SHARES:
         raise SofthatError("config.json has no such epsilon or dtype")
-    made = derived(source, epsilon, dtype)
-    used = {name: ONE if law is None else law for name, law in made.laws.items()}
-    if used != laws:
-        raise SofthatError(
-            f"{str(folder)!r}: its temperature laws are not those that follow from ahat.json; "
-            "make it again with simulate"
-        )
-    return Simulation(source, used, None, partial(certify_laws, made), dtype)
+    evidence = _object(folder, "certificate.json").get("evidence")
+    if evidence is None:
+        made = derived(source, epsilon, dtype)
+        if made.laws != laws:
+            raise SofthatError(
+                f"{str(folder)!r}: its temperature laws are not those that follow from ahat.json; "
+                "make it again with simulate"
+            )
+    else:
+        made = EveryLength(source, laws, evidence, epsilon, dtype)
+    try:
+        _ = made.verdict
+    except NotProvedError as error:
+        raise SofthatError(f"{error}; make it again with simulate") from None
+    return Simulation(source, laws, None, partial(certify_laws, made), dtype)
 
 
 def _version_1(

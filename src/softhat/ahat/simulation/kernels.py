@@ -15,7 +15,7 @@ from softhat.ahat.simulation.every_length import derived, lengths_in
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 from softhat.proof.document import document
 from softhat.proof.kernels import ASSUMPTIONS, Kernel
 from softhat.transformer.stored import tensors_of

@@ -7,21 +7,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softhat.ahat.analysis.concave import concave
-from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.bounds.float_rows import Steep
 from softhat.ahat.bounds.floats import Temperatures, float_error, longest
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.short_floats import can_be_short, short_error
-from softhat.ahat.simulation.temperature_laws import HeadTemperature, TemperatureLaws
-from softhat.formats import Format
-from softhat.laws import log_of
-from softhat.positions import needs_end
+from softhat.ahat.simulation.short_floats import Known, can_be_short, short_error
+from softhat.ahat.simulation.temperature_laws import HeadTemperature, proved_temperature
+from softhat.numbers.formats import Format
+from softhat.numbers.laws import Law, log_of
+from softhat.numbers.positions import needs_end
+from softhat.proof.simulations.check import Verdict
+from softhat.proof.simulations.source import HeadId
 
 
 def law_lengths(
-    laws: TemperatureLaws,
+    model: AHAT,
+    verdict: Verdict,
+    betas: Mapping[HeadId, Law],
     allowed: Callable[[int], float],
     share: float,
     forms: Iterable[Format],
@@ -29,14 +31,21 @@ def law_lengths(
 ) -> dict[str, int]:
     """For each format the greatest n such that floats are within what is allowed to length n.
 
+    What is known of the heads in the reals is what the checker has found (`verdict`).
+
     `allowed(n)` is ε, or the decisions' margin; softmax in the reals uses at most that share of it.
     Either floats are within all of it of hard attention itself, or rounding fits the rest. Short
     lengths are looked at closely if need be, in narrow formats only if they are `asked` for: those
     end early otherwise, whatever is looked at.
     """
-    top = laws.model.longest
-    used = weights(laws.model)
-    facts = _facts(laws)
+    top = model.longest
+    used = weights(model)
+    facts = _facts(model, verdict, betas)
+    known = tuple(
+        (name, fact.gap, fact.single)
+        for name, fact in sorted(verdict.heads.items())
+        if fact is not None
+    )
     result = {}
     for form in forms:
 
@@ -53,23 +62,31 @@ def law_lengths(
             if form.digits != form.sum_digits and form.name != asked:
                 return False
             short = range(low, high + 1)
-            return all(_closely(laws, n, form, allowed(n)) <= allowed(n) for n in short)
+            return all(
+                _closely(model, facts, known, n, form, allowed(n)) <= allowed(n) for n in short
+            )
 
         result[form.name] = longest(fits)
     return result
 
 
-def _closely(laws: TemperatureLaws, n: int, form: Format, enough: float) -> float:
+def _closely(
+    model: AHAT,
+    facts: Mapping[HeadId, _Fact],
+    known: Known,
+    n: int,
+    form: Format,
+    enough: float,
+) -> float:
     """The error at a short length, from all its words; inf if they are many."""
-    if not can_be_short(laws.model, n):
+    if not can_be_short(model, n):
         return math.inf
-    logarithms = [h.beta.log_at(n) for h in laws.heads.values() if h is not None]
+    heads = {name: fact.head for name, fact in facts.items()}
+    logarithms = [h.beta.log_at(n) for h in heads.values() if h is not None]
     if max(logarithms, default=0.0) > 700:
         return math.inf
-    betas = {
-        name: 1.0 if head is None else float(head.beta.at(n)) for name, head in laws.heads.items()
-    }
-    return short_error(laws.model, n, betas, form, enough)
+    betas = {name: 1.0 if h is None else float(h.beta.at(n)) for name, h in heads.items()}
+    return short_error(model, n, betas, form, enough, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +100,16 @@ class _Fact:
     prefix: bool  # row i is the last row of the word's prefix of length i
 
 
-def _facts(laws: TemperatureLaws) -> Mapping[HeadId, _Fact]:
-    seen = gap_laws(laws.model).portrait
+def _facts(model: AHAT, verdict: Verdict, betas: Mapping[HeadId, Law]) -> Mapping[HeadId, _Fact]:
     result = {}
-    for name, head in laws.heads.items():
-        if head is None:
-            result[name] = _Fact(None, seen.copies[name], None, None, False)
+    for name, fact in verdict.heads.items():
+        if fact is None:
+            result[name] = _Fact(None, False, None, None, False)
             continue
-        view = seen.views[name]
-        bends = concave(view)
-        if bends is not None:
-            rows = zip(bends, view.head.query, view.head.key, strict=True)
-            bends = tuple(bend for bend, q, k in rows if any(q) and any(k))
-        crowd = 2 if head.crowd is None and bends is not None else head.crowd
-        prefix = _of_prefixes(laws.model, name[0])
-        result[name] = _Fact(head, seen.copies[name], crowd, bends, prefix)
+        head = proved_temperature(fact, betas[name])
+        crowd = 2 if fact.crowd is None and fact.bends is not None else fact.crowd
+        prefix = _of_prefixes(model, name[0])
+        result[name] = _Fact(head, fact.single, crowd, fact.bends, prefix)
     return result
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.analysis.gaps import gaps_of, least_gaps, may_tie
+from softhat.ahat.analysis.guard import hold_against, ties_are_broken
 from softhat.ahat.analysis.margins import margin_law
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.structure import error_free
@@ -254,7 +255,10 @@ class Lengths:
 
     def _tally(self, n: int) -> Tally:
         if n not in self._tallies:
-            self._tallies[n] = row_tally(self.model, n, COLD_LEAK)
+            tally = row_tally(self.model, n, COLD_LEAK)
+            hold_against(self._along.laws, tally)
+            ties_are_broken(tally)
+            self._tallies[n] = tally
         return self._tallies[n]
 
     @cached_property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head
 from softhat.ahat.model import Layer as HardLayer
-from softhat.laws import ONE, Law
+from softhat.numbers.laws import ONE, Law
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softhat.ahat.analysis.growth import Polynomial
-from softhat.laws import (
+from softhat.numbers.growth import Polynomial
+from softhat.numbers.laws import (
     Constant,
     Law,
     Lcm,
@@ -24,7 +24,7 @@ from softhat.laws import (
     Product,
     as_law,
 )
-from softhat.laws import product as law_product
+from softhat.numbers.laws import product as law_product
 
 
 @dataclass(frozen=True, slots=True)

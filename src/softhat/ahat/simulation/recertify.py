@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import Certificate, certify
 from softhat.ahat.simulation.lengths import MANY_WORDS, Bound, Lengths
-from softhat.ahat.simulation.temperature import Choice
-from softhat.errors import SofthatError
-from softhat.formats import FORMATS
+from softhat.ahat.simulation.temperature import Choice, round_up
+from softhat.ahat.simulation.unique import require_broken
+from softhat.io.errors import SofthatError
+from softhat.numbers.formats import FORMATS
 
 HeadId = tuple[int, int]
 
@@ -23,6 +24,13 @@ def recertified(
     model: AHAT, betas: Mapping[HeadId, float], epsilon: float | None, top: int
 ) -> Certificate:
     """What can be proved of a claim: values within `epsilon` (None: decisions) to the length."""
+    require_broken(model, top)
+    for (l, h), beta in betas.items():
+        if round_up(beta) != beta:
+            raise SofthatError(
+                f"β of layer {l}, head {h} is {beta:g}, which has more than 6 significant bits: "
+                "make the simulation again with simulate"
+            )
     best = _proved(Lengths(model, top), betas, epsilon, top)
     if len(best.lengths) < top and len(model.alphabet) ** top <= MANY_WORDS:
         more = _proved(Lengths(model, top, MANY_WORDS), betas, epsilon, top)

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.bounds.bags import bags_of
 from softhat.ahat.bounds.float_bags import bags_error, rows_of_bags
 from softhat.ahat.bounds.float_rows import Steep
@@ -24,9 +23,13 @@ from softhat.ahat.bounds.weights import weights
 from softhat.ahat.exact import ExactTrace, run
 from softhat.ahat.model import AHAT
 from softhat.ahat.words import all_words
-from softhat.formats import Format
+from softhat.numbers.formats import Format
+from softhat.numbers.laws import Law
+from softhat.proof.simulations.source import HeadId
 
 Betas = tuple[tuple[HeadId, float], ...]
+Known = tuple[tuple[HeadId, Law, bool], ...]
+"""Of the heads that are not uniform: the gap law, and whether every row has one maximum."""
 FEW_WORDS = 600  # always run
 FEW_ROWS, MANY_ROWS = 30_000, 5_000_000  # of bags: all are run, or those with ties
 LONGEST = 72
@@ -70,35 +73,36 @@ def can_be_short(model: AHAT, n: int) -> bool:
 
 
 def short_error(
-    model: AHAT, n: int, betas: Mapping[HeadId, float], form: Format, enough: float
+    model: AHAT, n: int, betas: Mapping[HeadId, float], form: Format, enough: float, known: Known
 ) -> float:
     """A bound on |float value - hard value| over all words of length n, by bags if they are too
     many; inf if there is none. It need not be less than `enough`."""
-    return _short_error(model, n, tuple(sorted(betas.items())), form, enough)
+    return _short_error(model, n, tuple(sorted(betas.items())), form, enough, known)
 
 
 @lru_cache(maxsize=4096)
-def _short_error(model: AHAT, n: int, betas: Betas, form: Format, enough: float) -> float:
+def _short_error(
+    model: AHAT, n: int, betas: Betas, form: Format, enough: float, known: Known
+) -> float:
     if len(model.alphabet) ** n > FEW_WORDS:
-        return bag_error(model, n, dict(betas), form, enough)
+        return bag_error(model, n, dict(betas), form, enough, known)
     batches = all_words(len(model.alphabet), n, at_a_time(weights(model), n))
     found = by_words(model, (run(model, codes) for codes in batches), dict(betas), form)
     return math.inf if found is None else found.error
 
 
 def bag_error(
-    model: AHAT, n: int, betas: Mapping[HeadId, float], form: Format, enough: float
+    model: AHAT, n: int, betas: Mapping[HeadId, float], form: Format, enough: float, known: Known
 ) -> float:
     """The same over all bags; inf if there are many, or the model is not one of bags."""
     made = bags_of(model)
     if made is None or n > LONGEST or rows_of_bags(made, n) > MANY_ROWS:
         return math.inf
-    laws = gap_laws(model)
-    gaps = {name: float(law.at(n)) for name, law in laws.gap.items() if law is not None}
+    gaps = {name: float(law.at(n)) for name, law, _ in known}
     heads = Temperatures(
         beta=betas,
         leak={name: 1.0 if name in gaps else 0.0 for name in betas},
-        single=laws.portrait.copies,
+        single={**dict.fromkeys(betas, False), **{name: one for name, _, one in known}},
         near={},
         steep={
             name: Steep(betas[name] * gap * (1 - 1e-12), None, betas[name])

@@ -14,15 +14,15 @@ from functools import partial
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import certify
 from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, every_length
+from softhat.ahat.simulation.extremes import in_range
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import MANY_WORDS, Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import Choice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
-from softhat.errors import SofthatError
-from softhat.formats import FORMATS
-from softhat.laws import ONE
+from softhat.io.errors import SofthatError
+from softhat.numbers.formats import FORMATS
 
 
 def simulate(
@@ -36,7 +36,8 @@ def simulate(
     """A softmax transformer within ε of the AHAT on every word, of every length or to `max_length`.
 
     Without `max_length` the inverse temperature of each head is a law β(n), in closed form; with
-    one it is a constant, as warm as all words to that length allow. With `epsilon=None` the
+    one it is a constant, as warm as all words to that length allow; where no constant is certified
+    and laws are, they are what is returned. With `epsilon=None` the
     decisions value > 0 have to agree instead, which needs the error to stay below the least
     distance of an exact value from 0. `snap` adds feed-forward layers that set the error to 0
     before heads whose scores would carry it. `dtype` leaves a share of ε to the rounding of that
@@ -55,11 +56,17 @@ def simulate(
         raise SofthatError(
             f"the position tables end at length {longest}: max_length cannot be {max_length}"
         )
-    try:
+    with in_range(model, epsilon):
         if max_length is None:
             return _at_every_length(every_length(model, epsilon, snap, dtype))
         try:
             return _to_a_length(model, max_length, epsilon, snap, progress, dtype)
+        except NoTemperatureError:
+            try:
+                return _at_every_length(every_length(model, epsilon, snap, dtype))
+            except SofthatError:
+                pass  # why no constant does says more than why no law does
+            raise
         except Interrupted:
             raise
         except KeyboardInterrupt:
@@ -68,11 +75,6 @@ def simulate(
             except SofthatError:
                 raise KeyboardInterrupt from None  # not even laws
             raise Interrupted(kept) from None
-    except OverflowError:
-        raise SofthatError(
-            "values of this AHAT are beyond the range of float64, which softmax models are stored "
-            "in: scale its weights down"
-        ) from None
 
 
 def _to_a_length(
@@ -112,8 +114,7 @@ def _choice(
 
 
 def _at_every_length(made: EveryLength) -> Simulation:
-    laws = {name: ONE if law is None else law for name, law in made.laws.items()}
-    return Simulation(made.model, laws, None, partial(certify_laws, made), made.dtype)
+    return Simulation(made.model, made.laws, None, partial(certify_laws, made), made.dtype)
 
 
 def _runnable(model: AHAT, n: int) -> bool:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import Certificate
+from softhat.ahat.simulation.extremes import in_range
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lower import VALUE, lower
-from softhat.errors import SofthatError
-from softhat.formats import format_of
-from softhat.laws import ONE, Constant, Law
+from softhat.io.errors import SofthatError
 from softhat.logic.semantics.words import Word
+from softhat.numbers.formats import format_of
+from softhat.numbers.laws import ONE, Constant, Law
 from softhat.runtime.answers import Answers, End, Runtime
 from softhat.transformer.stored import config_of
 
@@ -74,7 +75,8 @@ class Simulation(Answers):
             raise SofthatError("this simulation has no certificate: make it with simulate")
         if not isinstance(self._certificate, Certificate):
             try:
-                self._certificate = self._certificate()
+                with in_range(self.source, None):
+                    self._certificate = self._certificate()
             except Interrupted as early:
                 self._certificate = early.kept
                 raise

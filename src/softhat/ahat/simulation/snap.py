@@ -17,7 +17,7 @@ from softhat.ahat.analysis.portrait import portrait
 from softhat.ahat.analysis.reach import reach
 from softhat.ahat.analysis.structure import erroneous, live, structure
 from softhat.ahat.model import AHAT, FeedForward, Layer
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 MAX_VALUES = 16  # exact values of one coordinate
 

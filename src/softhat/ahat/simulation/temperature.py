@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import COLD_LEAK, Bound, Lengths
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 HeadId = tuple[int, int]
 COLD = 6.0  # times the reference β: leaks of about COLD_LEAK ** COLD

@@ -23,7 +23,7 @@ logarithm only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
@@ -41,10 +41,14 @@ from softhat.ahat.simulation.magnitudes import (
     of_log,
     of_polynomial,
 )
-from softhat.laws import Constant, Law, Length, Log, rounded_up
+from softhat.numbers.laws import Constant, Law, Length, Log, rounded_up
+from softhat.proof.simulations.check import HeadFact
 
 LOOSE = Fraction(1, 2)  # θ where one key is maximal
 LEAST = Fraction(3)  # 1/δ is at least this, so that logarithms are at least 1
+
+
+Weights = dict[int, Magnitude]  # coordinate → a_c
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +86,27 @@ class TemperatureLaws:
 
     model: AHAT
     heads: Mapping[HeadId, HeadTemperature | None]
-    wrong: tuple[frozenset[int], ...]  # coordinates with error, before each layer and at the end
+    weights: tuple[tuple[Weights, Weights], ...] = ()  # before each layer, and after its heads
+    end: Weights = field(default_factory=dict)  # at the output
 
     @property
     def betas(self) -> dict[HeadId, Law | None]:
         """β(n) of each head."""
         return {name: None if h is None else h.beta for name, h in self.heads.items()}
+
+
+def proved_temperature(fact: HeadFact, beta: Law) -> HeadTemperature:
+    """What the checker has proved of a head, in the terms of this module."""
+    return HeadTemperature(
+        beta=beta,
+        gap=fact.gap,
+        logarithm=Log(fact.inside),
+        leak=Magnitude(fact.leak.coefficient, tuple(fact.leak.degrees.items())),
+        erroneous=fact.erroneous,
+        dangerous=fact.erroneous and not fact.single,
+        crowd=fact.crowd,
+        short_gaps=fact.short_gaps,
+    )
 
 
 def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
@@ -98,16 +117,17 @@ def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
     weights = {
         c: goal.times(abs(w)) for c, w in enumerate(model.output_weights) if w and c in wrong[-1]
     }
+    end = weights
     heads: dict[HeadId, HeadTemperature | None] = dict.fromkeys(model.heads, None)
+    history: list[tuple[Weights, Weights]] = []
     for l in reversed(range(len(model.layers))):
         layer = model.layers[l]
         if layer.feed_forward is not None:
             weights = _before_forward(layer, laws.portrait.states[l], weights, middles[l])
+        middle = weights
         weights = _before_heads(l, layer, laws, weights, wrong[l], heads)
-    return TemperatureLaws(model, heads, wrong)
-
-
-Weights = dict[int, Magnitude]  # coordinate → a_c
+        history.append((weights, middle))
+    return TemperatureLaws(model, heads, tuple(reversed(history)), end)
 
 
 def _wrong(

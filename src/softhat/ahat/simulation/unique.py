@@ -18,21 +18,17 @@ from fractions import Fraction
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.model import AHAT, Head, Layer, Matrix, Vector
 from softhat.ahat.simulation.temperature import NoTemperatureError
-from softhat.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
-from softhat.positions import PLACES, SHARES, Named
+from softhat.io.errors import SofthatError
+from softhat.numbers.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
+from softhat.numbers.positions import PLACES, SHARES, Feature, Named
 
 HALF = Fraction(1, 2)
 
 
 def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
     """The same function, with one maximum in every row of a unique-hard head (to the length)."""
-    found = gap_laws(model)
-    laws = found.gap
-    wanted = [
-        (l, h)
-        for l, h in model.heads
-        if model.layers[l].heads[h].ties != "average" and not found.tieless[l, h]
-    ]
+    laws = gap_laws(model).gap
+    wanted = _with_ties(model)
     if not wanted:
         return model
     terms = {name: _term(laws[name], name, max_length, model.eos) for name in wanted}
@@ -64,6 +60,102 @@ def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
         output_weights=_padded(model.output_weights, wide),
         names=(*model.names, *(f"tie break: {f.name}" for f in place)) if model.names else (),
     )  # fmt: skip
+
+
+def require_broken(model: AHAT, max_length: int | None = None) -> None:
+    """Every unique-hard head of a model that softmax runs has one maximum in every row (to the
+    length): by its scores, or by a last row of query and key that breaks ties; else an error."""
+    wanted = _with_ties(model)
+    if not wanted:
+        return
+    before = without_terms(model)
+    laws = gap_laws(before).gap
+    for l, h in wanted:
+        head = model.layers[l].heads[h]
+        if before is model or not _decides(model, head, laws[l, h], max_length):
+            raise SofthatError(
+                f"layer {l}, head {h} takes the {head.ties} of its maximal keys, and nothing in "
+                "its scores breaks their ties: make the simulation again with simulate"
+            )
+
+
+def _with_ties(model: AHAT) -> list[tuple[int, int]]:
+    """Unique-hard heads that are not proved to have one maximum in every row."""
+    tieless = gap_laws(model).tieless
+    return [
+        (l, h)
+        for l, h in model.heads
+        if model.layers[l].heads[h].ties != "average" and not tieless[l, h]
+    ]
+
+
+def without_terms(model: AHAT) -> AHAT:
+    """The model before its unique-hard heads that may tie got the last row of query and key; the
+    model itself if there are none, or if they have no rows."""
+    wanted = _with_ties(model)
+
+    def shorter(name: tuple[int, int], head: Head) -> Head:
+        if name not in wanted:
+            return head
+        return replace(head, query=head.query[:-1], key=head.key[:-1])
+
+    if not wanted or any(not model.layers[l].heads[h].query for l, h in wanted):
+        return model
+    return replace(
+        model,
+        layers=tuple(
+            replace(layer, heads=tuple(shorter((l, h), x) for h, x in enumerate(layer.heads)))
+            for l, layer in enumerate(model.layers)
+        ),
+    )
+
+
+def _decides(model: AHAT, head: Head, law: Law | None, max_length: int | None) -> bool:
+    """Is the last row of query and key the term κ·j that breaks the ties of the other rows, whose
+    nonzero differences are at least the law?"""
+    ask, step = _feature_alone(model, head.query[-1]), _feature_alone(model, head.key[-1])
+    if ask is None or step is None or ask[0] != Named("1"):
+        return False
+    weight = ask[1] * step[1] * (1 if head.ties == "rightmost" else -1)
+    feature = step[0]
+    if weight <= 0 or not isinstance(feature, Named):
+        return False
+    # The term is at most reach/n^degree: j ≤ n, or n + 1 ≤ 2n at an <eos>.
+    powers = PLACES if model.eos else PLACES | SHARES | {"i": 0, "i/n": 1}
+    if feature.name not in powers:
+        return False
+    degree, reach = powers[feature.name] - 1, weight * (2 if model.eos else 1)
+    if law is None:
+        return True  # all other scores are equal, so the term alone decides
+    if max_length is not None:
+        most = reach / Fraction(max_length) ** degree if degree < 0 else reach
+        return most <= Fraction(law.at(max_length)) * HALF
+    unit, finest = _polynomial(law)
+    return reach <= unit * HALF and degree >= finest
+
+
+def _feature_alone(model: AHAT, row: Vector) -> tuple[Feature, Fraction] | None:
+    """The one position feature that a row reads, and its weight: from a coordinate that holds it
+    and nothing else, at every layer."""
+    used = [c for c, w in enumerate(row) if w]
+    if (
+        len(used) != 1
+        or any(vector[used[0]] for vector in model.vectors)
+        or _written(model, used[0])
+    ):
+        return None
+    (c,) = used
+    held = [k for k, w in enumerate(model.position_embedding[c]) if w]
+    if len(held) != 1:
+        return None
+    return model.positions[held[0]], row[c] * model.position_embedding[c][held[0]]
+
+
+def _written(model: AHAT, c: int) -> bool:
+    """Does some layer write to this coordinate?"""
+    heads = any(any(head.output[c]) for layer in model.layers for head in layer.heads)
+    forwards = [layer.feed_forward for layer in model.layers if layer.feed_forward is not None]
+    return heads or any(any(ff.out_weights[c]) or ff.out_bias[c] for ff in forwards)
 
 
 def _term(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +41,7 @@ class Verification:
     max_leak: float
     min_margin: float  # least |softmax value|, on the right side of the threshold
     max_error: float
+    runtime: str = "dense"  # what ran the words
 
 
 def verify_simulation(
@@ -48,19 +52,23 @@ def verify_simulation(
     max_length: int | None = None,
     max_words: int = 2_000_000,
     dtype: str = "float64",
+    run: Callable[[npt.NDArray[np.int64]], npt.NDArray[Any]] | None = None,
+    certified: Mapping[str, int] | None = None,
 ) -> Verification:
     """Run words and compare with exact values: error within ε (or decisions equal), to length N.
 
     Lengths never pass the certificate of the dtype, and `exhaustive` ends where there would be
-    more than `max_words` words.
+    more than `max_words` words. `run` runs words in place of the dense runtime (an export, by what
+    it is for); then `certified` is what is proved of that.
     """
     model, certificate = simulation.source, simulation.certificate
-    limit = certificate.max_length.get(dtype, 0) or certificate.length or FAR
+    proved = certificate.max_length if certified is None else certified
+    limit = proved.get(dtype, 0) or certificate.length or FAR
     if certificate.length is None:
         limit = min(limit, max_length or FAR)
     top = min(limit, max_length) if max_length else limit
     reached = feasible_length(len(model.alphabet), min(exhaustive, top), max_words)
-    state = _State(simulation, dtype)
+    state = _State(simulation, dtype, run)
     for n in range(1, reached + 1):
         for codes in all_words(len(model.alphabet), n, max(16, 400_000 // (n + 1) ** 2)):
             state.add(codes)
@@ -76,8 +84,14 @@ def verify_simulation(
 
 
 class _State:
-    def __init__(self, simulation: Simulation, dtype: str) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        dtype: str,
+        run: Callable[[npt.NDArray[np.int64]], npt.NDArray[Any]] | None,
+    ) -> None:
         self.simulation, self.dtype = simulation, dtype
+        self.run = run if run is not None else partial(simulation.run_batch, dtype=dtype)
         self.words, self.leak, self.margin, self.error = 0, 0.0, np.inf, 0.0
         self.found: Violation | None = None
 
@@ -86,7 +100,7 @@ class _State:
         trace = run(source, codes)
         exact = trace.output.floats()[:, trace.own]
         positive = (trace.output.num[:, trace.own] > 0).astype(bool)
-        values = self.simulation.run_batch(codes, self.dtype)[..., 0].astype(np.float64)
+        values = self.run(codes)[..., 0].astype(np.float64)
         errors = np.abs(values - exact)
         margins = np.where(positive, values, -values)
         self.words += len(codes)
@@ -95,6 +109,7 @@ class _State:
         self.leak = max(self.leak, measured_leak(self.simulation, codes, trace))
         epsilon = self.simulation.certificate.epsilon
         wrong = (values > 0) != positive if epsilon is None else errors > epsilon
+        wrong |= np.isnan(values)
         if wrong.any():
             w, i = (int(k) for k in np.argwhere(wrong)[0])
             reason = (

@@ -65,6 +65,22 @@ softhat.logic = (() => {
     return scan(n, 1, (i) => relations[node.relation](sums[i]));
   }
 
+  /** Operators with bounds: g at a distance from low to high, and f at every position on the way. */
+  function within(node, operands, n) {
+    const { sign, bounds: [low, high] } = node;
+    const every = sign === "H" || sign === "G";
+    const back = "OHS".includes(sign) ? 1 : -1;
+    const f = operands.length === 2 ? operands[0] : new Uint8Array(n).fill(1);
+    const g = operands[operands.length - 1];
+    return scan(n, 1, (i) => {
+      for (let d = 0, at = i; d <= high && at >= 0 && at < n; d++, at -= back) {
+        if (d >= low && g[at] !== Number(every)) return 1 - Number(every);
+        if (!f[at]) break;
+      }
+      return Number(every);
+    });
+  }
+
   function leaf(node, word) {
     const n = word.length;
     switch (node.op) {
@@ -93,6 +109,7 @@ softhat.logic = (() => {
     const rows = [];
     for (const node of nodes) {
       if (node.op === "compare") rows.push(compare(node, rows, word.length));
+      else if (node.op === "window") rows.push(within(node, node.args.map((at) => rows[at]), word.length));
       else if (step[node.op]) rows.push(step[node.op](node.args.map((at) => rows[at]), word.length));
       else rows.push(leaf(node, word));
     }

@@ -1,282 +1,334 @@
 "use strict";
-/* The page: what was asked, what is shown, and how one follows from the other.
+/* The page: what is typed becomes a question, a question an answer, an answer what is shown.
 
-   With a server, what is typed is compiled there; the word, the temperature, the number format and
-   the length are answered here, by the runtime in the browser. A report is the same page with one
-   model inside it. */
+   With a server, models are compiled there; the word, the temperature, the number format and the
+   length are answered here, by the runtime in the browser. */
 
 softhat.page = (() => {
-  const { runtime, logic, views, pictures } = softhat;
-  const $ = (id) => document.getElementById(id);
-  const inside = JSON.parse($("page-data").textContent);
-  const served = inside === null || inside.view === undefined;
-  const KINDS = (inside && inside.kinds) || ["formula"];
-  const LOW = -2, HIGH = 1;
-  const KEPT = 64; // rows of the maps that are on screen for long words
+  const { words, answers, source, pictures, meaning, attention, proof } = softhat;
+  const { state, asked, begin, remember, recall } = softhat.state;
+  const { byId, make } = softhat.parts;
+  const LOW = -2, HIGH = 1; // the scale of inverse temperatures: powers of ten
   const SLOW = 160; // positions beyond which nothing is tried at many temperatures
+  const LONG = 1024; // positions beyond which the page says first that it works
+  const LONGEST = 4096; // positions to which failures are looked for
+  const PAUSE = 120; // milliseconds without a key before the server is asked
 
-  const state = { kind: "formula", text: "", word: "", alphabet: "", attention: "unbounded", output: "",
-    beta: 0, view: "soft", dtype: "float64", long: "own", length: 0, chosen: null };
-  let view = null; // what the server (or the report) said about the input
-  let cards = [];
-  let readies = {};
-  let latest = null; // the run on screen
-  let failure = null;
-  let asked = 0;
+  let model = null; // the model on the screen: softhat.answers.of(view)
+  let modelOf = null; // the question that it answers
+  let ownWord = null; // the word that was typed, as symbols
+  let run = null; // what the model gave on the word on the screen
+  let failure = null; // the first failure that was found: {word, run}
 
-  // Words
+  // From a question to an answer
 
-  function parseWord(text, of) {
-    const known = new Set(of.alphabet);
-    if (of.propositional) {
-      const sets = text.match(/\{[^{}]*\}/g) ?? [];
-      if (text.replace(/\{[^{}]*\}/g, "").trim()) throw new Error("a word over propositions is written {p} {} {p,q}");
-      return sets.map((set) => new Set(set.slice(1, -1).split(",").map((p) => p.trim()).filter(Boolean)));
+  /** The input has changed: the model on the screen may answer it, or another must be fetched. */
+  function ask() {
+    state.generation++;
+    remember();
+    stopSearching();
+    failure = null;
+    cancelRequest();
+    if (answersPresent()) answer();
+    else fetchModel(state.generation);
+  }
+
+  function answersPresent() {
+    if (!model) return false;
+    const now = asked();
+    const same = ["kind", "text", "alphabet", "attention"].every((name) => now[name] === modelOf[name]);
+    if (!same || !source.compiles) return same;
+    return fits(model.view, now.word) && words.agrees(now.word, model.view);
+  }
+
+  /** A RASP program is compiled to a length: a longer word needs another model. */
+  const fits = (view, text) => view.longest === null || text.length <= view.longest || modelOf.word === text;
+
+  let request = new AbortController();
+  let pause = 0;
+  function cancelRequest() {
+    clearTimeout(pause);
+    request.abort();
+  }
+
+  function fetchModel(generation) {
+    setStatus("working");
+    request = new AbortController();
+    const { signal } = request;
+    const question = asked();
+    pause = setTimeout(async () => {
+      try {
+        const view = await source.view(question, signal);
+        if (generation === state.generation) show(view, question);
+      } catch (complaint) {
+        if (generation !== state.generation) return;
+        refuse(complaint.error ? complaint : { error: `the page failed: ${complaint.message}`, field: "text" });
+      }
+    }, model && source.compiles ? PAUSE : 0);
+  }
+
+  function show(view, question) {
+    model = answers.of(view);
+    modelOf = question;
+    run = null;
+    state.chosen = null;
+    if (!view.outputs.some((one) => one.name === state.output)) state.output = view.outputs[0].name;
+    document.querySelector(".field.output").hidden = view.outputs.length < 2;
+    byId("output").replaceChildren(...view.outputs.map((one) => new Option(one.name, one.name)));
+    byId("output").value = state.output;
+    attention.cardsFor(view, { choose, enlarge });
+    answer();
+  }
+
+  /** The model on the screen is that of the input: run it, and draw. */
+  function answer() {
+    const generation = state.generation;
+    let word;
+    try {
+      ownWord = words.parse(state.word, model.view);
+      word = wordOnScreen();
+    } catch (error) {
+      return refuse({ error: error.message, field: "word" });
     }
-    const single = of.alphabet.every((symbol) => [...symbol].length === 1);
-    const parts = /\s/.test(text.trim()) || !single ? text.trim().split(/\s+/).filter(Boolean) : [...text.trim()];
-    for (const [k, part] of parts.entries()) {
-      if (!known.has(part)) throw new Error(`symbol ${JSON.stringify(part)} at position ${k + 1} is not in the alphabet (${of.alphabet.join(" ")})`);
+    if (word.length <= LONG) return answerOn(word);
+    setStatus("working");
+    setTimeout(() => generation === state.generation && answerOn(word), 30);
+  }
+
+  function wordOnScreen() {
+    if (state.long === "own") return ownWord;
+    return words.made(state.long, Math.max(1, Math.round(2 ** state.length)), ownWord, model.view);
+  }
+
+  function answerOn(word) {
+    try {
+      run = model.run(word, { factor: 10 ** state.beta, dtype: state.dtype, output: state.output });
+    } catch (error) {
+      return refuse({ error: error.message, field: state.long === "own" ? "word" : "long" });
     }
-    if (!parts.length) throw new Error("the empty word has no position: give at least one symbol");
-    return parts;
+    setStatus("ready");
+    draw();
   }
 
-  const letters = () => (view.propositional ? [new Set(), ...view.alphabet.map((p) => new Set([p]))] : view.alphabet);
+  /** How it is looked at has changed, and the question has not. */
+  function look() {
+    remember();
+    stopSearching();
+    if (!answersPresent()) return;
+    state.generation++;
+    answer();
+  }
 
-  /** A word of length n: the own one, or one made to be hard. */
-  function wordOf(kind, n, own) {
-    const all = letters();
-    if (kind === "edge") return Array.from({ length: n }, (_, k) => all[k % Math.min(2, all.length)]);
-    if (kind === "random") {
-      let seed = 12345;
-      return Array.from({ length: n }, () => all[(seed = (seed * 1103515245 + 12345) % 2147483648) % all.length]);
+  // What stands on the screen, and whether it is the answer to the input
+
+  function refuse(complaint) {
+    setStatus("refused", complaint);
+  }
+
+  let clock = 0;
+  /** `ready`: the screen answers the input. Else it is dimmed, and says what it is. */
+  function setStatus(status, complaint = null) {
+    state.status = status;
+    state.complaint = complaint;
+    document.body.dataset.status = status;
+    document.body.dataset.generation = state.generation;
+    clearInterval(clock);
+    showComplaint(complaint);
+    if (status === "ready") return;
+    for (const id of ["verdict", "answer"]) byId(id).className = "";
+    byId("answer").textContent = "";
+    byId("answer-how").textContent = "";
+    const before = run ? " What is dimmed below is of the input before." : "";
+    const verdict = byId("verdict");
+    if (status === "refused") verdict.textContent = `No answer: see the message beside the input.${before}`;
+    else {
+      const since = Date.now();
+      const say = () => (verdict.textContent = `Working … ${Math.round((Date.now() - since) / 1000)} s.${before}`);
+      clock = setInterval(say, 500);
+      say();
     }
-    const mentioned = new Set((view.formula?.nodes ?? []).filter((node) => node.op === "symbol").map((node) => node.name));
-    const quiet = view.propositional ? new Set() : all.find((symbol) => !mentioned.has(symbol)) ?? all[all.length - 1];
-    return [own[0], ...Array(Math.max(0, n - 1)).fill(quiet)].slice(0, n);
   }
 
-  // Answers
-
-  const ready = (dtype) => (readies[dtype] ??= runtime.ready(view.transformer, dtype));
-  const output = () => view.outputs.find((one) => one.name === state.output) ?? view.outputs[0];
-
-  let hardOf = { key: "", run: null };
-  function hardRun(word) {
-    const key = `${view.id} ${word.map((x) => (x instanceof Set ? [...x].join(",") : x)).join("\u0001")}`;
-    if (hardOf.key !== key) hardOf = { key, run: runtime.run(ready("float64"), word, { hard: true, keep: KEPT * 5 }) };
-    return hardOf.run;
-  }
-
-  /** Soft and hard attention on a word, the truth, and where they part. */
-  function answers(word, factor, dtype, keep = KEPT * 5) {
-    const soft = runtime.run(ready(dtype), word, { factor, keep });
-    const hard = hardRun(word);
-    const one = output();
-    const truth = view.formula ? logic.truth(view.formula.nodes, word) : null;
-    const margins = soft.margins[one.name];
-    const values = hard.margins[one.name];
-    const expected = truth ? truth[one.root] : values.map((value) => (value > 0 ? 1 : 0));
-    const wrong = Array.from(margins, (margin, i) => margin > 0 !== Boolean(expected[i]));
-    const signed = Array.from(margins, (margin, i) => (expected[i] ? margin : -margin));
-    const run = { soft, hard, truth, margins, values, expected, wrong, signed };
-    return view.decoder ? { ...run, ...valuesOf(run, word.length, dtype) } : run;
-  }
-
-  /** A RASP program: its values, where they differ from hard attention's, and the least distance
-      of any output from being read otherwise. */
-  function valuesOf(run, n, dtype) {
-    const error = view.decoder.errors?.[dtype] ?? 0;
-    const [soft, hard] = [run.soft, run.hard].map((one) => logic.values(view.decoder, one.margins, n));
-    const wrong = soft.map((value, i) => !logic.same(value, hard[i], error));
-    const named = view.decoder.cases ? view.decoder.cases.map((one) => one.when).filter(Boolean) : view.transformer.outputs;
-    const signed = soft.map((_, i) => {
-      const bits = named.map((name) => (run.hard.margins[name][i] > 0 ? 1 : -1) * run.soft.margins[name][i]);
-      return Math.min(wrong[i] ? -0.5 : 0.5, ...bits);
-    });
-    return { decoded: soft, meant: hard, wrong, signed };
-  }
-
-  const least = (word, factor) => Math.min(...answers(word, factor, "float64", 0).signed);
-
-  /** The warmest factor at which every answer on this word is right, by bisection. */
-  function critical(word) {
-    if (!(least(word, 1) > 0)) return 1;
-    if (least(word, 10 ** LOW) > 0) return null;
-    let low = LOW, high = 0;
-    for (let k = 0; k < 30; k++) {
-      const middle = (low + high) / 2;
-      if (least(word, 10 ** middle) > 0) high = middle;
-      else low = middle;
-    }
-    return 10 ** high;
+  /** A complaint stands in the field that it is about. */
+  function showComplaint(complaint) {
+    const place = byId("complaint");
+    place.hidden = complaint === null;
+    for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+    if (complaint === null) return;
+    const caret = complaint.position === undefined || complaint.position === null ? "" : `\n  ${complaint.line}\n  ${" ".repeat(complaint.column)}^`;
+    place.textContent = `${complaint.error}${caret}`;
+    const named = byId(complaint.field ?? "text");
+    const field = named.offsetParent === null && complaint.field === "text" ? byId("names") : named;
+    field.setAttribute("aria-invalid", "true");
+    field.closest(".field").append(place);
   }
 
   // Drawing
 
-  function activeWord() {
-    const own = parseWord(state.word, view);
-    if (state.long === "own") return own;
-    return wordOf(state.long, Math.max(1, Math.round(2 ** state.length)), own);
+  function draw() {
+    const shown = { view: model.view, model, run, state, failure };
+    meaning.draw(shown);
+    attention.draw(shown);
+    proof.draw(shown);
+    drawTemperaturesSoon();
+    document.body.dataset.drawn = String(state.generation);
   }
 
-  const unit = () => {
-    const { name, base } = view.unit;
-    const value = (factor) => String(Number((base * factor).toPrecision(4)));
-    return { name, value, show: (factor) => `${name} = ${value(factor)}` };
-  };
-
-  let pending = 0;
-  function redraw() {
-    if (!view) return;
-    let word;
-    try {
-      word = activeWord();
-      complain(null);
-    } catch (error) {
-      complain({ error: error.message });
-      return;
-    }
-    const factor = 10 ** state.beta;
-    const run = answers(word, factor, state.dtype);
-    latest = { word, run };
-    const one = output();
-    const at = one.at === "first" ? 0 : word.length - 1;
-    Object.assign(view, { root: one.root, tree: one.tree ?? [], spans: one.spans ?? {}, facts: one.facts });
-    views.answer(view, run, at);
-    views.meaning(view, word, run);
-    views.attention(view, cards, word, run, state);
-    views.openRow(view, word, run, state);
-    if ($("stream").open) views.residual(view, word, run);
-    views.margins(view, word, run);
-    $("beta-shown").textContent = unit().show(factor);
-    $("length-shown").textContent = `${word.length}`;
-    views.meter(view, word.length, failure);
-    if (view.attention === "temperature") views.laws(view, word.length, gapsOf(run));
-    clearTimeout(pending);
-    const asking = view;
-    pending = setTimeout(() => view === asking && temperatures(word, factor), 60);
-    document.body.dataset.drawn = String(++asked);
-  }
-
-  /** The least gap of each head on this word, without its temperature: what γ(n) bounds. */
-  function gapsOf(run) {
-    const size = run.hard.rows;
-    return run.hard.layers.map((layer) => layer.heads.map((head) => {
-      let least = Infinity;
-      for (let row = 0; row < size - head.from; row++) {
-        least = Math.min(least, views.rowKind(head.scores, row, size).gap / head.beta);
-      }
-      return Number.isFinite(least) ? least : null;
-    }));
-  }
-
-  let curveOf = { key: "", points: [], critical: null };
-  /** What needs many runs comes after the view has followed. */
-  function temperatures(word, factor) {
-    if (word.length > SLOW) {
-      $("beta-said").textContent = `the critical value is looked for to ${SLOW} positions`;
-      $("curve").replaceChildren();
-      views.ticks(LOW, HIGH, [{ at: 0, name: "certified" }]);
-      return;
-    }
-    const key = JSON.stringify([view.id, state.output, word.map((x) => (x instanceof Set ? [...x] : x))]);
-    if (curveOf.key !== key) {
-      const points = Array.from({ length: 31 }, (_, k) => 10 ** (LOW + (k * (HIGH - LOW)) / 30)).map((f) => [f, least(word, f)]);
-      curveOf = { key, points, critical: critical(word) };
-    }
-    const found = curveOf.critical;
-    views.curve(curveOf.points, found, factor, unit());
-    views.ticks(LOW, HIGH, [...(found ? [{ at: Math.log10(found), name: "critical" }] : []), { at: 0, name: "certified" }]);
-    $("beta-said").textContent = found
-      ? `on this word answers break below ${unit().show(found)}; certified for every word at ${unit().show(1)}`
-      : `on this word no temperature of the scale breaks an answer; certified for every word at ${unit().show(1)}`;
-    document.body.dataset.critical = found ? String(found) : "";
-  }
-
-  function complain(said) {
-    const place = $("complaint");
-    place.hidden = said === null;
-    if (said === null) return;
-    const caret = said.position === undefined || said.position === null ? "" : `\n  ${said.line}\n  ${" ".repeat(said.column)}^`;
-    place.textContent = `${said.error}${caret}`;
-  }
-
-  // Asking
-
-  let request = null;
-  async function ask() {
-    remember();
-    if (!served) return redraw();
-    request?.abort();
-    request = new AbortController();
-    const { kind, text, alphabet, attention, word } = state;
-    try {
-      const reply = await fetch("api/view", { method: "POST", signal: request.signal,
-        headers: { "Content-Type": "application/json" }, body: JSON.stringify({ kind, text, alphabet, attention, word }) });
-      const said = await reply.json();
-      if (!reply.ok) return complain(said);
-      show(said);
-    } catch (error) {
-      if (error.name !== "AbortError") complain({ error: "the server does not answer: is softhat explore still running?" });
-    }
-  }
-
-  function show(next) {
-    clearTimeout(pending);
-    view = next;
-    latest = null;
-    view.id = `${Date.now()}.${Math.random()}`;
-    readies = {};
-    failure = null;
-    state.chosen = null;
-    cards = views.attentionCards(view, choose);
-    const several = view.outputs.length > 1;
-    document.querySelector(".field.output").hidden = !several;
-    $("output").replaceChildren(...view.outputs.map((one) => new Option(one.name, one.name)));
-    if (!view.outputs.some((one) => one.name === state.output)) state.output = view.outputs[0].name;
-    $("output").value = state.output;
-    $("laws").replaceChildren();
-    views.why(view);
-    redraw();
+  let temperatures = 0;
+  /** What needs many runs comes after the page has followed. */
+  function drawTemperaturesSoon() {
+    clearTimeout(temperatures);
+    const { generation } = state;
+    temperatures = setTimeout(() => {
+      if (generation !== state.generation || state.status !== "ready") return;
+      if (run.word.length > SLOW) proof.noTemperatures(SLOW, LOW, HIGH);
+      else proof.temperatures(model.view, run.factor, model.curve(run.word, state.output, LOW, HIGH), LOW, HIGH);
+    }, 60);
   }
 
   function choose(chosen, open) {
-    const pinned = state.chosen?.open && !open;
-    if (pinned) return;
-    state.chosen = chosen.cell ? { ...chosen, open } : null;
-    if (!latest) return;
-    views.attention(view, cards, latest.word, latest.run, state);
-    views.openRow(view, latest.word, latest.run, state);
+    const before = state.chosen;
+    if (before?.open && !open) return;
+    state.chosen = chosen && { ...chosen, open };
+    attention.point(before);
   }
 
-  // The URL holds everything
-
-  const KEPT_IN_URL = { kind: "k", text: "f", word: "w", alphabet: "a", attention: "t", output: "o", beta: "b", view: "v", dtype: "d", long: "l", length: "n" };
-
-  function remember() {
-    const fields = new URLSearchParams();
-    for (const [name, short] of Object.entries(KEPT_IN_URL)) if (state[name] !== "" && state[name] !== 0) fields.set(short, state[name]);
-    history.replaceState(null, "", `#${fields}`);
+  function enlarge(key) {
+    state.enlarged = state.enlarged === key && !state.projector ? "" : key;
+    look();
   }
 
-  function recall() {
-    const fields = new URLSearchParams(location.hash.slice(1));
-    for (const [name, short] of Object.entries(KEPT_IN_URL)) {
-      if (!fields.has(short)) continue;
-      const value = fields.get(short);
-      state[name] = typeof state[name] === "number" ? Number(value) || 0 : value;
+  // The least length at which an answer is wrong
+
+  let searching = 0;
+  function stopSearching() {
+    searching++;
+    byId("first-failure").textContent = "find the first failure";
+  }
+
+  /** By doubling and bisection, in the chosen format, at the certified temperature. */
+  async function findFirstFailure() {
+    if (state.status !== "ready") return;
+    stopSearching();
+    const search = searching;
+    const button = byId("first-failure");
+    const kind = state.long === "own" ? "far" : state.long;
+    const longest = Math.min(LONGEST, model.view.longest ?? LONGEST);
+    const tryLength = async (n) => {
+      button.textContent = `trying ${n} …`;
+      await new Promise((resume) => setTimeout(resume));
+      if (search !== searching) throw new Error("another question has come");
+      const word = words.made(kind, n, ownWord, model.view);
+      const tried = model.run(word, { dtype: state.dtype, output: state.output });
+      return tried.wrong.some(Boolean) ? { word, run: tried } : null;
+    };
+    try {
+      const found = await leastLength(tryLength, longest);
+      button.textContent = found ? `fails at ${found.word.length}: find again` : `no failure found to ${longest.toLocaleString("en")}`;
+      if (!found) return;
+      Object.assign(state, { long: kind, length: Math.log2(found.word.length), beta: 0 });
+      fillIn();
+      remember();
+      failure = found;
+      answerOn(found.word);
+    } catch (error) {
+      if (search === searching) refuse({ error: error.message, field: "long" });
     }
   }
 
+  async function leastLength(tryLength, longest) {
+    let passed = 0, found = null;
+    for (let n = 1; n <= longest && !found; n = n === longest ? n + 1 : Math.min(2 * n, longest)) {
+      found = await tryLength(n);
+      if (!found) passed = n;
+    }
+    while (found && found.word.length - passed > 1) {
+      const middle = (passed + found.word.length) >> 1;
+      const tried = await tryLength(middle);
+      if (tried) found = tried;
+      else passed = middle;
+    }
+    return found;
+  }
+
+  // The form
+
+  const NAMED = ["zoo", "rasp", "ahat"]; // kinds of input that are given by a name
+  const isOwn = () => state.kind === "ahat" && state.text.trimStart().startsWith("{");
+
   function fillIn() {
-    for (const id of ["kind", "text", "word", "alphabet", "attention", "dtype", "long"]) $(id).value = state[id];
-    $("beta").value = state.beta;
-    $("length").value = state.length;
+    for (const id of ["kind", "text", "word", "alphabet", "attention", "dtype", "long", "beta", "length", "at"]) byId(id).value = state[id];
     const radio = document.querySelector(`input[name=view][value="${CSS.escape(state.view)}"]`);
     if (radio) radio.checked = true;
-    $("text-name").textContent = state.kind;
+    byId("text-name").textContent = state.kind === "ahat" ? "hard-attention transformer (JSON)" : state.kind;
+    const named = NAMED.includes(state.kind);
+    document.querySelector(".field.text").hidden = named && !isOwn();
+    document.querySelector(".field.file").hidden = !isOwn();
+    document.querySelector(".field.alphabet").hidden = named;
+    document.querySelector(".field.attention").hidden = state.kind === "ahat";
+    document.querySelector(".field.names").hidden = !source.names[state.kind]?.length;
+    byId("names-name").textContent = named ? "name" : "examples";
+    fillNames();
+    setProjector();
+  }
+
+  let namesOf = null; // the kind whose names stand in the list
+  function fillNames() {
+    const names = source.names[state.kind] ?? [];
+    if (namesOf !== state.kind) {
+      namesOf = state.kind;
+      const families = Map.groupBy(names.map((entry, k) => ({ ...entry, k })), (entry) => entry.family);
+      const groups = [...families].map(([family, entries]) => {
+        const options = entries.map((entry) => new Option(entry.title ? `${entry.name}: ${entry.title}` : entry.name, entry.k));
+        return family ? make("optgroup", { label: family }, ...options) : options;
+      });
+      const own = state.kind === "ahat" && source.compiles ? [new Option("your own, as JSON …", "own")] : [];
+      byId("names").replaceChildren(new Option("choose …", ""), ...own, ...groups.flat());
+    }
+    const at = names.findIndex((entry) => entry.text === state.text);
+    byId("names").value = isOwn() ? "own" : at < 0 ? "" : String(at);
+  }
+
+  let offeredAlphabet = ""; // an example's alphabet: it goes when another input is typed
+  /** The question that a name stands for. */
+  function questionOf(kind, { text, word, alphabet = "", at = "" }) {
+    offeredAlphabet = alphabet;
+    return { kind, text, word, alphabet, at };
+  }
+
+  function chooseName(value) {
+    if (value === "") return;
+    const { kind, attention: target } = state;
+    begin(value === "own" ? { kind, text: source.template, word: state.word } : questionOf(kind, source.names[kind][Number(value)]));
+    state.attention = target;
+    fillIn();
+    ask();
+  }
+
+  function inputTyped() {
+    if (offeredAlphabet && state.alphabet === offeredAlphabet) state.alphabet = byId("alphabet").value = "";
+    fillNames();
+  }
+
+  const questions = {}; // the last question of each kind, to come back to
+  function chooseKind(kind) {
+    questions[state.kind] = asked();
+    const first = source.names[kind]?.[0];
+    begin(questions[kind] ?? (first ? questionOf(kind, first) : { kind }));
+    fillIn();
+    ask();
+  }
+
+  function setProjector() {
+    const root = document.documentElement;
+    if (state.projector) root.dataset.projector = "on";
+    else delete root.dataset.projector;
+    byId("projector").setAttribute("aria-pressed", String(Boolean(state.projector)));
+  }
+
+  function setTheme(name) {
+    document.documentElement.dataset.theme = name;
+    if (state.status === "ready") draw();
   }
 
   function showTab(id) {
@@ -284,163 +336,151 @@ softhat.page = (() => {
     const name = id === "attention-part" ? "attention" : id;
     for (const section of document.querySelectorAll("main > section")) section.classList.toggle("shown", section.id === id);
     for (const tab of document.querySelectorAll("#tabs button")) tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
+    attention.redraw();
   }
 
-  /** The least length at which an answer is wrong in the chosen format, by doubling and bisection. */
-  async function firstFailure() {
-    const button = $("first-failure");
-    const own = parseWord(state.word, view);
-    const kind = state.long === "own" ? "far" : state.long;
-    const wrongAt = async (n) => {
-      button.textContent = `trying ${n} …`;
-      await new Promise((resume) => setTimeout(resume));
-      return answers(wordOf(kind, n, own), 1, state.dtype, 0).wrong.some(Boolean);
-    };
-    let low = 1, high = 2;
-    while (high <= 4096 && !(await wrongAt(high))) [low, high] = [high, high * 2];
-    if (high > 4096) button.textContent = "no failure found to 4,096";
-    else {
-      while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (await wrongAt(middle)) high = middle;
-        else low = middle;
-      }
-      failure = high;
-      button.textContent = `fails at ${high}: find again`;
-      views.meter(view, latest.word.length, failure);
-    }
-  }
+  // Listening
 
-  function listen() {
-    const changed = (id, handle) => $(id).addEventListener("input", handle);
-    for (const id of ["text", "alphabet", "attention", "kind"]) {
-      changed(id, () => {
-        state[id] = $(id).value;
-        $("text-name").textContent = state.kind;
+  function listenToQuestions() {
+    byId("kind").addEventListener("input", () => chooseKind(byId("kind").value));
+    byId("names").addEventListener("input", () => chooseName(byId("names").value));
+    for (const id of ["text", "alphabet", "attention", "word"]) {
+      byId(id).addEventListener("input", () => {
+        state[id] = byId(id).value;
+        if (id === "alphabet") offeredAlphabet = "";
+        if (id === "text") inputTyped();
         ask();
       });
     }
-    changed("word", () => {
-      state.word = $("word").value;
-      remember();
-      try {
-        if (view) parseWord(state.word, view);
-        redraw();
-      } catch {
-        if (served && !state.alphabet) ask();
-        else redraw();
-      }
+    byId("file").addEventListener("change", async () => {
+      const [file] = byId("file").files;
+      if (!file) return;
+      state.text = await file.text();
+      fillIn();
+      ask();
     });
-    changed("beta", () => {
-      state.beta = Number($("beta").value);
-      redraw();
+    byId("ask").addEventListener("submit", (event) => event.preventDefault());
+    window.addEventListener("hashchange", () => {
+      restore();
+      fillIn();
+      ask();
     });
-    $("beta").addEventListener("change", remember);
-    for (const id of ["dtype", "long", "output"]) {
-      changed(id, () => {
-        state[id] = $(id).value;
+  }
+
+  function listenToLooks() {
+    for (const id of ["dtype", "output", "at", "long"]) {
+      byId(id).addEventListener("input", () => {
+        state[id] = byId(id).value;
         failure = null;
-        if (id === "long" && state.long !== "own" && state.length === 0) {
-          state.length = 5;
-          $("length").value = 5;
-        }
-        remember();
-        redraw();
+        if (id === "long" && state.long !== "own" && state.length === 0) state.length = 5;
+        byId("length").value = state.length;
+        look();
       });
     }
-    changed("length", () => {
-      state.length = Number($("length").value);
-      if (state.long === "own") {
-        state.long = "far";
-        $("long").value = "far";
-      }
-      remember();
-      redraw();
+    byId("beta").addEventListener("input", () => {
+      state.beta = Number(byId("beta").value);
+      look();
+    });
+    byId("length").addEventListener("input", () => {
+      state.length = Number(byId("length").value);
+      if (state.long === "own") state.long = "far";
+      byId("long").value = state.long;
+      look();
     });
     for (const radio of document.querySelectorAll("input[name=view]")) {
       radio.addEventListener("input", () => {
         state.view = radio.value;
-        remember();
-        redraw();
+        look();
       });
     }
-    $("stream").addEventListener("toggle", redraw);
-    $("first-failure").addEventListener("click", firstFailure);
-    $("examples").addEventListener("input", () => {
-      const example = examples[Number($("examples").value)];
-      if (!example) return;
-      Object.assign(state, { alphabet: "", output: "", beta: 0, long: "own", length: 0, attention: "unbounded" }, example);
-      fillIn();
-      ask();
-    });
-    $("share").addEventListener("click", async () => {
+    byId("stream").addEventListener("toggle", look);
+    byId("first-failure").addEventListener("click", findFirstFailure);
+    new ResizeObserver(() => requestAnimationFrame(attention.redraw)).observe(byId("layers"));
+  }
+
+  function listenToButtons() {
+    byId("share").addEventListener("click", async () => {
       remember();
       try {
         await navigator.clipboard.writeText(location.href);
-        $("share").textContent = "copied";
+        byId("share").textContent = "copied";
       } catch {
-        $("share").textContent = "it is in the address bar";
+        byId("share").textContent = "it is in the address bar";
       }
-      setTimeout(() => ($("share").textContent = "share"), 1500);
+      setTimeout(() => (byId("share").textContent = "share"), 1500);
     });
-    $("data").addEventListener("click", () => {
-      const { word, run } = latest;
-      const plain = (value) => (value instanceof Set ? [...value] : ArrayBuffer.isView(value) ? Array.from(value) : value);
-      const shown = { state, view, word: word.map(plain), truth: run.truth?.map(plain), margins: plain(run.margins),
-        layers: run.soft.layers.map((layer) => layer.heads.map((head) => ({ from: head.from, scores: plain(head.scores).map((s) => (s === -Infinity ? null : s)), weights: plain(head.weights) }))) };
-      pictures.download("softhat.json", JSON.stringify(shown), "application/json");
+    byId("data").addEventListener("click", () => state.status === "ready" && pictures.download("softhat.json", JSON.stringify(everything()), "application/json"));
+    byId("projector").addEventListener("click", () => {
+      state.projector = state.projector ? "" : "on";
+      setProjector();
+      look();
     });
-    $("theme").addEventListener("click", () => {
-      theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-      redraw();
-    });
+    byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
     for (const tab of document.querySelectorAll("#tabs button")) {
       tab.addEventListener("click", () => showTab(tab.dataset.tab === "attention" ? "attention-part" : tab.dataset.tab));
     }
-    const lit = (selector, name) => {
-      document.querySelectorAll(`.${name}`).forEach((part) => part.classList.remove(name));
-      if (selector) document.querySelectorAll(selector).forEach((part) => part.classList.add(name));
-    };
     document.addEventListener("mouseover", (event) => {
       const node = event.target.closest?.("[data-node]")?.dataset.node;
       const column = event.target.closest?.("[data-column]")?.dataset.column;
-      lit(node === undefined ? null : `tr[data-node="${node}"], .card[data-node="${node}"], .formula span[data-node="${node}"]`, "lit");
-      lit(column === undefined ? null : `[data-column="${column}"]`, "at-column");
-    });
-    window.addEventListener("hashchange", () => {
-      recall();
-      fillIn();
-      ask();
+      light(node === undefined ? null : `tr[data-node="${node}"], .card[data-node="${node}"], .formula span[data-node="${node}"]`, "lit");
+      light(column === undefined ? null : `[data-column="${column}"]`, "at-column");
     });
   }
 
-  function theme(name) {
-    document.documentElement.dataset.theme = name;
+  function light(selector, name) {
+    document.querySelectorAll(`.${name}`).forEach((part) => part.classList.remove(name));
+    if (selector) document.querySelectorAll(selector).forEach((part) => part.classList.add(name));
   }
 
-  const examples = (inside && inside.examples) || [];
+  /** Paper is white: what is drawn with the colours of the screen is drawn again for it. */
+  function listenToPrinting() {
+    const paper = matchMedia("print");
+    let onScreen = null;
+    const change = (printing) => {
+      if (printing === (onScreen !== null)) return;
+      const theme = printing ? "light" : onScreen;
+      onScreen = printing ? document.documentElement.dataset.theme : null;
+      for (const part of document.querySelectorAll("details")) part.open = printing || part.open;
+      setTheme(theme);
+    };
+    paper.addEventListener("change", () => change(paper.matches));
+    window.addEventListener("beforeprint", () => change(true));
+    window.addEventListener("afterprint", () => change(false));
+  }
 
-  function begin() {
-    theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    $("kind").replaceChildren(...KINDS.map((kind) => new Option(kind, kind)));
-    examples.forEach((example, k) => $("examples").append(new Option(example.name, k)));
-    if (!served) {
-      Object.assign(state, inside.state);
-      for (const id of ["text", "alphabet", "kind", "attention"]) $(id).disabled = true;
-      $("examples").closest("label").hidden = true;
-    } else if (!location.hash && examples.length) {
-      Object.assign(state, examples[0]);
-    }
+  /** Everything on the page, as data. */
+  function everything() {
+    const plain = (value) => (value instanceof Set ? [...value] : ArrayBuffer.isView(value) ? Array.from(value) : value);
+    const finite = (value) => (value === -Infinity ? null : value);
+    return { state, view: model.view, word: run.word.map(plain), truth: run.truth?.map(plain), margins: plain(run.margins),
+      layers: run.soft.layers.map((layer) => layer.heads.map((head) => ({ from: head.from, scores: plain(head.scores).map(finite), weights: plain(head.weights) }))) };
+  }
+
+  /** The question of the address; without one, that of the report or the first example. */
+  function restore() {
     recall();
+    const { word } = state;
+    if (source.state) Object.assign(state, source.state, word && { word });
+    else if (!location.hash) begin(questionOf(source.kinds[0], source.names[source.kinds[0]][0]));
+  }
+
+  function start() {
+    setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    byId("kind").replaceChildren(...source.kinds.map((kind) => new Option(kind, kind)));
+    for (const id of ["text", "alphabet"]) byId(id).readOnly = !source.compiles;
+    document.documentElement.dataset.mode = source.mode;
+    restore();
     fillIn();
-    listen();
+    listenToQuestions();
+    listenToLooks();
+    listenToButtons();
+    listenToPrinting();
     softhat.tour.begin();
     showTab("meaning");
-    $("about").textContent = inside?.about ?? "";
-    if (served) ask();
-    else show(inside.view);
+    byId("about").textContent = source.about;
+    ask();
   }
 
-  document.addEventListener("DOMContentLoaded", begin);
-  return { state, showTab, answers: () => latest };
+  document.addEventListener("DOMContentLoaded", start);
+  return { state, showTab };
 })();

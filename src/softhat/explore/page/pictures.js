@@ -5,6 +5,8 @@ softhat.pictures = (() => {
   const NS = "http://www.w3.org/2000/svg";
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#7a5195", "#8a5a00"];
 
+  const SMALLEST = 12; // pixels: smaller text is not drawn
+
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   /** Square root: 2 % stands out beside 98 %. */
@@ -27,7 +29,7 @@ softhat.pictures = (() => {
   }
 
   function text(x, y, said, attributes = {}) {
-    const made = element("text", { x, y, fill: css("--faint"), "font-size": 11, ...attributes });
+    const made = element("text", { x, y, fill: css("--faint"), "font-size": SMALLEST, ...attributes });
     made.textContent = said;
     return made;
   }
@@ -38,95 +40,122 @@ softhat.pictures = (() => {
     return `rgba(${rgb}, ${shade(value).toFixed(4)})`;
   }
 
-  /** Where the cells of a map stand: tokens on the left and below. */
-  function grid(rows, columns) {
-    const cell = Math.max(3, Math.min(30, Math.floor(330 / Math.max(rows, columns))));
-    const edge = cell >= 9 ? 26 : 4;
-    return { cell, edge, width: edge + columns * cell + 1, height: rows * cell + edge + 1 };
+  const EDGE = { plain: 26, projector: 44 }; // pixels for the tokens on the left and below
+
+  /** Where the cells of a square map stand, in pixels of its side. */
+  function grid(side, count) {
+    const edge = EDGE[document.documentElement.dataset.projector ? "projector" : "plain"];
+    return { side, count, edge, cell: (side - edge - 1) / count };
   }
 
-  /** Draw a map of values(row, column) on a canvas; `chosen` is outlined. */
-  function map(canvas, tokens, shownRows, values, chosen, argmax) {
-    const g = grid(shownRows.length, tokens.length);
+  /** The row and the column of a map under a pointer, or null beside its cells. */
+  function cellUnder(canvas, g, event) {
+    const box = canvas.getBoundingClientRect();
+    const column = Math.floor((((event.clientX - box.left) * g.side) / box.width - g.edge) / g.cell);
+    const row = Math.floor(((event.clientY - box.top) * g.side) / box.height / g.cell);
+    return [row, column].every((k) => k >= 0 && k < g.count) ? [row, column] : null;
+  }
+
+  /** Draw a square map on a canvas, as wide as the page lets it be. `cells(r, c)` is a weight, or
+      null where nothing is seen; `chosen` is outlined, and so is what `marked(r, c)` says. */
+  function map(canvas, { rowNames, columnNames, cells, chosen, marked }) {
+    const g = grid(Math.max(80, Math.floor(canvas.clientWidth)), rowNames.length);
     const ratio = window.devicePixelRatio || 1;
-    canvas.width = g.width * ratio;
-    canvas.height = g.height * ratio;
-    canvas.style.width = `${g.width}px`;
-    canvas.style.height = `${g.height}px`;
+    canvas.width = g.side * ratio;
+    canvas.height = g.side * ratio;
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, g.width, g.height);
-    const plus = css("--ink-rgb");
-    const minus = css("--minus-rgb");
-    const line = css("--line");
-    shownRows.forEach((row, r) => {
-      for (let c = 0; c < tokens.length; c++) {
-        const value = values(row, c);
-        const x = g.edge + c * g.cell;
-        const y = r * g.cell;
+    const [ink, line, paper] = [css("--ink"), css("--line"), css("--paper")];
+    const [plus, minus] = [css("--ink-rgb"), css("--minus-rgb")];
+    const digits = Math.min(28, g.cell * 0.38);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    for (let r = 0; r < g.count; r++) {
+      for (let c = 0; c < g.count; c++) {
+        const value = cells(r, c);
         if (value === null) continue;
+        const [x, y] = [g.edge + c * g.cell, r * g.cell];
         pen.fillStyle = `rgba(${value < 0 ? minus : plus}, ${shade(value)})`;
         pen.fillRect(x, y, g.cell, g.cell);
-        if (g.cell >= 9) {
+        if (g.cell >= 7) {
           pen.strokeStyle = line;
           pen.lineWidth = 0.5;
           pen.strokeRect(x + 0.25, y + 0.25, g.cell - 0.5, g.cell - 0.5);
         }
-        if (g.cell >= 24 && Math.abs(value) >= 0.005) {
-          pen.fillStyle = shade(value) > 0.55 ? css("--paper") : css("--ink");
-          pen.font = "10px system-ui, sans-serif";
-          pen.textAlign = "center";
-          pen.fillText((100 * value).toFixed(Math.abs(value) < 0.095 ? 1 : 0), x + g.cell / 2, y + g.cell / 2 + 4);
+        if (digits >= SMALLEST && Math.abs(value) >= 0.005) {
+          pen.fillStyle = shade(value) > 0.55 ? paper : ink;
+          pen.font = `${digits}px system-ui, sans-serif`;
+          pen.fillText((100 * value).toFixed(Math.abs(value) < 0.095 ? 1 : 0), x + g.cell / 2, y + g.cell / 2);
         }
-        if (argmax && argmax(row, c)) {
-          pen.strokeStyle = css("--ink");
+        if (marked?.(r, c)) {
+          pen.strokeStyle = ink;
           pen.lineWidth = 1.2;
           pen.strokeRect(x + 1, y + 1, g.cell - 2, g.cell - 2);
         }
       }
-    });
-    if (g.cell >= 9) {
-      pen.fillStyle = css("--faint");
-      pen.font = `${Math.min(11, g.cell)}px ui-monospace, monospace`;
-      pen.textAlign = "center";
-      tokens.forEach((token, c) => pen.fillText(short(token), g.edge + (c + 0.5) * g.cell, shownRows.length * g.cell + 12));
-      pen.textAlign = "right";
-      shownRows.forEach((row, r) => pen.fillText(short(tokens[row]), g.edge - 3, (r + 0.75) * g.cell));
     }
+    drawNames(pen, g, rowNames, columnNames);
     if (chosen) {
-      const r = shownRows.indexOf(chosen[0]);
-      if (r >= 0) {
-        pen.strokeStyle = css("--accent");
-        pen.lineWidth = 2;
-        pen.strokeRect(g.edge + chosen[1] * g.cell, r * g.cell, g.cell, g.cell);
-      }
+      pen.strokeStyle = css("--accent");
+      pen.lineWidth = 3;
+      pen.strokeRect(g.edge + chosen[1] * g.cell, chosen[0] * g.cell, g.cell, g.cell);
     }
     return g;
   }
 
-  const short = (token) => (token === "<bos>" ? "⊢" : token === "<eos>" ? "⊣" : token.length > 3 ? `${token.slice(0, 2)}…` : token);
+  /** Tokens beside the rows and below the columns; where cells are small, only some of them. */
+  function drawNames(pen, g, rowNames, columnNames) {
+    const size = Math.max(SMALLEST, Math.min(g.edge * 0.6, g.cell * 0.55));
+    pen.fillStyle = css("--faint");
+    pen.font = `${size}px ui-monospace, Menlo, Consolas, monospace`;
+    const widest = Math.max(...columnNames.map((name) => Math.min(g.edge, pen.measureText(short(name, 12)).width)));
+    const [everyRow, everyColumn] = [size, widest].map((room) => Math.max(1, Math.ceil((room * 1.1) / g.cell)));
+    for (let k = 0; k < g.count; k += everyRow) {
+      pen.textAlign = "right";
+      pen.fillText(fitted(pen, rowNames[k], g.edge - 4), g.edge - 4, (k + 0.5) * g.cell);
+    }
+    for (let k = 0; k < g.count; k += everyColumn) {
+      pen.textAlign = "center";
+      pen.fillText(fitted(pen, columnNames[k], everyColumn * g.cell), g.edge + (k + 0.5) * g.cell, g.side - g.edge / 2);
+    }
+  }
+
+  /** A name in the room there is for it. */
+  function fitted(pen, name, room) {
+    for (let most = 12; most > 1; most--) if (pen.measureText(short(name, most)).width <= room) return short(name, most);
+    return short(name, 1);
+  }
+
+  /** A token in at most so many characters; the markers at the ends have signs of their own. */
+  function short(token, most = 3) {
+    if (token === "<bos>") return "⊢";
+    if (token === "<eos>") return "⊣";
+    const letters = [...token];
+    if (letters.length <= most) return token;
+    return most > 1 ? `${letters.slice(0, most - 1).join("")}…` : letters[0];
+  }
 
   /** The same map as SVG, for a file. */
-  function mapSvg(title, tokens, shownRows, values) {
-    const cell = 16;
-    const edge = 40;
-    const parts = [text(edge, 14, title, { "font-size": 12, fill: "#222" })];
-    shownRows.forEach((row, r) => {
-      parts.push(text(edge - 4, 38 + r * cell, short(tokens[row]), { "text-anchor": "end" }));
-      for (let c = 0; c < tokens.length; c++) {
-        const value = values(row, c);
-        if (value === null) continue;
-        parts.push(element("rect", { x: edge + c * cell, y: 26 + r * cell, width: cell, height: cell,
+  function mapSvg(title, { rowNames, columnNames, cells }) {
+    const [cell, edge, top] = [18, 40, 26];
+    const count = rowNames.length;
+    const parts = [text(edge, 14, title, { fill: "#222" })];
+    rowNames.forEach((name, r) => {
+      parts.push(text(edge - 4, top + 13 + r * cell, short(name), { "text-anchor": "end" }));
+      columnNames.forEach((_, c) => {
+        const value = cells(r, c);
+        if (value === null) return;
+        parts.push(element("rect", { x: edge + c * cell, y: top + r * cell, width: cell, height: cell,
           fill: value < 0 ? "rgb(176,58,0)" : "rgb(12,60,130)", "fill-opacity": shade(value).toFixed(4), stroke: "#d0d7de", "stroke-width": 0.5 }));
-      }
+      });
     });
-    tokens.forEach((token, c) => parts.push(text(edge + (c + 0.5) * cell, 40 + shownRows.length * cell, short(token), { "text-anchor": "middle" })));
-    return svg(edge + tokens.length * cell + 10, 50 + shownRows.length * cell, title, ...parts);
+    columnNames.forEach((name, c) => parts.push(text(edge + (c + 0.5) * cell, top + 15 + count * cell, short(name), { "text-anchor": "middle" })));
+    return svg(edge + count * cell + 10, top + 24 + count * cell, title, ...parts);
   }
 
   /** Points joined by lines, with axes; `marks` are labelled vertical lines, `dots` measured points. */
-  function plot({ title, lines, marks = [], dots = [], x, y, width = 420, height = 170 }) {
-    const left = 46, right = 12, top = 22, bottom = 30;
+  function plot({ title, lines, marks = [], dots = [], x, y, width = 420, height = 176 }) {
+    const left = 46, right = 12, top = 22, bottom = 34;
     const all = lines.flatMap((line) => line.points).concat(dots);
     const finite = all.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
     if (!finite.length) return svg(width, 30, title, text(8, 18, `${title}: nothing to draw`));
@@ -140,8 +169,8 @@ softhat.pictures = (() => {
     const parts = [text(left, 13, title, { fill: css("--ink") })];
     parts.push(element("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, fill: "none", stroke: css("--faint") }));
     for (const value of [y0, y1]) parts.push(text(left - 4, py(value) + 4, y.show(value), { "text-anchor": "end" }));
-    parts.push(text(left, height - 14, x.show(x0)), text(width - right, height - 14, x.show(x1), { "text-anchor": "end" }));
-    parts.push(text((left + width) / 2, height - 2, x.name, { "text-anchor": "middle" }));
+    parts.push(text(left, height - 19, x.show(x0)), text(width - right, height - 19, x.show(x1), { "text-anchor": "end" }));
+    parts.push(text((left + width) / 2, height - 4, x.name, { "text-anchor": "middle" }));
     if (y.zero) parts.push(element("path", { d: `M${left} ${py(0)}H${width - right}`, stroke: css("--line"), fill: "none" }));
     lines.forEach((line) => {
       const d = line.points.filter(([, b]) => Number.isFinite(b)).map(([a, b], k) => `${k ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
@@ -152,35 +181,35 @@ softhat.pictures = (() => {
     dots.forEach(([a, b]) => parts.push(element("circle", { cx: px(a), cy: py(b), r: 2.6, fill: css("--ink") })));
     marks.forEach((mark, k) => {
       parts.push(element("path", { d: `M${px(mark.at)} ${top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
-      parts.push(text(px(mark.at), top + 10 + 12 * (k % 3), mark.name, { "text-anchor": px(mark.at) > width * 0.7 ? "end" : "start", fill: mark.colour, dx: px(mark.at) > width * 0.7 ? -4 : 4 }));
+      parts.push(text(px(mark.at), top + 10 + 14 * (k % 3), mark.name, { "text-anchor": px(mark.at) > width * 0.7 ? "end" : "start", fill: mark.colour, dx: px(mark.at) > width * 0.7 ? -4 : 4 }));
     });
     return svg(width, height, title, ...parts);
   }
 
   /** Signed bars, one a position: to the right of 0 is true. */
   function bars(title, values, labels, wrong) {
-    const width = 420, height = 92, left = 8, top = 20;
+    const width = 420, height = 96, left = 8, top = 20;
     const most = Math.max(1e-9, ...values.map(Math.abs));
     const step = Math.min(26, (width - 2 * left) / values.length);
-    const middle = top + (height - top - 14) / 2;
+    const middle = top + (height - top - 18) / 2;
     const parts = [text(left, 13, title, { fill: css("--ink") }),
       element("path", { d: `M${left} ${middle}H${left + step * values.length}`, stroke: css("--faint") })];
     values.forEach((value, k) => {
-      const size = (Math.abs(value) / most) * ((height - top - 14) / 2);
+      const size = (Math.abs(value) / most) * ((height - top - 18) / 2);
       const bar = element("rect", { x: left + k * step + 1, width: Math.max(1, step - 2), height: Math.max(0.5, size),
         y: value > 0 ? middle - size : middle, fill: wrong[k] ? css("--wrong") : css("--accent") });
       const name = element("title");
       name.textContent = `position ${labels[k].place}: margin ${value.toPrecision(4)}`;
       bar.append(name);
       parts.push(bar);
-      if (step >= 9) parts.push(text(left + (k + 0.5) * step, height - 2, short(labels[k].token), { "text-anchor": "middle", "font-size": 10 }));
+      if (step >= 12) parts.push(text(left + (k + 0.5) * step, height - 2, short(labels[k].token), { "text-anchor": "middle" }));
     });
     return svg(width, height, title, ...parts);
   }
 
   /** Lengths on a logarithmic scale: where we are, what is certified, what failed first. */
   function meter(title, here, certified, failure) {
-    const width = 420, height = 34 + 17 * certified.length;
+    const width = 420, height = 40 + 17 * certified.length + (failure ? 16 : 0);
     const most = Math.log2(Math.max(here, 2, ...certified.map((c) => c.length), failure ?? 2)) + 1;
     const px = (n) => 74 + (Math.log2(Math.max(1, n)) / most) * (width - 190);
     const parts = [text(8, 13, title, { fill: css("--ink") })];
@@ -193,10 +222,10 @@ softhat.pictures = (() => {
     });
     const bottom = 24 + 17 * certified.length;
     parts.push(element("path", { d: `M${px(here)} 19V${bottom}`, stroke: css("--accent"), "stroke-width": 2 }));
-    parts.push(text(px(here), bottom + 9, `here: ${here}`, { "text-anchor": "middle", fill: css("--accent") }));
+    parts.push(text(px(here), bottom + 12, `here: ${here}`, { "text-anchor": "middle", fill: css("--accent") }));
     if (failure) {
       parts.push(element("path", { d: `M${px(failure)} 19V${bottom}`, stroke: css("--wrong"), "stroke-width": 2, "stroke-dasharray": "4 3" }));
-      parts.push(text(px(failure), bottom + 9, `first failure: ${failure}`, { "text-anchor": "start", fill: css("--wrong") }));
+      parts.push(text(px(failure), bottom + 27, `first failure: ${failure}`, { "text-anchor": "middle", fill: css("--wrong") }));
     }
     return svg(width, height, title, ...parts);
   }
@@ -249,5 +278,5 @@ softhat.pictures = (() => {
     return tools;
   }
 
-  return { COLOURS, colourOf, css, fill, map, mapSvg, grid, plot, bars, meter, keep, download, short, svg, text, element };
+  return { colourOf, css, fill, map, mapSvg, cellUnder, plot, bars, meter, keep, download, short, lengthText };
 })();

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from softhat.errors import FormulaError, SofthatError
 from softhat.frontends.programs.syntax import (
     Attention,
     Choice,
@@ -34,6 +33,7 @@ from softhat.frontends.programs.syntax import (
     Vector,
     Whole,
 )
+from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.tokens import unquote
 
 DEEPEST = 40

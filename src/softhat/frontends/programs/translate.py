@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from softhat.errors import FormulaError
 from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.programs import syntax
 from softhat.frontends.programs.parse import parse_program
 from softhat.frontends.programs.syntax import Expression, Variable, parts
+from softhat.io.errors import FormulaError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, FIRST, LAST, TRUE, Formula, Term
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
-from softhat.errors import RaspError, SofthatError
 from softhat.frontends.rasp import language
 from softhat.frontends.rasp.conditions import All, Condition, Opposite, Some
 from softhat.frontends.rasp.evaluate import children_first, evaluate
@@ -26,6 +25,7 @@ from softhat.frontends.rasp.outputs import Decoder, output
 from softhat.frontends.rasp.selecting import select
 from softhat.frontends.rasp.values import Form, Known, exact, tagged
 from softhat.frontends.rasp.workshop import Workshop
+from softhat.io.errors import RaspError, SofthatError
 from softhat.program.draft import Draft
 from softhat.program.literals import TRUE
 from softhat.program.signals import Program

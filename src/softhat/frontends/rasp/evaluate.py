@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from softhat.errors import SofthatError
 from softhat.frontends.rasp import language
 from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.operations import Value
+from softhat.io.errors import SofthatError
 
 
 def evaluate(expr: RASPExpr, xs: Sequence[Value], causal: bool = False) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from softhat.errors import SofthatError
 from softhat.frontends.rasp import lib
 from softhat.frontends.rasp.language import SOp, tokens
 from softhat.frontends.rasp.operations import Value
+from softhat.io.errors import SofthatError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from softhat.errors import SofthatError
 from softhat.frontends.rasp.language import (
     Aggregate,
     Full,
@@ -23,6 +22,7 @@ from softhat.frontends.rasp.language import (
     tokens,
 )
 from softhat.frontends.rasp.operations import Comparison, Value
+from softhat.io.errors import SofthatError
 
 # Programs that look both ways
 

@@ -14,12 +14,14 @@ from typing import Literal as Choice
 from softhat.frontends.rasp.conditions import Condition
 from softhat.frontends.rasp.converting import to_categories
 from softhat.frontends.rasp.operations import Value
+from softhat.frontends.rasp.points import coded, point_bit
 from softhat.frontends.rasp.resolving import (
     AtCode,
     AtPoint,
     Masked,
     Part,
     Where,
+    Window,
     resolved,
     selector_of,
 )
@@ -34,8 +36,16 @@ from softhat.frontends.rasp.values import (
     exact,
     is_number,
 )
+from softhat.frontends.rasp.within import (
+    anchored,
+    average_of,
+    count_within,
+    matched_within,
+    seen_in,
+    tabled,
+)
 from softhat.frontends.rasp.workshop import MOST_CASES, Workshop
-from softhat.program.heads import At, Mask, Match, Previous, Range, Shift
+from softhat.program.heads import At, Match, Previous, Range
 from softhat.program.literals import FALSE, TRUE, Literal
 
 MOST_FETCHED = 1_024
@@ -53,7 +63,7 @@ def width(shop: Workshop, condition: Condition) -> Known:
     looked = resolved(shop, condition)
     match looked:
         case AtPoint():
-            there = _point_bit(shop, looked, TRUE)
+            there = point_bit(shop, looked, TRUE)
             return shop.categories([(1, there), (0, ~there)], True)
         case AtCode():
             if not _is_single(looked):
@@ -64,8 +74,14 @@ def width(shop: Workshop, condition: Condition) -> Known:
 
 
 def _masked_width(shop: Workshop, looked: Masked) -> Known:
+    if (seen := seen_in(shop, looked, [(1, TRUE)])) is not None:
+        return tabled(shop, seen, sum)
     quantity = _number(shop, looked, [(1, TRUE)])
     if quantity is not None and quantity.affine is not None:
+        return quantity
+    if any(isinstance(part.where, Window) for part in looked.parts):
+        if quantity is None:
+            raise shop.fault(f"a width with more than {MOST_CASES} cases: select by fewer classes")
         return quantity
     itself = shop.either(
         shop.both(k, q)
@@ -117,6 +133,8 @@ def _number(
 
 def _count(shop: Workshop, where: Where, key: Literal) -> Form:
     """#(key) over a mask; j < i is j <= i of the position before."""
+    if isinstance(where, Window):
+        return count_within(shop, where, key)
     over = _RANGES[where]
     if where not in ("<", ">"):
         return Form.of_count(key, over)
@@ -144,7 +162,7 @@ def aggregate(shop: Workshop, condition: Condition, values: Known, default: Valu
     few = to_categories(shop, values, MOST_FETCHED)
     match looked:
         case AtPoint():
-            return _fetched(shop, lambda bit: _point_bit(shop, looked, bit), few, default)
+            return _fetched(shop, lambda bit: point_bit(shop, looked, bit), few, default)
         case AtCode():
             if not _agree_by_code(shop, looked, few):
                 raise DisagreementError
@@ -157,6 +175,9 @@ def aggregate(shop: Workshop, condition: Condition, values: Known, default: Valu
     if _agree(shop, looked, few):
         return _fetched(shop, lambda bit: _matched(shop, looked, bit), few, default)
     if few.total and all(map(is_number, few.values)):
+        seen = seen_in(shop, looked, list(zip(few.values, few.bits, strict=True)))
+        if seen is not None:
+            return tabled(shop, seen, lambda values: average_of(values, default))
         return _mean(shop, looked, few, default)
     raise DisagreementError
 
@@ -182,66 +203,8 @@ def _fetched(
     return shop.categories([*pairs, (default, ~there)], values.total)
 
 
-def _point_bit(shop: Workshop, looked: AtPoint, bit: Literal) -> Literal:
-    """A bit at one position, 0 where there is no such position or a condition fails."""
-    conditions = []
-    for pairs in looked.pairs:
-        held = [
-            shop.both(query, _read_point(shop, looked.place, key))
-            for key, query in zip(pairs.keys, pairs.queries, strict=True)
-        ]
-        conditions.append(shop.either(held))
-    return shop.both(_read_point(shop, looked.place, bit), *conditions)
-
-
-def _read_point(shop: Workshop, place: int | Form, bit: Literal) -> Literal:
-    if bit == FALSE:
-        return FALSE
-    if isinstance(place, Form):
-        return _read_affine(shop, place, bit)
-    if place > 0 and shop.causal:
-        return FALSE
-    if bit == TRUE:  # there is such a position
-        form = Form({}, position=_ONE, constant=_ONE * (place - 1))
-        if place > 0:
-            form = Form({}, -_ONE, _ONE, -_ONE * place)
-        return shop.at_least(form, f"{shop.name}: there is position i{place:+d}")
-    direction: Choice["past", "future"] = "past" if place < 0 else "future"
-    label = f"{shop.name}: {shop.draft_label(bit)} at i{place:+d}"
-    if abs(place) == 1:
-        return shop.draft.add(Previous(bit, direction), label)
-    return shop.draft.add(Shift(bit, abs(place), direction), label)
-
-
-def _read_affine(shop: Workshop, place: Form, bit: Literal) -> Literal:
-    """At the position that is an affine number of i and n, by its binary digits."""
-    low, high = place.bounds(shop.longest)
-    count = max(int(high), int(-low), shop.longest).bit_length()
-    here = Form({}, position=_ONE)
-    keys = tuple(shop.position_digit(here, b) for b in range(count))
-    queries = tuple(shop.position_digit(place, b) for b in range(count))
-    mask: Mask = "<=" if shop.causal else "none"
-    return shop.draft.add(
-        _coded(shop, queries, keys, bit, mask), f"{shop.name}: read at another position"
-    )
-
-
 def _at(shop: Workshop, looked: AtCode, bit: Literal) -> At:
-    return _coded(shop, looked.queries, looked.keys, bit, looked.mask)
-
-
-def _coded(
-    shop: Workshop,
-    queries: tuple[Literal, ...],
-    keys: tuple[Literal, ...],
-    bit: Literal,
-    mask: Mask,
-) -> At:
-    """A code of one digit gets another: the score of the sinks, one digit less than all, is a row
-    of its own and not 0."""
-    if len(queries) == 1:
-        queries, keys = (*queries, TRUE), (*keys, TRUE)
-    return At(queries, keys, bit, mask, shop.longest)
+    return coded(shop, looked.queries, looked.keys, bit, looked.mask)
 
 
 def _is_single(looked: AtCode) -> bool:
@@ -268,6 +231,9 @@ def _matched(shop: Workshop, looked: Masked, bit: Literal) -> Literal:
     for part in looked.parts:
         if part.where == "=":
             found += [shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)]
+            continue
+        if isinstance(part.where, Window):
+            found += matched_within(shop, part, part.where, bit)
             continue
         if bit == TRUE and _always(part):
             return TRUE
@@ -333,6 +299,12 @@ def _one_head(shop: Workshop, looked: Masked, values: Categories) -> Mean | None
     """The mean as one head returns it, if one mask is enough."""
     if len(looked.parts) != 1 or looked.parts[0].where == "=":
         return None
+    (part,) = looked.parts
+    if isinstance(part.where, Window):
+        if part.where.distances is not None:
+            return None
+        part, move = anchored(shop, part, part.where)
+        values = replace(values, bits=tuple(map(move, values.bits)))
     terms: dict[int, Fraction] = {}
     for value, bit in zip(values.values, values.bits, strict=True):
         weight = exact(value)
@@ -342,6 +314,4 @@ def _one_head(shop: Workshop, looked: Masked, values: Categories) -> Mean | None
         if not bit.positive:
             terms[-1] = terms.get(-1, Fraction(0)) + weight
     kept = {signal: a for signal, a in terms.items() if a}
-    return Mean(
-        replace(selector_of(shop, looked.parts[0]), longest=max(PRECISE, shop.longest)), kept
-    )
+    return Mean(replace(selector_of(shop, part), longest=max(PRECISE, shop.longest)), kept)

@@ -1,8 +1,8 @@
-"""How attention can follow a condition: masks, one position, or a code.
+"""How attention can follow a condition: masks, windows, one position, or a code.
 
-A condition made of pairs and of j < i, j = i, j > i is sorted into parts, one for each mask: for
-every class of keys, the queries that select it there. A condition that names one position, or
-asks for equal binary codes, is followed by a head of its own kind.
+A condition made of pairs and of distances is sorted into parts, one for each mask or window of
+distances: for every class of keys, the queries that select it there. A condition that names one
+position, or asks for equal binary codes, is followed by a head of its own kind.
 """
 
 from __future__ import annotations
@@ -33,8 +33,27 @@ from softhat.program.literals import FALSE, TRUE, Literal
 MOST_KEYS = 512
 """Classes of keys in one selector."""
 
-Cell = Choice["<", "=", ">"]
-Where = Choice["none", "<=", "<", ">=", ">", "="]
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Distances low <= j - i <= high that are no mask; None is no bound, and one is there."""
+
+    low: int | None
+    high: int | None
+
+    @property
+    def distances(self) -> range | None:
+        """All of them, if they are finitely many."""
+        if self.low is None or self.high is None:
+            return None
+        return range(self.low, self.high + 1)
+
+
+Where = Choice["none", "<=", "<", ">=", ">", "="] | Window
+_MASKS: dict[tuple[int | None, int | None], Where] = {
+    (None, None): "none", (None, 0): "<=", (None, -1): "<", (0, None): ">=", (1, None): ">",
+    (0, 0): "=",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +173,16 @@ def _pair_digits(shop: Workshop, pairs: Pairs) -> tuple[list[Literal], list[Lite
 def _masked(shop: Workshop, condition: Condition) -> Masked:
     leaves = [leaf for leaf in _leaves(condition) if isinstance(leaf, Pairs)]
     classes = _key_classes(shop, list(dict.fromkeys(leaves)))
+    cells = _cells(condition)
     together: dict[tuple[Where, bool], list[tuple[Literal, Literal]]] = {}
     for key, chosen, single in classes:
-        cells = {cell: _query(shop, condition, chosen, cell) for cell in ("<", "=", ">")}
-        if shop.causal:
-            cells[">"] = FALSE
-        for where, query in _masks(cells["<"], cells["="], cells[">"]):
+        queries = [
+            FALSE
+            if shop.causal and cell.low is not None and cell.low > 0
+            else _query(shop, condition, chosen, cell)
+            for cell in cells
+        ]
+        for where, query in _joined(cells, queries):
             if query != FALSE:
                 together.setdefault((where, single), []).append((key, query))
     parts = tuple(
@@ -206,7 +229,23 @@ def _key_classes(
     return classes
 
 
-def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: Cell) -> Literal:
+def _cells(condition: Condition) -> list[Window]:
+    """Ranges of distances that the condition treats alike: cut at 0 and at every bound in it."""
+    starts = {0, 1}
+    for leaf in _leaves(condition):
+        if isinstance(leaf, Distance):
+            if leaf.low is not None:
+                starts.add(leaf.low)
+            if leaf.high is not None:
+                starts.add(leaf.high + 1)
+    ordered = sorted(starts)
+    ends = [start - 1 for start in ordered]
+    lows = [None, *ordered]
+    highs = [*ends, None]
+    return [Window(low, high) for low, high in zip(lows, highs, strict=True)]
+
+
+def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: Window) -> Literal:
     """Which queries select a class of keys in a cell."""
     match condition:
         case Everything(value):
@@ -214,7 +253,7 @@ def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell:
         case Pairs():
             return condition.queries[chosen[condition]] if condition in chosen else FALSE
         case Distance(low, high):
-            return TRUE if _inside(shop, low, high, cell) else FALSE
+            return TRUE if _inside(low, high, cell) else FALSE
         case All(parts):
             return shop.both(*(_query(shop, part, chosen, cell) for part in parts))
         case Some(parts):
@@ -228,37 +267,26 @@ def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell:
             )
 
 
-def _inside(shop: Workshop, low: int | None, high: int | None, cell: Cell) -> bool:
-    """Does the cell lie in low <= j - i <= high? It must not lie there in part."""
-    ends: dict[Cell, tuple[int | None, int | None]] = {"<": (None, -1), "=": (0, 0), ">": (1, None)}
-    first, last = ends[cell]
-    above = low is None or (first is not None and first >= low)
-    below = high is None or (last is not None and last <= high)
-    if above and below:
-        return True
-    outside = (low is not None and last is not None and last < low) or (
-        high is not None and first is not None and first > high
-    )
-    if outside:
-        return False
-    raise shop.fault(
-        f"it selects distances from {low} to {high}: attention has masks for j < i, j <= i, "
-        "j > i, j >= i and single shifts. Use lib.shift_by for each distance"
-    )
+def _inside(low: int | None, high: int | None, cell: Window) -> bool:
+    """Does the cell lie in low <= j - i <= high? It never lies there in part."""
+    above = low is None or (cell.low is not None and cell.low >= low)
+    below = high is None or (cell.high is not None and cell.high <= high)
+    return above and below
 
 
-def _masks(less: Literal, same: Literal, more: Literal) -> list[tuple[Where, Literal]]:
-    """The queries of three cells as few masks."""
-    if less == same == more:
-        return [("none", less)]
-    if less == same:
-        return [("<=", less), (">", more)]
-    if same == more:
-        return [("<", less), (">=", more)]
-    return [("<", less), ("=", same), (">", more)]
+def _joined(cells: list[Window], queries: list[Literal]) -> list[tuple[Where, Literal]]:
+    """Neighbouring cells with the same queries, as masks where they are some."""
+    joined: list[tuple[Where, Literal]] = []
+    start = 0
+    for at in range(1, len(cells) + 1):
+        if at == len(cells) or queries[at] != queries[start]:
+            ends = (cells[start].low, cells[at - 1].high)
+            joined.append((_MASKS.get(ends, Window(*ends)), queries[start]))
+            start = at
+    return joined
 
 
 def selector_of(shop: Workshop, part: Part) -> Selector:
-    assert part.where != "="
+    assert part.where != "=" and not isinstance(part.where, Window)
     table = tuple((k, k) for k in range(len(part.keys)))
     return Selector(part.queries, part.keys, table, part.where, shop.longest)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, get_args
 
-from softhat.errors import SofthatError
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Bits, Decoder, Digits, NumberCase, Numbers, Scale
+from softhat.io.errors import SofthatError
 from softhat.program.stored import program_from_json
 from softhat.program.stored import to_json as program_to_json
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from softhat.errors import RaspError, SofthatError
 from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
@@ -17,6 +16,7 @@ from softhat.frontends.rasp.values import (
     Quantity,
     tagged,
 )
+from softhat.io.errors import RaspError, SofthatError
 from softhat.program.counting import at_least_zero
 from softhat.program.draft import Draft
 from softhat.program.gates import And, Steps, Total

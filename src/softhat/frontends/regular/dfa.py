@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 MOST_STATES = 5_000
 """Larger automata are refused: no formula of theirs could be written."""

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from softhat.errors import SofthatError
 from softhat.frontends.regular.dfa import DFA
+from softhat.io.errors import SofthatError
 
 MOST_LIVE = 254
 """States that can still accept: with a dead one they are numbered in bytes."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from lark import (
@@ -22,7 +23,7 @@ from lark import (
     v_args,
 )
 
-from softhat.errors import FormulaError, SofthatError
+from softhat.frontends.regular.classes import Place, members, no_such_escape
 from softhat.frontends.regular.dfa import (
     DFA,
     check_alphabet,
@@ -31,6 +32,7 @@ from softhat.frontends.regular.dfa import (
     intersection,
     minimal,
 )
+from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.tokens import unquote
 
 MOST_PIECES = 20_000
@@ -42,8 +44,10 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
     if not isinstance(text, str):
         raise SofthatError(f"a regular expression is text, not {type(text).__name__}")
     known = None if alphabet is None else check_alphabet(tuple(alphabet))
-    found = _symbols(text, known)
-    symbols = known or tuple(sorted(found))
+    tokens = _tokens(text)
+    _check_anchors(text, tokens)
+    named = _symbols(text, tokens, known)
+    symbols = known or tuple(sorted(named))
     if not symbols and text.strip():
         raise SofthatError(
             "the expression names no symbol: give the alphabet, such as alphabet='ab'"
@@ -59,24 +63,75 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
     raise fault  # without lark's error as its context, which holds the whole parser
 
 
-def _symbols(text: str, known: tuple[str, ...] | None) -> set[str]:
-    found = set()
+def _tokens(text: str) -> list[Token]:
     try:
-        for token in _parser().lex(text):
-            if token.type == "SYMBOL":
-                name = _name(token, text)
-                if known is not None and name not in known:
-                    raise FormulaError(
-                        f"{name} is not in the alphabet: expected one of {' '.join(known[:20])}",
-                        token.start_pos or 0,
-                        text,
-                    )
-                found.add(name)
+        tokens = list(_parser().lex(text))
     except UnexpectedCharacters as error:
         fault = _explain(text, error)
     else:
-        return found
+        for token, after in pairwise(tokens):
+            if token.type == "LPAR" and after.type == "QMARK":
+                raise FormulaError(
+                    "(?…) looks around or sets an option, which no automaton does: write (…) or "
+                    "(?:…)",
+                    token.start_pos or 0,
+                    text,
+                )
+        return tokens
     raise fault
+
+
+def _check_anchors(text: str, tokens: list[Token]) -> None:
+    """`^` stands at the beginning and `$` at the end, or neither: words are matched whole."""
+    anchors = [token for token in tokens if token.type in ("BEGIN", "END")]
+    if not anchors:
+        return
+    outside = [t for t in anchors if t is not (tokens[0] if t.type == "BEGIN" else tokens[-1])]
+    if outside:
+        raise _anchor_fault(text, outside[0])
+    if len(anchors) != 2:
+        raise FormulaError(
+            "words are matched whole: write both ^ and $, with .* where anything may stand",
+            anchors[0].start_pos or 0,
+            text,
+        )
+    depth = 0
+    for token in tokens:
+        depth += (token.type in ("LPAR", "GROUP")) - (token.type == "RPAR")
+        if token.type == "VBAR" and depth == 0:
+            raise FormulaError(
+                "^ and $ would belong to one side of | each: write ^(…|…)$",
+                token.start_pos or 0,
+                text,
+            )
+
+
+def _anchor_fault(text: str, token: Token) -> FormulaError:
+    where = "beginning" if token.type == "BEGIN" else "end"
+    return FormulaError(
+        f"{token} stands at the {where} of the whole expression only, and words are matched whole; "
+        f"the symbol {token} is written \\{token}",
+        token.start_pos or 0,
+        text,
+    )
+
+
+def _symbols(text: str, tokens: list[Token], known: tuple[str, ...] | None) -> set[str]:
+    """The symbols that an expression names; all in the alphabet, if that is known."""
+    named: set[str] = set()
+    for token in tokens:
+        if token.type == "CLASS":
+            named.update(members(Place(str(token), token.start_pos or 0, text), known))
+        elif token.type == "SYMBOL":
+            name = _name(token, text)
+            if known is not None and name not in known:
+                raise FormulaError(
+                    f"{name} is not in the alphabet: expected one of {' '.join(known[:20])}",
+                    token.start_pos or 0,
+                    text,
+                )
+            named.add(name)
+    return named
 
 
 def _name(token: Token, text: str) -> str:
@@ -98,7 +153,15 @@ def _explain(text: str, error: UnexpectedInput) -> FormulaError:
     if char in "'\"":
         said = f"the quote {char} is not closed: write \\{char} for the symbol {char}"
     elif char == "\\":
-        said = "a backslash at the end: write \\\\ for the symbol \\"
+        after = text[at + 1 : at + 2]
+        ends = "a backslash at the end: write \\\\ for the symbol \\"
+        said = no_such_escape(after) if after else ends
+    elif char == "[":
+        said = "the class is empty or not closed: write [ab], or \\[ for the symbol ["
+    elif char == "{":
+        said = "a repetition is written {3}, {2,} or {2,5}; the symbol { is written \\{"
+    elif char in "]}":
+        said = f"{char} closes nothing: the symbol {char} is written \\{char}"
     elif char in "*+?" and len(before) > 1 and "~" in before[-4:]:
         said = f"~ with {char} can be read in two ways: write ~(x{char}) or (~x){char}"
     elif char in "*+?":
@@ -191,6 +254,36 @@ class _Pieces:
         self.empty_moves[inner.end].append(made.end)
         return made
 
+    def repeat(self, inner: _Piece, least: int, most: int | None) -> _Piece:
+        """`least` to `most` times, or any number from `least` up. Each time is a copy."""
+        whole = self.empty()
+        for _ in range(least):
+            whole = self.concatenation(whole, self.copy(inner))
+        if most is None:
+            return self.concatenation(whole, self.option(self.plus(self.copy(inner))))
+        rest = self.empty()
+        for _ in range(most - least):
+            rest = self.option(self.concatenation(self.copy(inner), rest))
+        return self.concatenation(whole, rest)
+
+    def copy(self, piece: _Piece) -> _Piece:
+        """Another piece of the same language. Pieces have no moves out of them but at the end."""
+        of = {piece.start: self.new()}
+        queue = [piece.start]
+        for state in queue:
+            onward = [to for ends in self.moves[state].values() for to in ends]
+            for to in (*onward, *self.empty_moves[state]):
+                if to not in of:
+                    of[to] = self.new()
+                    queue.append(to)
+        for state in queue:
+            self.empty_moves[of[state]] = [of[to] for to in self.empty_moves[state]]
+            self.moves[of[state]] = {
+                k: [of[to] for to in ends] for k, ends in self.moves[state].items()
+            }
+        end = of[piece.end] if piece.end in of else self.new()  # else the language is empty
+        return _Piece(of[piece.start], end)
+
     def complement(self, inner: _Piece) -> _Piece:
         return self.embedded(complement(self.determined(inner)))
 
@@ -245,6 +338,16 @@ class _Pieces:
         return minimal(DFA(self.alphabet, 0, accepting, tuple(step)))
 
 
+def _number(digits: str, pieces: _Pieces, token: Token) -> int:
+    if len(digits) > 6 or int(digits) > MOST_PIECES:
+        raise FormulaError(
+            f"{token} repeats more often than an automaton of {MOST_PIECES:,} states can count",
+            token.start_pos or 0,
+            pieces.text,
+        )
+    return int(digits)
+
+
 def _bits(number: int) -> list[int]:
     found = []
     while number:
@@ -264,6 +367,29 @@ class _Build(Transformer[Token, _Piece]):
 
     def symbol(self, token: Token) -> _Piece:
         return self.pieces.symbol(token)
+
+    def one_of(self, token: Token) -> _Piece:
+        pieces = self.pieces
+        place = Place(str(token), token.start_pos or 0, pieces.text)
+        return pieces.one_of([pieces.place[name] for name in members(place, pieces.alphabet)])
+
+    def group(self, _opening: Token, inner: _Piece) -> _Piece:
+        return inner
+
+    def anchored(self, _begin: Token, inner: _Piece, _end: Token) -> _Piece:
+        return inner
+
+    def repeat(self, inner: _Piece, token: Token) -> _Piece:
+        least, comma, most = token[1:-1].partition(",")
+        first = _number(least or "0", self.pieces, token)
+        last = first if not comma else None if not most else _number(most, self.pieces, token)
+        if last is not None and last < first:
+            raise FormulaError(
+                f"{token} asks for at least {first} and at most {last} times",
+                token.start_pos or 0,
+                self.pieces.text,
+            )
+        return self.pieces.repeat(inner, first, last)
 
     def any(self) -> _Piece:
         return self.pieces.one_of(range(len(self.pieces.alphabet)))

@@ -3,7 +3,8 @@
 A star-free language whose cascade has h levels becomes a formula of h nested `Y(f S g)`, and one
 `O` more where words can be lost or won for good. Languages that are first-order once letters
 know their position modulo m (FO[<, mod]) are translated when asked (`mod=True`), with `mod(m, r)`
-in the formula. All other regular languages are refused with their counter.
+in the formula. All other regular languages are refused with their counter, unless logarithmic depth
+is asked for (`depth="log"`), in which every regular language is computed.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, get_args, overload
 
-from softhat.errors import NotStarFreeError, SofthatError
 from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.regular.decisions import decide, holds, values_of
 from softhat.frontends.regular.dfa import DFA, minimal, read_dfa
+from softhat.frontends.regular.doubling import LogDepth, log_depth
 from softhat.frontends.regular.holonomy import (
     STAYS,
     Cascade,
@@ -28,6 +29,7 @@ from softhat.frontends.regular.holonomy import (
 from softhat.frontends.regular.machine import Machine, completions, reduced, to_machine
 from softhat.frontends.regular.monoid import Counter, counts, find_counter, modulus_of
 from softhat.frontends.regular.regex import read_regex
+from softhat.io.errors import NotStarFreeError, SofthatError
 from softhat.logic.syntax.nodes import (
     FALSE,
     FIRST,
@@ -42,6 +44,7 @@ from softhat.logic.syntax.nodes import (
 )
 from softhat.logic.syntax.walk import distinct
 
+Depth = Literal["constant", "log"]
 TRIES = 60
 """Random ways to fill what a machine leaves free, beside the rules."""
 BUILT = 3
@@ -65,9 +68,32 @@ class Language:
         return self.dfa.start in self.dfa.accepting
 
 
+@overload
 def from_regex(
-    expression: str, alphabet: str | Iterable[str] | None = None, mod: bool = False
-) -> Formula:
+    expression: str,
+    alphabet: str | Iterable[str] | None = None,
+    mod: bool = False,
+    depth: Literal["constant"] = "constant",
+) -> Formula: ...
+
+
+@overload
+def from_regex(
+    expression: str,
+    alphabet: str | Iterable[str] | None = None,
+    *,
+    depth: Literal["log"],
+    max_length: int | None = None,
+) -> LogDepth: ...
+
+
+def from_regex(
+    expression: str,
+    alphabet: str | Iterable[str] | None = None,
+    mod: bool = False,
+    depth: Depth = "constant",
+    max_length: int | None = None,
+) -> Formula | LogDepth:
     """The formula that holds at a position iff the word up to there is in the language.
 
     Symbols, juxtaposition, `|`, `*`, `+`, `?`, `.` (any symbol), `&`, `~(…)` (complement), `()`
@@ -75,15 +101,49 @@ def from_regex(
     an alphabet it is the symbols that occur. `NotStarFreeError` if there is no such formula; with
     `mod` the formula may use positions modulo m. The empty word has no position: `language_of`
     tells whether it belongs.
+
+    With depth="log" every regular language is taken, and the result is no formula: `compile` makes
+    a model of it whose depth is logarithmic in `max_length`.
     """
-    return language_of(read_regex(expression, alphabet), mod).formula
+    return _translated(read_regex(expression, alphabet), expression, mod, depth, max_length)
 
 
-def from_dfa(dfa: Mapping[str, Any] | DFA, mod: bool = False) -> Formula:
+@overload
+def from_dfa(
+    dfa: Mapping[str, Any] | DFA, mod: bool = False, depth: Literal["constant"] = "constant"
+) -> Formula: ...
+
+
+@overload
+def from_dfa(
+    dfa: Mapping[str, Any] | DFA, *, depth: Literal["log"], max_length: int | None = None
+) -> LogDepth: ...
+
+
+def from_dfa(
+    dfa: Mapping[str, Any] | DFA,
+    mod: bool = False,
+    depth: Depth = "constant",
+    max_length: int | None = None,
+) -> Formula | LogDepth:
     """The formula of the language of an automaton, given as
     `{"alphabet", "states", "start", "accept", "transitions": {state: {symbol: state}}}`;
-    missing edges reject."""
-    return language_of(read_dfa(dfa), mod).formula
+    missing edges reject. `depth` as in `from_regex`."""
+    return _translated(read_dfa(dfa), "automaton", mod, depth, max_length)
+
+
+def _translated(
+    dfa: DFA, text: str, mod: bool, depth: str, max_length: int | None
+) -> Formula | LogDepth:
+    if depth not in get_args(Depth):
+        raise SofthatError(f"depth is 'constant' or 'log', not {depth!r}")
+    if depth == "log":
+        if mod:
+            raise SofthatError("mod is for constant depth: in logarithmic depth nothing needs it")
+        return log_depth(dfa, text, max_length)
+    if max_length is not None:
+        raise SofthatError("max_length goes with depth='log'; a formula holds for every length")
+    return language_of(dfa, mod).formula
 
 
 def language_of(dfa: DFA, mod: bool = False) -> Language:
@@ -129,7 +189,8 @@ def _refusal(dfa: DFA, counter: Counter, modular: bool) -> NotStarFreeError:
     )
     return NotStarFreeError(
         f"the language is not star-free: it counts ({u}) modulo {p}, since {around} belongs or not "
-        f"depending on k modulo {p}. No formula without counting defines it; {help_}",
+        f"depending on k modulo {p}. No formula without counting defines it; {help_}, or "
+        'depth="log" (--depth log), which computes every regular language',
         word(counter.prefix),
         word(counter.loop),
         word(counter.suffix),

@@ -32,11 +32,10 @@ from softhat.logic.decide.paths import Paths, paths_of
 from softhat.logic.decide.places import Added, Case, cases, decided
 from softhat.logic.linear import LinearForm, linear
 from softhat.logic.semantics.truth import truth
-from softhat.logic.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node
 from softhat.logic.syntax.walk import distinct, fold, rebuild
-from softhat.predicates import Periodic
+from softhat.numbers.predicates import Periodic
 
 Clause = tuple[tuple[int, bool], ...]
 """At every position one of these unknowns (by number) has this value."""
@@ -85,13 +84,13 @@ def without_counting(
         every = sums.cases(total) if possible else None
         if every is None or possible is None:
             return unknown
-        return simplify(to_core(decided(every, total.constant, unknown, possible)))
+        return to_core(decided(every, total.constant, unknown, possible))
 
     plain = fold(core, step)
     assert isinstance(plain, Formula)
     facts = _facts(unknowns) + _never_between(unknowns, paths)
     plain = _never_between_at_the_edge(plain, unknowns, paths)
-    return to_core(simplify(plain)), tuple(facts)
+    return to_core(plain), tuple(facts)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.binding import longest_word
 from softhat.logic.decide.letters import letters_for
 from softhat.logic.decide.questions import Effort, find_word
@@ -39,24 +39,20 @@ class Judgement:
 
 def judge(
     formula: Formula,
-    simplified: Formula,
     alphabet: Iterable[str] | None = None,
     propositions: Iterable[str] | None = None,
     at: str | None = None,
 ) -> Judgement:
-    """Is there a word for the formula, and is there one against it?
-
-    `simplified` is true where the formula is; where acceptance is read off depends on the latter.
-    """
+    """Is there a word for the formula, and is there one against it?"""
     where: Where = "anywhere"
     if at is not None or acceptance_position(formula) is not None:
         where = resolve_at(formula, at)
-    if len(distinct(simplified)[0]) > _LARGEST:
+    if len(distinct(formula)[0]) > _LARGEST:
         return Judgement(None, None, None, None, where, "the formula is too large")
     found: list[Word | None] = []
     decided: list[bool] = []
     reason = ""
-    for wanted in (simplified, Not(simplified)):
+    for wanted in (formula, Not(formula)):
         try:
             found.append(find_word(wanted, where, [formula], alphabet, propositions, None, _CHEAP))
             decided.append(True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Formula

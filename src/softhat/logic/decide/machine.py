@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import Distinct, distinct, fold, rebuild
-from softhat.predicates import Periodic
+from softhat.numbers.predicates import Periodic
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

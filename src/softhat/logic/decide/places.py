@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from softhat.logic.entail import Look
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
 
@@ -82,7 +81,7 @@ def decided(
     """Where the sum with these cases, plus `constant`, is at least 0: spelt out where it is
     decided, `unknown` elsewhere."""
     at = {
-        place: [case for case in all_cases if possible(And(where, _at(place, case.formula)))]
+        place: [case for case in all_cases if possible(And(where, case.formula))]
         for place, where in PLACES.items()
     }
     before = {"only": NOTHING, "first": NOTHING}
@@ -126,13 +125,6 @@ def _somewhere(all_cases: list[Case], sign: int) -> Formula:
     return Or(
         nodes.Yesterday(nodes.Once(before)), Or(here, nodes.Tomorrow(nodes.Eventually(after)))
     )
-
-
-def _at(place: str, formula: Formula) -> Formula:
-    """The same there, without operators that look beyond an end."""
-    if place in ("only", "first"):
-        formula = Look().at_edge(formula, "first")
-    return Look().at_edge(formula, "last") if place in ("only", "last") else formula
 
 
 def _range(end: list[int], inner: list[int]) -> Range:

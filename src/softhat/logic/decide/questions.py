@@ -3,7 +3,8 @@
 Without counting the answer is exact for words of every length; numerical predicates with a period
 take part, other ones are treated as counting is. Comparisons of counts are
 undecidable in general: for them either a proof that needs no more than linear arithmetic on the
-counts is found, or `up_to` must say up to which length all words shall be tried.
+counts is found, or `up_to` must say up to which length all words shall be tried. Questions are
+asked of the formulas as they are written: nothing of what makes formulas simpler is used here.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.binding import predicates_of
-from softhat.logic.core import simplify, to_core
+from softhat.logic.core import to_core
 from softhat.logic.decide.counting import Clause, without_counting
 from softhat.logic.decide.diagrams import TooHardError
 from softhat.logic.decide.letters import Letters, letters_for
@@ -24,6 +25,7 @@ from softhat.logic.decide.machine import Unknown, looks_ahead, mirror
 from softhat.logic.decide.search import Goal, shortest
 from softhat.logic.decide.short import Where, first_word
 from softhat.logic.decide.sweep import swept
+from softhat.logic.recalls import without_recalls
 from softhat.logic.refute import signal
 from softhat.logic.semantics.truth import resolve_at
 from softhat.logic.semantics.words import Word
@@ -31,10 +33,9 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import And, Formula, Not, Once, Xor
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
-from softhat.predicates import Periodic
+from softhat.numbers.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
-_SMALL = 400  # distinct subformulas
 _EASY = 12  # bits of a machine that is searched as it is
 _FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
 
@@ -105,7 +106,7 @@ def implies(
 
 def differ_somewhere(f: Formula, g: Formula, alphabet: Sequence[str], steps: int = 100_000) -> bool:
     """Is it known, at little cost, that f and g differ on some word?"""
-    core = _core(Xor(f, g))
+    core = to_core(without_recalls(Xor(f, g)))
     if any(_is_open(node) for node, _ in distinct(core)[0]):
         return False
     letters = letters_for([f, g], alphabet, None)
@@ -133,18 +134,12 @@ def find_word(
     if up_to is not None and (not isinstance(up_to, int) or up_to < 1):
         raise SofthatError(f"up_to is a length of words, at least 1, not {up_to!r}")
     letters = letters_for(given, alphabet, propositions)
-    core = _core(wanted)
+    core = to_core(without_recalls(wanted))
     predicates_of(core)  # all are known, each name has one meaning
     counts = any(_is_open(node) for node, _ in distinct(core)[0])
     decide = _by_counting if counts else _exactly
     found = decide(core, where, letters, up_to, effort)
     return None if found is None else letters.word(found)
-
-
-def _core(formula: Formula) -> Formula:
-    """In core form, made smaller first unless it is so large that this takes too long."""
-    small = len(distinct(formula)[0]) <= _SMALL
-    return to_core(simplify(formula) if small else formula)
 
 
 def _is_open(node: nodes.Node) -> bool:
@@ -162,7 +157,7 @@ def _exactly(
     if word is not None or tried == up_to:
         return word
     if _bits(core) > _EASY:
-        core = _core(swept(core, letters))
+        core = to_core(swept(core, letters))
     try:
         return shortest(goal_of(core, where), letters, effort.steps, up_to)
     except TooHardError:
@@ -225,7 +220,7 @@ def _possible(letters: Letters, known: dict[Formula, bool], steps: int, formula:
         known[formula] = True
         regular = any(isinstance(node, nodes.Mod) for node, _ in distinct(formula)[0])
         if regular or not signal(formula):  # random words show most of what is possible
-            goal = goal_of(_core(formula), "anywhere")
+            goal = goal_of(to_core(formula), "anywhere")
             with suppress(TooHardError):
                 known[formula] = shortest(goal, letters, steps, None) is not None
     return known[formula]

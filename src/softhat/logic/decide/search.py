@@ -23,7 +23,7 @@ from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import Machine, Unknown, build
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
-from softhat.predicates import column
+from softhat.numbers.predicates import column
 
 _POSITION = 100  # what a position costs apart from its diagrams, in their steps
 _CROWDED = 200_000  # nodes after which those that are not needed any more are dropped

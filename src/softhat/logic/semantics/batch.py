@@ -16,14 +16,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.linear import LinearForm
 from softhat.logic.semantics.counts import RELATIONS
 from softhat.logic.semantics.plan import plan
 from softhat.logic.semantics.words import Bools
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
-from softhat.predicates import column
+from softhat.logic.syntax.nodes import Comparison, Formula, Node
+from softhat.numbers.predicates import column
 
 Lanes: TypeAlias = NDArray[np.uint64]
 _ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -129,7 +129,7 @@ def evaluate_many(formulas: Sequence[Formula], batch: WordBatch) -> list[Lanes]:
     steps = plan(tuple(formulas))
     signals: dict[int, Lanes] = {}
     for k, (node, places, form) in enumerate(steps.steps):
-        if isinstance(node, Term):
+        if not isinstance(node, Formula):
             pass
         elif form is not None:
             assert isinstance(node, Comparison)
@@ -197,7 +197,37 @@ def _step(node: Node, below: list[Lanes], batch: WordBatch) -> Lanes:
             return _triggered(below[1][::-1], (below[0] | below[1])[::-1])[::-1]
         case nodes.StrongRelease():
             return _since(below[1][::-1], (below[0] & below[1])[::-1])[::-1]
+        case nodes.Recall():
+            return _recall(below[0], below[1::2], below[2::2])
+        case nodes.OnceWithin(low, high):
+            return _within(_fill(batch, True), below[0], low, high)
+        case nodes.HistoricallyWithin(low, high):
+            return ~_within(_fill(batch, True), ~below[0], low, high)
+        case nodes.SinceWithin(low, high):
+            return _within(below[0], below[1], low, high)
+        case nodes.EventuallyWithin(low, high):
+            return _within(_fill(batch, True), below[0][::-1], low, high)[::-1]
+        case nodes.AlwaysWithin(low, high):
+            return ~_within(_fill(batch, True), ~below[0][::-1], low, high)[::-1]
+        case nodes.UntilWithin(low, high):
+            return _within(below[0][::-1], below[1][::-1], low, high)[::-1]
     raise AssertionError(f"no meaning for {type(node).__name__}")
+
+
+def _recall(value: Lanes, keys: list[Lanes], queries: list[Lanes]) -> Lanes:
+    """Every position asks the ones before it, the latest first, until all words have found one."""
+    found = np.zeros_like(value)
+    for i in range(len(value)):
+        open_ = np.full_like(value[i], _ONES)
+        for j in range(i, -1, -1):
+            same = open_.copy()
+            for key, query in zip(keys, queries, strict=True):
+                same &= ~(key[j] ^ query[i])
+            found[i] |= same & value[j]
+            open_ &= ~same
+            if not open_.any():
+                break
+    return found
 
 
 def _at(batch: WordBatch, holds: Callable[[int], bool]) -> Lanes:
@@ -210,6 +240,17 @@ def _shift(f: Lanes, weak: bool) -> Lanes:
     result = np.empty_like(f)
     result[0] = _ONES if weak else 0
     result[1:] = f[:-1]
+    return result
+
+
+def _within(f: Lanes, g: Lanes, low: int, high: int) -> Lanes:
+    """g at a distance from `low` to `high`, and f at every position after it: step by step."""
+    seen, result = g, np.zeros_like(g)
+    for distance in range(min(high, len(g) - 1) + 1):
+        if distance:
+            seen = _shift(seen, False) & f
+        if distance >= low:
+            result |= seen
     return result
 
 

@@ -6,17 +6,24 @@ i = 0, every count is 0, no symbol holds, and operators that look back find no p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
 
 
 def at_empty_prefix(formula: nodes.Formula) -> bool:
     """Truth before the first symbol: position 0 of a word of which nothing is known yet."""
-    rows, (root,) = distinct(formula)
+    return at_empty_prefixes([formula])[0]
+
+
+def at_empty_prefixes(formulas: Sequence[nodes.Formula]) -> list[bool]:
+    """The same of several formulas; what they share is looked at once."""
+    rows, roots = distinct(*formulas)
     values: list[int] = []
     for node, places in rows:
         values.append(_empty(node, [values[place] for place in places]))
-    return bool(values[root])
+    return [bool(values[root]) for root in roots]
 
 
 def _empty(node: nodes.Node, below: list[int]) -> int:

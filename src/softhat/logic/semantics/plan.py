@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from softhat.logic.linear import LinearForm, difference
-from softhat.logic.syntax.nodes import TRUE, Comparison, Formula, Node
+from softhat.logic.syntax.nodes import TRUE, Comparison, Formula, Node, Recall
 from softhat.logic.syntax.walk import distinct
 
 
@@ -19,7 +19,8 @@ class Plan:
     """Steps (node, places of its operands, linear form), what to drop after each, the results.
 
     The operands of a comparison are what its linear form counts; place -1 stands for `true`.
-    Steps that are terms have nothing to do: the linear forms hold them.
+    Those of a recall are its value, and the key and the query of each digit. Steps that are no
+    formulas have nothing to do: the linear forms and these operands hold them.
     """
 
     steps: tuple[tuple[Node, tuple[int, ...], LinearForm | None], ...]
@@ -43,6 +44,8 @@ def planned(formulas: tuple[Formula, ...]) -> Plan:
             form = difference(node)
             counted = tuple(-1 if f == TRUE else index[f] for f in form.operands)
             steps.append((node, counted, form))
+        elif isinstance(node, Recall):
+            steps.append((node, tuple(index[f] for f in node.operands), None))
         else:
             steps.append((node, places, None))
     last_use = list(range(len(steps)))

@@ -18,15 +18,15 @@ from typing import Literal
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.semantics.counts import compare
 from softhat.logic.semantics.plan import Plan, plan
 from softhat.logic.semantics.tape import Tape, lay_out, positions
 from softhat.logic.semantics.words import Bools, Word
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Comparison, Formula, Node, Term
-from softhat.predicates import Predicate, column, depends_on_length
+from softhat.logic.syntax.nodes import Comparison, Formula, Node
+from softhat.numbers.predicates import Predicate, column, depends_on_length
 
 __all__ = ["acceptance_position", "accepts", "truth", "truth_many"]
 
@@ -80,7 +80,7 @@ def signals(steps: Plan, tape: Tape, symbol: Callable[[str], int]) -> list[int]:
     """The truth signals of formulas on a tape of words; `symbol` says where each stands."""
     made: dict[int, int] = {}
     for k, (node, places, form) in enumerate(steps.steps):
-        if not isinstance(node, Term):
+        if isinstance(node, Formula):
             if isinstance(node, Comparison) and form is not None:
                 counted = [tape.inside if place < 0 else made[place] for place in places]
                 made[k] = compare(node.relation, form, counted, tape)
@@ -148,6 +148,20 @@ def step(node: Node, below: list[int], tape: Tape, symbol: Callable[[str], int])
             return _until(below[0], below[1], tape) | always
         case nodes.StrongRelease():
             return _until(below[1], below[0] & below[1], tape)
+        case nodes.Recall():
+            return _recall(below[0], below[1::2], below[2::2], tape)
+        case nodes.OnceWithin(low, high):
+            return _within(inside, below[0], low, high, tape)
+        case nodes.HistoricallyWithin(low, high):
+            return inside ^ _within(inside, inside ^ below[0], low, high, tape)
+        case nodes.SinceWithin(low, high):
+            return _within(below[0], below[1], low, high, tape)
+        case nodes.EventuallyWithin(low, high):
+            return _ahead(inside, below[0], low, high, tape)
+        case nodes.AlwaysWithin(low, high):
+            return inside ^ _ahead(inside, inside ^ below[0], low, high, tape)
+        case nodes.UntilWithin(low, high):
+            return _ahead(below[0], below[1], low, high, tape)
     raise AssertionError(f"no meaning for {type(node).__name__}")
 
 
@@ -156,8 +170,52 @@ def _since(f: int, g: int) -> int:
     return (either + g ^ either ^ g) >> 1
 
 
+def _within(f: int, g: int, low: int, high: int, tape: Tape) -> int:
+    """g at a distance from `low` to `high`, and f at every position after it: step by step."""
+    seen, result = g, 0
+    for distance in range(min(high, tape.longest) + 1):
+        if distance:
+            seen = seen << 1 & f & tape.inside
+        if distance >= low:
+            result |= seen
+    return result
+
+
+def _ahead(f: int, g: int, low: int, high: int, tape: Tape) -> int:
+    """The mirror image of `_within`."""
+    seen, result = g, 0
+    for distance in range(min(high, tape.longest) + 1):
+        if distance:
+            seen = seen >> 1 & f & tape.inside
+        if distance >= low:
+            result |= seen
+    return result
+
+
 def _until(f: int, g: int, tape: Tape) -> int:
     return tape.reverse(_since(tape.reverse(f), tape.reverse(g)))
+
+
+def _recall(value: int, keys: list[int], queries: list[int], tape: Tape) -> int:
+    """Walk each word, and remember the value at the last position of every code."""
+    values = tape.to_bits(value)
+    kept, asked = (_codes(side, tape) for side in (keys, queries))
+    found = np.zeros(tape.size, np.bool_)
+    inside = tape.to_bits(tape.inside)
+    last: dict[bytes, bool] = {}
+    for place in range(tape.size):
+        if not inside[place]:  # between words
+            last = {}
+            continue
+        last[kept[place]] = bool(values[place])
+        found[place] = last.get(asked[place], False)
+    return tape.to_signal(found)
+
+
+def _codes(digits: list[int], tape: Tape) -> list[bytes]:
+    """The digits at each place."""
+    rows = np.stack([tape.to_bits(digit) for digit in digits], axis=1)
+    return [row.tobytes() for row in np.packbits(rows.astype(np.bool_), axis=1)]
 
 
 def _mod(modulus: int, remainder: int, tape: Tape) -> int:

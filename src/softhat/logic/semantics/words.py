@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 Word: TypeAlias = str | Sequence[str] | Sequence[Set[str]]
 Bools: TypeAlias = NDArray[np.bool_]

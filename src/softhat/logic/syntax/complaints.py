@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from softhat.errors import FormulaError
+from softhat.io.errors import FormulaError
 from softhat.logic.syntax.signs import PREFIX, TEMPORAL
 from softhat.logic.syntax.tokens import RESERVED, Token, quote, tokenize
 
@@ -37,6 +37,14 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
         return error("the formula is empty: expected one such as !c S a", 0)
     if token.kind == "_PERCENT":
         return error(_percent(before))
+    if _in_bounds(tokens[:at]):
+        return error(f"bounds are two integers in brackets, as in O[1,4] f: {found}")
+    if _in_recall(tokens[:at]):
+        return error(f"a recall is a value and pairs of key and query, last[v | k = q]: {found}")
+    if token.kind in ("_LEFT", "_RIGHT"):
+        return error(
+            f"{token.text} stands only in bounds, after O H F G S U, as in O[1,4] f; for [] write G"
+        )
     arithmetic = token.kind in ("_PLUS", "_MINUS", "_TIMES")
     if _after_percent(tokens[:at]) and (arithmetic or "_AND" not in expected):
         return error(f"i % m = r takes two integers, as in i % 2 = 0: {found}")
@@ -57,11 +65,14 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
         return error("this closing parenthesis has no opening one: remove it or open one")
     if token.kind == "_TIMES" and "_PLUS" in expected:
         return error(_product(tokens[at + 1 :]))
-    if "RELATION" in expected:
+    # In last[…] a relation may stand after a formula; a number is what + may follow.
+    if "RELATION" in expected and ("_PLUS" in expected or "_AND" not in expected):
         return error(_not_a_formula(tokens[:at], before, open_at, found))
-    if token.kind == "RELATION" and "_PLUS" in expected:
+    if token.kind == "RELATION" and ("_PLUS" in expected or _after_relation(tokens[:at])):
         return error("comparisons do not chain: write 1 < #(a) & #(a) < 3 for 1 < #(a) < 3")
-    if token.kind in ("RELATION", "_PLUS", "_MINUS", "_TIMES") and "_AND" in expected:
+    if token.kind == "RELATION" or (
+        token.kind in ("_PLUS", "_MINUS", "_TIMES") and "_AND" in expected
+    ):
         return error(
             f"expected a number before {token.text}, found a formula: #(f) counts the positions "
             "where f holds"
@@ -76,6 +87,31 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
     return error(f"expected {_list(expected)}, {found}")
 
 
+def _in_recall(tokens: list[Token]) -> bool:
+    """Is the innermost bracket that is still open that of `last[`?"""
+    open_at: list[int] = []
+    for k, token in enumerate(tokens):
+        if token.kind in ("_LEFT", "_OPEN"):
+            open_at.append(k)
+        elif token.kind in ("_RIGHT", "_CLOSE") and open_at:
+            open_at.pop()
+    if not open_at or not open_at[-1] or tokens[open_at[-1]].kind != "_LEFT":
+        return False
+    return tokens[open_at[-1] - 1].text == "last"
+
+
+def _after_relation(tokens: list[Token]) -> bool:
+    """Is what stands last already one side of a comparison?"""
+    depth = 0
+    for token in reversed(tokens):
+        depth += (token.kind in ("_CLOSE", "_RIGHT")) - (token.kind in ("_OPEN", "_LEFT"))
+        if depth < 0 or (depth == 0 and token.kind in _BINARY):
+            return False
+        if depth == 0 and token.kind == "RELATION":
+            return True
+    return False
+
+
 def _opener(tokens: list[Token]) -> int | None:
     """The innermost parenthesis that is still open after `tokens`."""
     open_at = []
@@ -85,6 +121,16 @@ def _opener(tokens: list[Token]) -> int | None:
         elif token.kind == "_CLOSE" and open_at:
             open_at.pop()
     return open_at[-1] if open_at else None
+
+
+def _in_bounds(tokens: list[Token]) -> bool:
+    """Is a bracket of bounds open after `tokens`?"""
+    for token in reversed(tokens):
+        if token.kind == "_LEFT":
+            return True
+        if token.kind not in ("INTEGER", "_MINUS", "_COMMA"):
+            return False
+    return False
 
 
 def _missing_operand(

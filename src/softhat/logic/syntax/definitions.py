@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from softhat.errors import FormulaError
+from softhat.io.errors import FormulaError
 from softhat.logic.syntax.nodes import Formula, Node, Symbol
 from softhat.logic.syntax.tokens import IDENTIFIER, RESERVED
 from softhat.logic.syntax.walk import distinct, fold, rebuild

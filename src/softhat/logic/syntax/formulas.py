@@ -1,6 +1,6 @@
 """Formulas: true or false at every position of a word, each kind with its meaning at position i.
 
-Constructors never simplify (`logic.simplify` does, when asked). The methods of `Formula` build
+Constructors never simplify (`optimise.simplify` does, when asked). The methods of `Formula` build
 larger formulas, and ask what one means.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from softhat.errors import FormulaError, SofthatError
+from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.node import Node, checked_integer, set_hash
-from softhat.predicates import Predicate
+from softhat.numbers.predicates import Predicate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,8 +30,8 @@ class Formula(Node):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
+        from softhat.io.markup import code
         from softhat.logic.syntax.print import to_unicode
-        from softhat.markup import code
 
         return code(to_unicode(self))
 
@@ -62,14 +62,19 @@ class Formula(Node):
     def weak_yesterday(self) -> WeakYesterday:
         return WeakYesterday(self)
 
-    def once(self) -> Once:
-        return Once(self)
+    def once(self, low: int | None = None, high: int | None = None) -> Once | OnceWithin:
+        return Once(self) if high is None else OnceWithin(low or 0, high, self)
 
-    def historically(self) -> Historically:
-        return Historically(self)
+    def historically(
+        self, low: int | None = None, high: int | None = None
+    ) -> Historically | HistoricallyWithin:
+        return Historically(self) if high is None else HistoricallyWithin(low or 0, high, self)
 
-    def since(self, other: Formula) -> Since:
-        return Since(self, checked_formula(other))
+    def since(
+        self, other: Formula, low: int | None = None, high: int | None = None
+    ) -> Since | SinceWithin:
+        right = checked_formula(other)
+        return Since(self, right) if high is None else SinceWithin(low or 0, high, self, right)
 
     def triggered(self, other: Formula) -> Triggered:
         return Triggered(self, checked_formula(other))
@@ -80,14 +85,19 @@ class Formula(Node):
     def weak_tomorrow(self) -> WeakTomorrow:
         return WeakTomorrow(self)
 
-    def eventually(self) -> Eventually:
-        return Eventually(self)
+    def eventually(
+        self, low: int | None = None, high: int | None = None
+    ) -> Eventually | EventuallyWithin:
+        return Eventually(self) if high is None else EventuallyWithin(low or 0, high, self)
 
-    def always(self) -> Always:
-        return Always(self)
+    def always(self, low: int | None = None, high: int | None = None) -> Always | AlwaysWithin:
+        return Always(self) if high is None else AlwaysWithin(low or 0, high, self)
 
-    def until(self, other: Formula) -> Until:
-        return Until(self, checked_formula(other))
+    def until(
+        self, other: Formula, low: int | None = None, high: int | None = None
+    ) -> Until | UntilWithin:
+        right = checked_formula(other)
+        return Until(self, right) if high is None else UntilWithin(low or 0, high, self, right)
 
     def release(self, other: Formula) -> Release:
         return Release(self, checked_formula(other))
@@ -362,6 +372,89 @@ class StrongRelease(Binary):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Window(Formula):
+    """An operator that looks at distances from `low` to `high` only, both included."""
+
+    low: int
+    high: int
+
+    @property
+    def payload(self) -> tuple[Hashable, ...]:
+        return (self.low, self.high)
+
+    def __post_init__(self) -> None:
+        checked_integer(self.low)
+        checked_integer(self.high)
+        if not 0 <= self.low <= self.high:
+            raise FormulaError(f"bounds [a,b] need 0 <= a <= b, not {bounds_text(self)}")
+        Node.__post_init__(self)
+
+
+def bounds_text(window: Window) -> str:
+    """`[1,4]`."""
+    return f"[{_shown(window.low)},{_shown(window.high)}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UnaryWindow(Window):
+    """With one operand."""
+
+    operand: Formula
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.operand,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BinaryWindow(Window):
+    """With two operands."""
+
+    left: Formula
+    right: Formula
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+
+class OnceWithin(UnaryWindow):
+    """`O[a,b] f`: f at some j with a <= i - j <= b."""
+
+    __slots__ = ()
+
+
+class HistoricallyWithin(UnaryWindow):
+    """`H[a,b] f`: f at every j >= 1 with a <= i - j <= b."""
+
+    __slots__ = ()
+
+
+class EventuallyWithin(UnaryWindow):
+    """`F[a,b] f`: f at some j with a <= j - i <= b."""
+
+    __slots__ = ()
+
+
+class AlwaysWithin(UnaryWindow):
+    """`G[a,b] f`: f at every j <= n with a <= j - i <= b."""
+
+    __slots__ = ()
+
+
+class SinceWithin(BinaryWindow):
+    """`f S[a,b] g`: g at some j with a <= i - j <= b, and f at every k with j < k <= i."""
+
+    __slots__ = ()
+
+
+class UntilWithin(BinaryWindow):
+    """`f U[a,b] g`: g at some j with a <= j - i <= b, and f at every k with i <= k < j."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(Formula):
     """`t1 ⋈ t2`: a linear comparison of counting terms."""
 
@@ -376,6 +469,71 @@ class Comparison(Formula):
     @property
     def payload(self) -> tuple[Hashable, ...]:
         return (self.relation,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Digit(Node):
+    """`k = q` of a recall: k at the position that is looked for is q here."""
+
+    key: Formula
+    query: Formula
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.key, self.query)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Digits(Node):
+    """Several digits of a recall: all but the last one, and the last."""
+
+    before: Digit | Digits
+    digit: Digit
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.before, self.digit)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recall(Formula):
+    """`last[v | k1 = q1, …]`: v at the last j <= i at which every k is what its q is at i; false
+    if there is none."""
+
+    value: Formula
+    code: Digit | Digits
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return (self.value, self.code)
+
+    @property
+    def digits(self) -> tuple[tuple[Formula, Formula], ...]:
+        """Keys and queries."""
+        pairs: list[tuple[Formula, Formula]] = []
+        code: Digit | Digits | None = self.code
+        while code is not None:
+            last = code.digit if isinstance(code, Digits) else code
+            pairs.append((last.key, last.query))
+            code = code.before if isinstance(code, Digits) else None
+        return tuple(reversed(pairs))
+
+    @property
+    def operands(self) -> tuple[Formula, ...]:
+        """The value, then each digit's key and query."""
+        return (self.value, *(side for digit in self.digits for side in digit))
+
+
+def recall(value: Formula, *digits: tuple[Formula, Formula]) -> Recall:
+    """`last[value | key = query, …]`: the value at the last position whose keys are what the
+    queries are here."""
+    if not digits:
+        raise SofthatError("last[v | k = q] needs at least one pair of a key and a query")
+    made = [Digit(checked_formula(key), checked_formula(query)) for key, query in digits]
+    code: Digit | Digits = made[0]
+    for digit in made[1:]:
+        code = Digits(code, digit)
+    return Recall(checked_formula(value), code)
 
 
 TRUE = Constant(True)

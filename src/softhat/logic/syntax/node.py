@@ -84,6 +84,12 @@ class Node:
 
         return f"<{type(self).__name__} {to_short(self, 200)}>"
 
+    def latex(self) -> str:
+        r"""For papers, in math mode: `\\lnot \\mathtt{a}`."""
+        from softhat.logic.syntax.latex import to_latex
+
+        return to_latex(self)
+
     def pretty(self) -> str:
         """The Unicode form, which can be read back too: `¬a ∧ ⊖b`."""
         from softhat.logic.syntax.print import to_unicode

@@ -13,14 +13,22 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from softhat.errors import FormulaError, SofthatError
+from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
 from softhat.logic.syntax.definitions import has_definitions, read_definitions
 from softhat.logic.syntax.machine import END, Machine, UnexpectedError, machine_of, stored_tables
 from softhat.logic.syntax.nodes import Formula, Node, Symbol, Term
-from softhat.logic.syntax.signs import CONSTANTS, COUNTS, PREFIX, TEMPORAL, VARIABLES
+from softhat.logic.syntax.signs import (
+    CONSTANTS,
+    COUNTS,
+    PREFIX,
+    TEMPORAL,
+    TEMPORAL_WINDOWS,
+    VARIABLES,
+    WINDOWS,
+)
 from softhat.logic.syntax.tokens import SPELLINGS, classify, cut, tokenize
 
 
@@ -155,6 +163,32 @@ def _remainder(variable: tuple[str, int], modulus: int, relation: str, remainder
     return holds if relation == "=" else nodes.Not(holds)
 
 
+def _recall(word: str, value: Formula, code: nodes.Digit | nodes.Digits) -> Formula:
+    if word != "last":
+        raise FormulaError(f"only last takes brackets, as in last[v | k = q], not {word}")
+    return nodes.Recall(value, code)
+
+
+def _digit(key: Formula, relation: str, query: Formula) -> nodes.Digit:
+    if relation != "=":
+        raise FormulaError(
+            f"keys and queries are compared by = only, as in last[v | k = q], not by {relation}"
+        )
+    return nodes.Digit(key, query)
+
+
+def _window(operator: str, low: int, high: int, operand: Formula) -> Formula:
+    if operator not in WINDOWS:
+        raise FormulaError(f"{operator} takes no bounds: O H F G S U do, as in O[1,4] f")
+    return WINDOWS[operator](low, high, operand)
+
+
+def _temporal_window(left: Formula, operator: str, low: int, high: int, right: Formula) -> Formula:
+    if operator not in TEMPORAL_WINDOWS:
+        raise FormulaError(f"{operator} takes no bounds: O H F G S U do, as in f S[0,3] g")
+    return TEMPORAL_WINDOWS[operator](low, high, left, right)
+
+
 _BUILDERS: dict[str, Callable[..., Any] | None] = {
     "symbol": None,  # the terminal's value is the node
     "constant": CONSTANTS.__getitem__,
@@ -162,7 +196,12 @@ _BUILDERS: dict[str, Callable[..., Any] | None] = {
     "remainder": _remainder,
     "at": lambda _, symbol: nodes.predicate(symbol.name),
     "comparison": nodes.Comparison,
+    "recall": _recall,
+    "digits": nodes.Digits,
+    "digit": _digit,
     "unary": lambda operator, operand: PREFIX[operator](operand),
+    "window": _window,
+    "temporal_window": _temporal_window,
     "temporal": lambda left, operator, right: TEMPORAL[operator](left, right),
     "conjunction": nodes.And,
     "disjunction": nodes.Or,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.decimals import to_digits
 from softhat.logic.syntax.definitions import shared
 from softhat.logic.syntax.nodes import Comparison, Counting, Node, Unary
-from softhat.logic.syntax.signs import COUNTS, PREFIX, TEMPORAL
+from softhat.logic.syntax.signs import COUNTS, PREFIX, SIGNS, TEMPORAL
 from softhat.logic.syntax.tokens import quote
 from softhat.logic.syntax.walk import distinct
 
@@ -171,6 +171,13 @@ def _layout(
         return _UNARY, [spelling.get(sign, sign), (node.operand, _UNARY, down)]
     if isinstance(node, Counting):
         return _MEASURE, [_PREFIX[kind] + "(", (node.operand, 0, down), ")"]
+    if isinstance(node, nodes.UnaryWindow):
+        sign = _PREFIX[PREFIX[SIGNS[kind]]]
+        shown = f"{spelling.get(sign, sign).rstrip()}{nodes.bounds_text(node)} "
+        return _UNARY, [shown, (node.operand, _UNARY, down)]
+    if isinstance(node, nodes.BinaryWindow):
+        shown = f" {SIGNS[kind]}{nodes.bounds_text(node)} "
+        return _TEMPORAL, [(node.left, _UNARY, down), shown, (node.right, _TEMPORAL, down)]
     match node:
         case Comparison(left_term, relation, right_term):
             shown = f" {spelling.get(relation, relation)} "
@@ -187,6 +194,12 @@ def _layout(
             return _ATOM, [f"mod({to_digits(modulus)}, {to_digits(remainder)})"]
         case nodes.At(predicate):
             return _ATOM, [f"at({quote(predicate.name)})"]
+        case nodes.Recall(value, code):
+            return _ATOM, ["last[", (value, _AND, down), " | ", (code, 0, down), "]"]
+        case nodes.Digits(before, digit):
+            return _ATOM, [(before, 0, down), ", ", (digit, 0, down)]
+        case nodes.Digit(key, query):
+            return _ATOM, [(key, 0, down), " = ", (query, 0, down)]
         case nodes.First():
             return _ATOM, ["first"]
         case nodes.Last():

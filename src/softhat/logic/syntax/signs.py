@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Binary, Counting, Formula, Node, Term, Unary
+from softhat.logic.syntax.nodes import (
+    Binary,
+    BinaryWindow,
+    Counting,
+    Formula,
+    Node,
+    Term,
+    Unary,
+    UnaryWindow,
+)
 
 PREFIX: dict[str, type[Unary]] = {
     "!": nodes.Not,
@@ -32,6 +41,18 @@ CONNECTIVES: dict[str, type[Binary]] = {
     "->": nodes.Implies,
     "<->": nodes.Iff,
 }
+WINDOWS: dict[str, type[UnaryWindow]] = {
+    "O": nodes.OnceWithin,
+    "H": nodes.HistoricallyWithin,
+    "F": nodes.EventuallyWithin,
+    "G": nodes.AlwaysWithin,
+}
+"""Operators that take bounds, before one operand."""
+TEMPORAL_WINDOWS: dict[str, type[BinaryWindow]] = {
+    "S": nodes.SinceWithin,
+    "U": nodes.UntilWithin,
+}
+"""The same between two operands."""
 COUNTS: dict[str, type[Counting]] = {
     "#": nodes.Count,
     "#>": nodes.CountFuture,
@@ -47,6 +68,7 @@ VARIABLES: dict[str, Term] = {"i": nodes.position, "n": nodes.length}
 
 SIGNS: dict[type[Node], str] = {
     **{kind: sign for sign, kind in (PREFIX | TEMPORAL | CONNECTIVES | COUNTS).items()},
+    **{kind: sign for sign, kind in (WINDOWS | TEMPORAL_WINDOWS).items()},
     nodes.First: "first",
     nodes.Last: "last",
     nodes.Position: "i",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from softhat.errors import FormulaError
+from softhat.io.errors import FormulaError
 from softhat.logic.syntax.signs import CONSTANTS, COUNTS, PREFIX, TEMPORAL, VARIABLES
 
 # Every spelling, its terminal and its canonical spelling.
@@ -37,6 +37,8 @@ SPELLINGS: dict[str, tuple[str, str]] = {
     "(": ("_OPEN", "("),
     ")": ("_CLOSE", ")"),
     ",": ("_COMMA", ","),
+    "[": ("_LEFT", "["),
+    "]": ("_RIGHT", "]"),
     "+": ("_PLUS", "+"),
     **dict.fromkeys(("-", "−"), ("_MINUS", "-")),
     **dict.fromkeys(("*", "·", "×"), ("_TIMES", "*")),

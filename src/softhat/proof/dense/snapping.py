@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 from softhat.proof.cells import VoidError
 from softhat.proof.dense.matrices import Matrix, row_norms
 

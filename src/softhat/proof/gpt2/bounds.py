@@ -63,13 +63,20 @@ class Bounds(Sums):
     # Weights, stored bits and LayerNorm
 
     def _weights_fit(self) -> None:
-        """Weights are exact in the format (read-outs may round: their sign is what counts)."""
+        """Weights are exact in the format. Read-outs may round: their sign is what counts, so none
+        may come near the format's least number or beyond its largest."""
+        stated = self.found.stated is not None  # then all errors of logits are added up
         for name, tensor in self.c.tensors.items():
             with np.errstate(over="ignore"):
                 cast = tensor.astype(self.storage.dtype).astype(np.float32)
             exact = bool((cast == tensor).all())
             if name.startswith(("classifier", "lm_head")):
-                need(bool(np.isfinite(cast).all()), f"{name} overflows")
+                size = np.abs(tensor.astype(np.float64))
+                # A logit adds up the two halves of at most three pairs.
+                need(float(size.max()) <= self.storage.largest / 8, f"{name} overflows")
+                small = self.storage.floor / self.storage.unit
+                kept = bool(((size == 0) | (size >= small)).all())
+                need(stated or kept, f"{name} has entries that vanish in {self.storage.name}")
             elif ".ln_" not in name:
                 need(exact, f"{name} has entries that {self.storage.name} cannot hold exactly")
 

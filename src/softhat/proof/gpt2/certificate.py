@@ -24,6 +24,7 @@ from softhat.proof.stock.certificate import (
     or_void,
     running_assumptions,
 )
+from softhat.proof.stock.ledger import check_gpt2
 from softhat.proof.stock.storage import STORAGES
 from softhat.transformer.directions import Directions
 
@@ -60,6 +61,8 @@ def certify(
         void=void,
         disguised=disguised,
         weights=checkpoint.weights,
+        greedy=checkpoint.greedy,
+        tokens=len(checkpoint.symbols) + 2,
         activation=checkpoint.activation,
     )
 
@@ -67,6 +70,7 @@ def certify(
 def _plain(
     c: Checkpoint, formulas: Mapping[str, Formula], kernel: str, margin: float | None
 ) -> dict[str, Verdict]:
+    check_gpt2(c)
     derived = derive(c, formulas)
     found = {}
     for storage in STORAGES:

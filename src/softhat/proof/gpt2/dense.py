@@ -75,15 +75,11 @@ class Basis:
         self.embedded_off = self._embedded(c, plain)
 
     def _embedded(self, c: Checkpoint, plain: Plain) -> float:
-        """Norm of what an embedded token and position are off."""
+        """Norm of what an embedded token (padding too) and position are off."""
         worst = 0.0
-        ordinary = [*range(len(c.tokens)), c.bos]
-        for name, rows, chosen in (
-            ("wte", plain.tokens, ordinary),
-            ("wpe", plain.positions, list(range(c.context))),
-        ):
-            table = c.tensor(f"transformer.{name}.weight").astype(np.float64)[chosen]
-            off = table - rows[chosen] @ self.u.T
+        for name, rows in (("wte", plain.tokens), ("wpe", plain.positions)):
+            table = c.tensor(f"transformer.{name}.weight").astype(np.float64)
+            off = table - rows @ self.u.T
             norms = np.sqrt((off**2).sum(axis=1)) + SLACK * np.sqrt((table**2).sum(axis=1))
             worst += float(norms.max())
         return worst

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from softhat.proof.cells import VoidError
 from softhat.proof.gpt2.comparisons import average, sign
-from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude
+from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
+from softhat.proof.gpt2.recalls import recall
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import (
     Bit,
@@ -50,9 +51,22 @@ def recognise(
     level = (1 << 50) + (number << 20)
     if not read:
         return _latest(h, rows, values, cells, number, atoms, level, targets, where)
+    recalls = any(isinstance(cell, Bit) for cell in read)
+    if not recalls and all(isinstance(cell, Table | Constant) for cell in read):
+        # A predicate of the position may be a digit that is looked for.
+        recalls = any(isinstance(cell, Constant) and cell.ordinary == cell.bos for cell in read)
+        recalls = recalls and any(
+            isinstance(cell, Bit) for _, k in rows for cell in _read(k, cells)
+        )
+    if recalls:
+        return recall(h, values, cells, number, atoms, level, targets)
     if not any(isinstance(cell, Mean) for cell in read):
         return _previous(h, rows, values, cells, number, atoms, level, targets, where)
     return sign(h, rows, values, cells, number, atoms, level, targets, where)
+
+
+def _read(form: Form, cells: list[Cell]) -> list[Cell]:
+    return [cells[p] for p in form.weights]
 
 
 def _latest(
@@ -205,11 +219,3 @@ def _digits(cell: Cell, context: int) -> NDArray[np.float64] | None:
         case Constant(ordinary, bos) if abs(ordinary) == abs(bos) == 1:
             return np.array([bos] + [ordinary] * (context - 1))
     return None
-
-
-def grid_of(values: NDArray[np.float64]) -> float:
-    """The largest power of two that all values are multiples of."""
-    grid = 2.0 ** int(np.floor(np.log2(max(float(np.abs(values).max()), 2.0**-900))))
-    while grid > 2.0**-1000 and (values % grid).any():
-        grid /= 2
-    return grid

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.counts import Count
 from softhat.proof.stock.variables import Form
 
-Name = Literal["Latest", "Previous", "Average", "Sign"]
+Name = Literal["Latest", "Recall", "Previous", "Average", "Sign"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,10 @@ class Head:
     entry: among all)."""
     grid: float = 0.0
     """The power of two that all those scores are multiples of."""
+    anchored: float = 0.0
+    """Of a Recall: the largest |score| of a key with the query's code."""
+    compares: tuple[tuple[int, int], ...] = ()
+    """Of a Recall: the two rows that compare each digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +59,11 @@ def amplitude(weight: float, where: str) -> float:
     if weight <= 0:
         raise VoidError(f"{where} writes with a weight that is not positive")
     return weight / 2
+
+
+def grid_of(values: NDArray[np.float64]) -> float:
+    """The largest power of two that all values are multiples of."""
+    grid = 2.0 ** int(np.floor(np.log2(max(float(np.abs(values).max()), 2.0**-900))))
+    while grid > 2.0**-1000 and (values % grid).any():
+        grid /= 2
+    return grid

@@ -11,9 +11,10 @@ from math import exp, inf
 
 import numpy as np
 
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 from softhat.proof.gpt2.kinds import Head
-from softhat.proof.gpt2.sums import Sums
+from softhat.proof.gpt2.sums import Sums, Vector
+from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.storage import LEAST_GAP, U, need
 
 
@@ -28,7 +29,8 @@ def lookup(sums: Sums, head: Head) -> float:
         added = sums.summation(length)
     else:
         gap, clear = _gap(sums, head)
-        need(gap >= head.gap / 4, f"{head.kind} heads: scores may be off by more than a step")
+        least = LEAST_GAP if head.kind == "Recall" else head.gap / 4
+        need(gap >= least, f"{head.kind} heads: scores may be off by more than a step")
         if head.kind == "Previous":
             leak = (1 + exp(-gap)) ** head.digits - 1
         else:  # keys without bad, and those with it
@@ -52,7 +54,7 @@ def check_scores(sums: Sums, n: int) -> None:
     if sums.fused or sums.storage.wide:
         return
     for head in sums.heads():
-        if head.kind in ("Latest", "Previous"):
+        if head.kind in ("Latest", "Recall", "Previous"):
             reach = head.reach[min(n, len(head.reach) - 1)]
             need(
                 reach <= head.grid / sums.storage.unit,
@@ -65,6 +67,8 @@ def _gap(sums: Sums, head: Head) -> tuple[float, float]:
     """The theorem's gap C less what the scores of two keys may be off, and how far ruled-out keys
     lie below all others less that."""
     storage = sums.storage
+    if head.kind == "Recall" and storage.wide:
+        return _recalled(sums, head)
     query, key = sums.part(head, 0), sums.part(head, 1)
     mean = sums.norm[head.block][0]
     q, k = sums.reach(*query, mean), sums.reach(*key, mean)
@@ -85,6 +89,47 @@ def _gap(sums: Sums, head: Head) -> tuple[float, float]:
     need(size * root <= storage.largest, f"{head.kind} heads: scores overflow")
     # Stored scores are exact, see `check_scores`, but for those of ruled-out keys.
     return head.gap, head.clear - storage.unit * size
+
+
+def _recalled(sums: Sums, head: Head) -> tuple[float, float]:
+    """The same of a Recall in float32, whose queries and keys have no biases.
+
+    After LayerNorm the value of a pair is s·(v + e), with one scale s for a whole position, |s - 1|
+    <= `scale`, and e the pair's own error: of the stored bit and of the last roundings. So a query
+    is s_i(q* + a), a key s_j(k* + b), where a and b are sums of own errors and the rounding of the
+    sum itself, and a score is s_i·s_j·(S* + Σ(a·k* + q*·b + a·b)/√d), up to the rounding of that
+    sum of products.
+
+    Two keys j, j' with i's code: in each row that compares digits k* is the same at both, so what
+    the query is off by, a·k*, moves both scores alike, but for s_j against s_j'. Of the two rows of
+    a digit one has q* = 0. All products q*·k* of these rows are 0, so what is rounded is as small
+    as the other rows. |S*| is at most `anchored` at both, so the scales cost 2·scale·anchored and a
+    share `scale` of the gap. Keys with other codes, or ruled out, and `<bos>` have no such luck:
+    there all of it counts, and |S*| is at most the sum of all products."""
+    query, key = sums.part(head, 0), sums.part(head, 1)
+    mean, scale = sums.norm[head.block]
+    q, k = sums.reach(*query, mean), sums.reach(*key, mean)
+    root = sums.c.d_head**0.5
+    size = float(q @ k) / root
+    need(size < 1e30, "Recall heads: scores overflow")
+    own = sums.bit + 4 * U * np.maximum(1.0, sums.magnitude)
+
+    def off(matrix: Array, bias: Array) -> Vector:
+        read = np.abs(matrix[0::2].astype(np.float64) * 2)
+        return np.asarray(1.01 * (own @ read) + sums.rounding(matrix, bias, mean))
+
+    a, b = off(*query), off(*key)
+    terms = np.count_nonzero(q) + 2
+    one, other = np.array(head.compares).T
+    rest = np.ones(len(q), np.bool_)
+    rest[[*one, *other]] = False
+    by_key = float(np.maximum(q[one] * b[one], q[other] * b[other]).sum() + q[rest] @ b[rest])
+    apart = (by_key + float(a[rest] @ k[rest] + a @ b)) / root
+    alike = float(a[~rest] @ k[~rest]) / root
+    added = terms * U * (float(q[rest] @ k[rest]) / root + apart + alike)
+    near = 2 * (apart + added) + 2 * scale * (alike + head.anchored) + scale * head.gap
+    far = 2 * (float(a @ k + q @ b + a @ b) / root + terms * U * size) + 5 * scale * size
+    return head.gap - 1.01 * near, head.clear - 1.01 * far
 
 
 def _grid(sums: Sums, head: Head) -> float:

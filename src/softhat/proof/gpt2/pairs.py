@@ -28,6 +28,11 @@ def embedded(c: Checkpoint, atoms: BoundedAtoms) -> list[Cell]:
     tokens = wte[:ordinary, 0::2].astype(np.float64)
     positions = wpe[:, 0::2].astype(np.float64)
     start = wte[c.bos, 0::2].astype(np.float64) + positions[0]
+    # Rows beyond are padding's. It is masked, but what is masked is still multiplied by 0.
+    others = np.delete(wte[ordinary:, 0::2].astype(np.float64), c.bos - ordinary, axis=0)
+    for p in range(tokens.shape[1]):
+        if not np.isin(np.abs(others[:, p]), np.abs(tokens[:, p])).all():
+            raise VoidError(f"padding holds in pair {p} what no token holds there")
     return [
         _cell(c, atoms, tokens[:, p], positions[:, p], float(start[p]), f"pair {p}")
         for p in range(tokens.shape[1])

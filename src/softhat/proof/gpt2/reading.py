@@ -64,7 +64,7 @@ class Derivation:
 def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
-    atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1)
+    atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1, has_recalls=True)
     claims = Claims(atoms, formulas)
     cells = embedded(c, atoms)
     found = Derivation(c, [], [cells], [], norm_weight(c), _variance(cells, c.d_model), None)

@@ -22,7 +22,7 @@ from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, VoidError, Zero
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import Codes, Table
-from softhat.proof.scores import CARE, Failure
+from softhat.proof.scores import Failure
 from softhat.proof.softmax import EXACT, Bound, checked, softmax
 from softhat.transformer.weights import Attention, Mask
 
@@ -136,7 +136,8 @@ def made_of(
         spread = max(spread, sum(abs(w) for w, _ in terms))
         made.append(Chosen(key, tuple(terms), number))
     numbers = tuple(sorted({*found.weights, *(w for form in head.value for w in form.values())}))
-    size = max(best, abs(sink)) * CARE
+    # Exact where the scores are: `scores_fit` wants half the gap to be a whole number.
+    size = max(best, abs(sink))
     return Selects(
         kind, head.attention, head.mask, gap, size, numbers, found.sharpness, spread
     ), made

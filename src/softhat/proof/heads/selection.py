@@ -65,7 +65,7 @@ def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> Table 
             raise VoidError("a query row and its key row do not both have weights")
         if not query:
             continue
-        if _is_sinks(key, cells):
+        if is_sinks(key, cells):
             if sink is not None or not _is_one(query, cells):
                 raise VoidError("the sinks have no score of their own")
             sink = beta * Fraction(next(iter(query.values())))
@@ -141,10 +141,10 @@ def _codes(
     return Codes(head.mask, tuple(sorted(digits)), cost, sink, weights, head.sharpness)
 
 
-def _is_sinks(form: Form, cells: list[Cell]) -> bool:
-    """1 at the sinks, 0 elsewhere."""
-    found = {cells[at]: w for at, w in form.items()}
-    return found == {Feature("1", 0): 1.0, Feature("ordinary", 0): -1.0}
+def is_sinks(form: Form, cells: list[Cell]) -> bool:
+    """1 at the sinks, 0 elsewhere: one coordinate that holds 1, less one that holds `ordinary`."""
+    read = sorted(((w, cells[at]) for at, w in form.items()), key=lambda pair: -pair[0])
+    return read == [(1.0, Feature("1", 0)), (-1.0, Feature("ordinary", 0))]
 
 
 def _is_one(form: Form, cells: list[Cell]) -> bool:

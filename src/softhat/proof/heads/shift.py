@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, expm1
 
-from softhat.formats import NARROW
+from softhat.numbers.formats import NARROW
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Direction
 from softhat.proof.cells import Bit, Cell, Feature, Form, Raw, VoidError

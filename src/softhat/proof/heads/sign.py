@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, inf
 
+from softhat.numbers.rationals import common_divisor
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Direction, Range, Sum
 from softhat.proof.cells import Cell, Mean, Raw, VoidError
@@ -41,7 +42,6 @@ from softhat.proof.scores import (
     temperature_fits,
 )
 from softhat.proof.softmax import EXACT, Bound, checked, softmax
-from softhat.rationals import common_divisor
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 

@@ -16,11 +16,11 @@ from math import exp
 
 from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, Feature, Share, VoidError
+from softhat.proof.cells import Cell, Share, VoidError
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.match import scores_fit
 from softhat.proof.heads.reading import HeadWeights
-from softhat.proof.heads.selection import Table
+from softhat.proof.heads.selection import Table, is_sinks
 from softhat.proof.scores import CARE, Failure
 from softhat.proof.softmax import EXACT, Bound
 from softhat.transformer.weights import Attention, Mask
@@ -89,8 +89,7 @@ def made_of(
 ) -> tuple[Kind, list[Cell]]:
     if found.gain <= 0 or found.sink != found.gain:
         raise VoidError("the sinks do not score as a match does")
-    sinks = {Feature("1", 0): 1.0, Feature("ordinary", 0): -1.0}
-    if any({cells[at]: w for at, w in form.items()} != sinks for form in head.value):
+    if not all(is_sinks(form, cells) for form in head.value):
         raise VoidError("its value is not 1 at the sinks and 0 elsewhere")
     seen = head.sinks if head.mask == "none" else 1
     key = atoms.selection(found.mask, found.pairs)

@@ -28,6 +28,7 @@ from softhat.proof.stock.certificate import (
     or_void,
     running_assumptions,
 )
+from softhat.proof.stock.ledger import check_llama
 from softhat.proof.stock.storage import STORAGES, Storage
 from softhat.transformer.directions import Directions
 
@@ -62,6 +63,8 @@ def certify(
         void=void,
         disguised=disguised,
         weights=checkpoint.weights,
+        greedy=checkpoint.greedy,
+        tokens=len(checkpoint.symbols) + 2,
     )
 
 
@@ -93,7 +96,12 @@ def _derived(
     for name, tensor in stored.tensors.items():
         if not np.isfinite(tensor).all():
             return f"{name} has an entry that {storage.name} does not hold as a finite number"
-    return or_reason(lambda: derive(stored, formulas))
+
+    def read() -> Derivation:
+        check_llama(stored)
+        return derive(stored, formulas)
+
+    return or_reason(read)
 
 
 def _disguised(

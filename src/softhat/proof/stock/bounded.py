@@ -9,13 +9,14 @@ thresholds are one atom, and one that no word can meet (or miss) is a constant.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.predicates import Predicate, column, depends_on_length
+from softhat.numbers.predicates import Predicate, column, depends_on_length
 from softhat.proof.atoms import Atoms, Sum
 from softhat.proof.boolean import Space
 
@@ -23,9 +24,11 @@ from softhat.proof.boolean import Space
 class BoundedAtoms(Atoms):
     """Atoms over positions 1 to `most`."""
 
-    def __init__(self, space: Space, most: int) -> None:
+    def __init__(self, space: Space, most: int, has_recalls: bool = False) -> None:
         super().__init__(space)
         self.most = most
+        self.has_recalls = has_recalls
+        """Is there a kind of head for `last[…]`? Then that is an atom of its own."""
         self.index = np.arange(1, most + 1)
         self.tables: dict[int, NDArray[np.bool_]] = {}
         """Where the functions that are tables hold."""
@@ -40,9 +43,20 @@ class BoundedAtoms(Atoms):
         if holds[0]:
             function = self.space.negation(self.table(~holds, level))
         else:
-            function = self.space.atom(("positions", np.packbits(holds).tobytes()), level)
+            key = ("positions", self.most, np.packbits(holds).tobytes())
+            function = self.space.atom(key, level)
         self.tables[function] = holds
         return function
+
+    def recall(self, bad: int, digits: Iterable[tuple[int, int]], value: int, level: int) -> int:
+        if not self.has_recalls:
+            return super().recall(bad, digits, value, level)
+        same = self.same_digits(digits)
+        if value == self.space.false:
+            return value
+        if not same:
+            return self.since(bad, value, "past", level)
+        return self.space.atom(("recall", bad, same, value), level)
 
     def residue(self, modulus: int, remainder: int, level: int) -> int:
         if modulus > self.most:  # no larger number than a position is needed
@@ -55,6 +69,15 @@ class BoundedAtoms(Atoms):
             return super().holds(predicate, level)
         return self.table(column(predicate, self.index, self.most), level)
 
+    def _table_of(self, function: int) -> NDArray[np.bool_] | None:
+        """Where a function holds that only the position tells, or the opposite of such a one."""
+        if function == self.space.true:
+            return np.ones(self.most, np.bool_)
+        if function in self.tables:
+            return self.tables[function]
+        opposite = self.tables.get(self.space.negation(function))
+        return None if opposite is None else ~opposite
+
     def at_least(self, total: Sum, threshold: int, level: int) -> int:
         """`total >= threshold`: Σ a·#(f) over the past against a threshold for each position."""
         if total.length or any(over != "past" for over, _ in total.counts):
@@ -64,8 +87,9 @@ class BoundedAtoms(Atoms):
         needed = [threshold - total.constant - total.position * i for i in self.index.tolist()]
         counts: dict[int, int] = {}
         for (_, f), a in total.counts.items():
-            if f in self.tables or f == space.true:
-                held = np.cumsum(self.tables.get(f, np.ones(self.most, bool))).tolist()
+            table = self._table_of(f)
+            if table is not None:
+                held = np.cumsum(table).tolist()
                 needed = [n - a * k for n, k in zip(needed, held, strict=True)]
             elif f != space.false and space.polarity(f):
                 counts[f] = counts.get(f, 0) + a

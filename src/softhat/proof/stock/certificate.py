@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import exp
 from typing import Any, Protocol, TypeVar
 
 from softhat.logic.sources import Weights
@@ -45,6 +46,10 @@ class StockCertificate:
     weights: Weights | None = None
     """The log-weights of a language model's tokens, where it states any."""
     activation: str | None = None
+    greedy: bool = False
+    """Is exactly one token allowed after every history?"""
+    tokens: int = 0
+    """How many the vocabulary has."""
 
     @property
     def max_length(self) -> dict[str, int]:
@@ -56,8 +61,27 @@ class StockCertificate:
             return []
         return ["right"] if name in self.not_left else ["left", "right"]
 
+    def run(self) -> dict[str, Any] | None:
+        """What is proved of a machine's runs, where the checkpoint is a machine."""
+        if not self.greedy or self.margin is None:
+            return None
+        longest = max(self.max_length.values())
+        return {
+            "next": "after every history exactly one token is allowed (decided)",
+            "length": "max_length counts the tokens of the prompt and the generated ones, without "
+            "<bos>",
+            "decoding": "greedy: the allowed token's logit is `margin` above all others",
+            "cache": "with a cache of keys and values, or without",
+            "sampling_error": longest * self.tokens * exp(-self.margin),
+        }
+
     def to_json(self) -> dict[str, Any]:
-        given = {"activation": self.activation, "margin": self.margin, "weights": self.weights}
+        given = {
+            "activation": self.activation,
+            "margin": self.margin,
+            "weights": self.weights,
+            "run": self.run(),
+        }
         return document(
             "export",
             self.max_length,

@@ -31,6 +31,8 @@ class StockCheckpoint:
     tensors: Mapping[str, Array]
     weights: Weights | None = None
     """The log-weights that a language model is claimed to have, where it states any."""
+    greedy: bool = False
+    """Is a language model claimed to allow exactly one token after every history?"""
 
     def tensor(self, name: str, *shape: int) -> Array:
         """A tensor of that shape (any shape if none is given)."""

@@ -11,11 +11,11 @@ from fractions import Fraction
 from math import ceil, inf
 from typing import Literal
 
+from softhat.numbers.rationals import common_divisor
 from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import Cell, Form, Mean, function_of, literal, split
-from softhat.rationals import common_divisor
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,9 @@ def read_head(
     if c.propositional or c.bos != len(c.symbols):
         raise VoidError("the lm head has not one row for each token")
     if c.weights is None:
-        return readout.language_model(rows, c.symbols), None
+        return readout.language_model(rows, c.symbols, c.greedy), None
+    if c.greedy:
+        raise VoidError("a machine's tokens have no log-weights")
     stated = stated_logits(rows, c.symbols, c.weights, readout)
     return stated.least - stated.forbidden, stated
 

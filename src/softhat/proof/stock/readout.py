@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from softhat.logic.semantics.empty import at_empty_prefix
+from softhat.logic.semantics.empty import at_empty_prefixes
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.determined import exactly_one
 from softhat.proof.stock.variables import Bit, Cell, Form, Table, split
 
 
@@ -43,24 +44,34 @@ class Readout:
             if size <= self.least or not self.claims.met(name, function):
                 raise VoidError(f"output {name!r} does not compute its formula")
 
-    def language_model(self, rows: list[Form], symbols: tuple[str, ...]) -> float:
+    def language_model(
+        self, rows: list[Form], symbols: tuple[str, ...], greedy: bool = False
+    ) -> float:
         """Every token's logit is ±m as its formula says, at the empty prefix too: 2m, the
-        margin."""
+        margin. If `greedy`, exactly one token is allowed everywhere."""
         sizes = []
+        allowed: dict[str, int] = {}
+        at_start: list[str] = []
+        first = at_empty_prefixes(list(self.formulas.values()))
+        starts = dict(zip(self.formulas, first, strict=True))
         for row, name in zip(rows, token_names(rows, symbols), strict=True):
             where = f"the logit of {name or '<bos>'}"
             function, size, at_bos = self._decided(row, where)
             if name is not None and name not in self.formulas:
                 raise VoidError(f"there is no formula for the token {name}")
-            wanted = name is not None and at_empty_prefix(self.formulas[name])
+            wanted = name is not None and starts[name]
             never = function == self.atoms.space.false
             if not (never if name is None else self.claims.met(name, function)):
                 raise VoidError(f"output {name or '<bos>'!r} does not compute its formula")
             if (at_bos > 0) != wanted or not at_bos:
                 raise VoidError(f"{where} is wrong before the first symbol")
             sizes += [size, abs(at_bos)]
+            allowed[name or "<bos>"] = function
+            at_start += [name] if wanted and name is not None else []
         if min(sizes) <= self.least or max(sizes) != min(sizes):
             raise VoidError("the logits of tokens have different sizes")
+        if greedy:
+            exactly_one(self.atoms.space, allowed, at_start)
         return 2 * min(sizes)
 
     def _decided(self, row: Form, where: str) -> tuple[int, float, float]:

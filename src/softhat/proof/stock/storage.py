@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from softhat.formats import FORMATS
+from softhat.numbers.formats import FORMATS
 
 U = 2.0 ** -FORMATS["float32"].digits
 """Unit roundoff of float32, in which every kernel adds up."""

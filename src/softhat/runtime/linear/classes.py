@@ -14,7 +14,7 @@ from math import exp
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import Word, bit_of
 from softhat.transformer.rows import IntegerRow

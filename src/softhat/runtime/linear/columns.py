@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.transformer.rows import IntegerRow
 
 Array = NDArray[Any]

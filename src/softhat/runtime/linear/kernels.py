@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 from softhat.runtime.linear.columns import Array, View, not_a_bit
 from softhat.transformer.rows import IntegerRow, UnknownShapeError
 from softhat.transformer.shapes import HeadForm, Local, Ramp

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from softhat.positions import Feature, Mod, Named, floats
+from softhat.numbers.positions import Feature, Mod, Named, floats
 from softhat.runtime.linear.columns import Array
 from softhat.runtime.linear.kernels import Word
 from softhat.runtime.linear.layers import UNKNOWN_LENGTH

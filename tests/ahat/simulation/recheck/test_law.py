@@ -10,7 +10,18 @@ import pytest
 
 import softhat
 from softhat.ahat.simulation.recheck.law import value_of
-from softhat.laws import Law, Lcm, Length, N, Tabled, as_law, log, maximum, minimum, rounded_up
+from softhat.numbers.laws import (
+    Law,
+    Lcm,
+    Length,
+    N,
+    Tabled,
+    as_law,
+    log,
+    maximum,
+    minimum,
+    rounded_up,
+)
 
 
 @pytest.mark.parametrize(

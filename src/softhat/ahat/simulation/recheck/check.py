@@ -20,7 +20,7 @@ from softhat.ahat.simulation.recheck.attack import attack
 from softhat.ahat.simulation.recheck.definition import Codes, Definition
 from softhat.ahat.simulation.recheck.files import Files
 from softhat.ahat.simulation.recheck.tensors import Tensors
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 FAR = 48  # the longest words tried of a simulation for every length
 _SLACK = 1e-14  # rounding of the extended-precision run itself, relative to the values

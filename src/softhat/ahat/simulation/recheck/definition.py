@@ -5,6 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from softhat.numbers import predicates
+
 Codes = tuple[int, ...]
 
 
@@ -20,10 +24,14 @@ class Definition:
         for sink in ["<bos>"] * self.bos + ["<eos>"] * self.eos:
             self.embedding.append([Fraction(x) for x in a["embedding"][sink]])
         self.places = _fractions(a["position_embedding"])
-        self.layers = [
+        self.layers: list[tuple[list[tuple[Any, ...]], Any]] = [
             (
                 [
-                    (h["mask"], *(_fractions(h[p]) for p in ("query", "key", "value", "output")))
+                    (
+                        h["mask"],
+                        h.get("ties", "average"),
+                        *(_fractions(h[p]) for p in ("query", "key", "value", "output")),
+                    )
                     for h in layer["heads"]
                 ],
                 layer.get("feed_forward"),
@@ -35,13 +43,8 @@ class Definition:
 
     def embed(self, word: Codes) -> list[list[Fraction]]:
         """The residual before the first layer, sinks included."""
-        n = len(word)
-        rows = [] if not self.bos else [(len(self.alphabet), 0)]
-        rows += [(s, i + 1) for i, s in enumerate(word)]
-        rows += [(len(self.embedding) - 1, n + 1)] * self.eos
         result = []
-        for symbol, i in rows:
-            seen = [_feature(f, i, n, self.bos) for f in self.features]
+        for symbol, seen in self.inputs(word):
             result.append(
                 [
                     e + sum((w * s for w, s in zip(row, seen, strict=True) if w), Fraction(0))
@@ -50,13 +53,21 @@ class Definition:
             )
         return result
 
+    def inputs(self, word: Codes) -> list[tuple[int, list[Fraction]]]:
+        """The row of the embedding and the position features at each position."""
+        n = len(word)
+        rows = [] if not self.bos else [(len(self.alphabet), 0)]
+        rows += [(s, i + 1) for i, s in enumerate(word)]
+        rows += [(len(self.embedding) - 1, n + 1)] * self.eos
+        return [(s, [_feature(f, i, n, self.bos) for f in self.features]) for s, i in rows]
+
     def values(self, word: Codes) -> tuple[list[Fraction], dict[tuple[int, int], list[set[int]]]]:
         """Values of the output and argmax sets of every head."""
         x = self.embed(word)
         sets: dict[tuple[int, int], list[set[int]]] = {}
         for l, (heads, ff) in enumerate(self.layers):
             added = [list(row) for row in x]
-            for h, (mask, wq, wk, wv, wo) in enumerate(heads):
+            for h, (mask, ties, wq, wk, wv, wo) in enumerate(heads):
                 sets[l, h] = []
                 keys = [_apply(wk, row) for row in x]
                 values = [_apply(wv, row) for row in x]
@@ -67,7 +78,7 @@ class Definition:
                         for j in range(len(x))
                         if sees(mask, i, j)
                     }
-                    best = {j for j, s in scores.items() if s == max(scores.values())}
+                    best = _chosen(scores, ties)
                     sets[l, h].append(best)
                     if best:
                         mean = [
@@ -85,6 +96,14 @@ class Definition:
         return values_out[int(self.bos) :][: len(word)], sets
 
 
+def _chosen(scores: dict[int, Fraction], ties: str) -> set[int]:
+    """The keys attended to: all maximal ones, or the leftmost or rightmost of them."""
+    best = {j for j, s in scores.items() if s == max(scores.values())}
+    if not best or ties == "average":
+        return best
+    return {{"leftmost": min, "rightmost": max}[ties](best)}
+
+
 def sees(mask: str, i: int, j: int) -> bool:
     """May position i attend to j?"""
     return {"none": True, "<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i}[mask]
@@ -92,10 +111,17 @@ def sees(mask: str, i: int, j: int) -> bool:
 
 def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
     if isinstance(feature, dict):
+        own = 0 < i <= n
         if "mod" in feature:
             m, r = feature["mod"]
-            own = 0 < i <= n
             return Fraction(int(i % m == r and (own or feature.get("sinks", True))))
+        if "digit" in feature:
+            bit, position, length, constant = feature["digit"]
+            number = max(position * i + length * n + constant, 0)
+            return Fraction(number >> bit & 1 if own else 0)
+        if "predicate" in feature:
+            predicate = predicates.from_json(feature, "positions")
+            return Fraction(int(predicates.column(predicate, np.array([i]), n)[0]))
         return Fraction(0) if i > n else Fraction(feature["table"][i if bos else i - 1])
     if feature.startswith("j/n^"):
         return Fraction(i, n ** int(feature.removeprefix("j/n^")))

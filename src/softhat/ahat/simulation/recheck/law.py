@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from softhat.errors import SofthatError
+from softhat.io.errors import SofthatError
 
 
 def value_of(law: Any, n: int) -> Fraction | float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,15 +22,13 @@ class Tensors:
 
     def run(self, words: list[Codes], hard: bool) -> tuple[Wide, dict[tuple[int, int], Wide]]:
         """Values and attention in extended precision; `hard` averages near-maximal keys."""
-        x: Wide = np.array(
-            [[[np.longdouble(c.numerator) / np.longdouble(c.denominator) for c in row]
-              for row in self.exact.embed(word)] for word in words]
-        )  # fmt: skip
+        x = self._embedded(words)
         attention: dict[tuple[int, int], Wide] = {}
         size = x.shape[1]
         for l, (heads, ff) in enumerate(self.exact.layers):
             added = x.copy()
-            for h, (mask, *_) in enumerate(heads):
+            for h in range(len(heads)):
+                mask = self.files.masks[l, h]
                 wq, wk, wv, wo = (self.files.head[l, h, p].astype(np.longdouble) for p in PARTS)
                 scale = self.files.scale((l, h), len(words[0]))
                 scores = np.einsum("wik,wjk->wij", x @ wq.T, x @ wk.T) * scale
@@ -52,6 +52,16 @@ class Tensors:
         values = x @ weights_out + bias
         return values[:, int(self.exact.bos) :][:, : len(words[0])], attention
 
+    def _embedded(self, words: list[Codes]) -> Wide:
+        """Rows of the stored embedding, and position features through the stored matrix."""
+        tokens, places = self.files.embedding
+        rows = [self.exact.inputs(word) for word in words]
+        symbols = np.array([[s for s, _ in word] for word in rows])
+        features = np.array(
+            [[[_wide(f) for f in seen] for _, seen in word] for word in rows], dtype=np.longdouble
+        ).reshape(*symbols.shape, len(self.exact.features))
+        return np.asarray(tokens[symbols] + features @ places.T)
+
     def errors(self, words: list[Codes]) -> npt.NDArray[np.float64]:
         """Greatest |soft - hard| of each word, in extended precision."""
         parts = []
@@ -60,3 +70,7 @@ class Tensors:
             difference = self.run(chunk, hard=False)[0] - self.run(chunk, hard=True)[0]
             parts.append(np.abs(difference).max(axis=1).astype(np.float64))
         return np.concatenate(parts)
+
+
+def _wide(x: Fraction) -> np.longdouble:
+    return np.longdouble(x.numerator) / np.longdouble(x.denominator)

@@ -1,0 +1,63 @@
+(** What is proved, in one file. Each theorem below is a claim that softhat's README makes, restated
+    with nothing but definitions; each proof is one line that names where the work was done. Everything
+    is about real numbers. Rounding is not: floats are the business of softhat's own checker.
+
+    To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines), `Model.logit`
+    what a model computes (Model.v, 40 lines), `Simulated.hard_value` and `soft_value` the same for
+    hard attention and its simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
+From Coq Require Import Reals QArith ZArith List Bool.
+From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
+  Matching Model Kernel Compiled Simulated.
+From Softhat Require Transformer.
+Import ListNotations.
+Open Scope nat_scope.
+
+(** "The certificate is about the model you hold." A model that passes the kernel's check computes its
+    formulas as written, at every position of every word of every length, with a margin of 1/4. The
+    file that `softhat certify --coq` writes is an instance of this. *)
+Theorem certified_model fs m ev : certified fs m ev = true ->
+  forall n P w q, scale_ok m n P -> over_alphabet m w n ->
+  forall k f, nth_error fs k = Some f -> forall i, 1 <= i <= n ->
+  (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+Proof. exact (certified_right fs m ev). Qed.
+
+(** "Formulas, to softmax transformers with unbounded positions or with temperature scaling." Every
+    formula has one, whose weights depend neither on the word nor on its length. The atoms of its core
+    form are its symbols, then whatever a position knows of itself. *)
+Theorem every_formula_unbounded A inputs f : covered A inputs f = true ->
+  exists p l ls o, forall n w q i, 1 <= i <= n ->
+  let x := Transformer.softmax_run 1 (S (S n)) (map real_layer ls)
+             (embed p n 1 (Word (fun _ => 0) (atoms A inputs n w q)) l) i in
+  (if sat n w q f i then 1 / 4 <= decide o x else decide o x <= - 1 / 4)%R.
+Proof.
+  intros C. destruct (unbounded (core A inputs f)) as (p & l & ls & o & H). exists p, l, ls, o.
+  intros n w q i Hi. rewrite <- (proj1 (core_sound A inputs n w q) f C i). exact (H n _ i Hi).
+Qed.
+
+Theorem every_formula_temperature A inputs f : covered A inputs f = true ->
+  exists p l ls o, forall n P w q i, (INR n + 1 <= P)%R -> 1 <= i <= n ->
+  let x := Transformer.softmax_run P (S (S n)) (map real_layer ls)
+             (embed p n P (Word (fun _ => 0) (atoms A inputs n w q)) l) i in
+  (if sat n w q f i then 1 / 4 <= decide o x else decide o x <= - 1 / 4)%R.
+Proof.
+  intros C. destruct (temperature (core A inputs f)) as (p & l & ls & o & H). exists p, l, ls, o.
+  intros n P w q i HP Hi. rewrite <- (proj1 (core_sound A inputs n w q) f C i). exact (H n P _ i HP Hi).
+Qed.
+
+(** "Simulations of hard attention at a temperature that is a law in n." For a transformer with
+    average-hard attention, ties included, and rational weights of common denominator d: softmax with
+    the same weights, at the inverse temperatures `laws`, is within eps on every word of every length.
+    The file that `softhat simulate --coq` writes is an instance of this. *)
+Theorem simulated_model A d : checked_ahat A d = true ->
+  forall n w q eps, 1 <= n -> (0 < eps)%R -> forall i, 1 <= i <= n ->
+  (Rabs (soft_value A n w q (laws A d n eps) i - hard_value A n w q i) <= eps)%R.
+Proof. exact (checked_ahat_right A d). Qed.
+
+(** "The leak is known exactly." A row of scores s with winner p, at inverse temperature beta, puts at
+    most delta of its weight elsewhere if and only if the sum of e^(-beta·gap) over the others is at
+    most delta/(1 - delta). *)
+Theorem exact_leak beta s gap n p delta : p < n -> (delta < 1)%R ->
+  (forall j, j < n -> gap j = (s p - s j)%R) ->
+  (leak (fun j => beta * s j) n p <= delta
+   <-> others p (fun j => exp (- (beta * gap j))) n <= delta / (1 - delta))%R.
+Proof. exact (leak_iff beta s gap n p delta). Qed.

@@ -1,0 +1,259 @@
+"""A model as a network of nodes that add to one residual stream, run with edges patched.
+
+The residual stream before any reader is the sum of what the nodes before it added. Patching an
+edge replaces, for one reader only, what one node added by what it added on another word; all
+that comes after the reader is computed anew. This is path patching in float64: on one edge, on
+all edges of a node, or on all edges but those of a circuit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.labels import Meaning
+from softhat.numbers import positions
+from softhat.transformer.weights import Layer, Mask, Transformer, inverse_temperature, scale
+
+Array = NDArray[Any]
+LEAK = 2.0**-6
+"""Of a stock model. Its norms divide by all that the residual stream holds. That is constant, but
+for means of counts: in a disguise their squares are up to 2^-6 of the whole, so a reader that has
+nothing to do with them sees all it reads 2^-7 larger or smaller. An edge that carries something
+moves a margin by half of it and more."""
+Slot = tuple[str, str]
+"""A reader: the node's name and its input (q, k, v or nothing)."""
+
+
+class Change(Protocol):
+    """What is different in a patched run."""
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        """What a reader sees more than the sum of what the nodes before it `added`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run without a patch: what every node added, and the residual stream before each layer and
+    at the end."""
+
+    added: Mapping[str, Array]
+    before: tuple[Array, ...]
+    margins: Array
+
+    @staticmethod
+    def of(network: Network, tokens: Array) -> Begun:
+        seen: dict[str, Array] = {}
+        added, margins = network.run(tokens, seen=seen)
+        layers = sum(name.startswith("m") for name in added)
+        after = [seen[f"blocks.{number}.hook_resid_post"] for number in range(layers)]
+        return Begun(added, (seen["blocks.0.hook_resid_pre"], *after), margins)
+
+
+@dataclass(frozen=True)
+class Patch:
+    """For the reader `target`, what `source` added is replaced by `added` (words, rows, d)."""
+
+    source: str
+    target: Slot
+    added: Array
+
+    begun: Begun | None = None
+    """The run without the patch, of the same words: what comes before the target is as there."""
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        return self.added - added[self.source] if reader == self.target else 0.0
+
+
+@dataclass(frozen=True)
+class NodePatch:
+    """For all readers, what `source` added is replaced by `added`."""
+
+    source: str
+    added: Array
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        seen = self.source in added and before(self.source, reader[0])
+        return self.added - added[self.source] if seen else 0.0
+
+
+@dataclass(frozen=True)
+class Only:
+    """Only the edges `kept` carry what they do; all others what they carry on other words."""
+
+    kept: frozenset[str]
+    others: Mapping[str, Array]
+    """What every node adds on the other words."""
+
+    def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
+        name, slot = reader
+        end = f"{name}<{slot}>" if slot else name
+        total: Array | float = 0.0
+        for source, own in added.items():
+            if f"{source}->{end}" not in self.kept and before(source, name):
+                total = total + self.others[source] - own
+        return total
+
+
+def before(source: str, reader: str) -> bool:
+    """Does the reader run after the source? Heads of one layer run together."""
+    return _stage(source) < _stage(reader)
+
+
+def _stage(node: str) -> float:
+    if node in ("input", "logits"):
+        return -1.0 if node == "input" else float("inf")
+    layer = int(node[1:].partition(".")[0])
+    return layer + (0.5 if node[0] == "m" else 0.0)
+
+
+def started(patch: Change | None) -> tuple[int, Array, dict[str, Array]] | None:
+    """The layer at which a patched run differs from one that is known, with the residual stream
+    before it and what was added; None if no other run is known."""
+    if not isinstance(patch, Patch) or patch.begun is None:
+        return None
+    known, target = patch.begun, patch.target[0]
+    first = len(known.before) - 1 if target == "logits" else int(_stage(target))
+    return first, known.before[first], {n: a for n, a in known.added.items() if _stage(n) < first}
+
+
+class Network(Protocol):
+    """What circuits need of a model: its names, and how to run it with an edge patched."""
+
+    symbols: tuple[str, ...]
+    outputs: tuple[str, ...]
+    propositional: bool
+    longest: int | None
+    """Symbols of the longest word that it takes; None if there is none."""
+    leak: float
+    """A margin that moves by a smaller share than this says nothing."""
+
+    def run(
+        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
+    ) -> tuple[dict[str, Array], Array]:
+        """What every node adds, and the margins (words, n, outputs), for words of one length.
+
+        `seen` gets the activations by TransformerLens' names, sinks included.
+        """
+        ...
+
+
+class NativeNetwork:
+    """A model of softhat's own architecture."""
+
+    leak = 0.0
+
+    def __init__(self, transformer: Transformer) -> None:
+        self.transformer = transformer
+        self.symbols = transformer.symbols
+        self.outputs = transformer.outputs
+        self.propositional = transformer.propositional
+        self.longest = positions.longest(transformer.positions, transformer.has_bos)
+        self.layers = [_Layer(layer) for layer in transformer.layers]
+        self.embedding = transformer.embedding.dense()
+        self.position_embedding = transformer.position_embedding.dense()
+        self.readout = transformer.readout.dense()
+
+    def embedded(self, tokens: Array) -> Array:
+        """(words, n) codes, or (words, n, propositions) bits, to (words, rows, d_model)."""
+        t = self.transformer
+        count, n = tokens.shape[:2]
+        k = len(t.symbols)
+        table = positions.floats(
+            t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=scale(t.attention, n)
+        )
+        x = np.zeros((count, len(table), t.d_model))
+        own = self.embedding[tokens] if tokens.ndim == 2 else tokens @ self.embedding[:k]
+        x[:, t.own(n)] = own
+        if t.has_bos:
+            x[:, 0] = self.embedding[k]
+        if t.has_eos:
+            x[:, -1] = self.embedding[k + int(t.has_bos)]
+        return x + table @ self.position_embedding.T
+
+    def run(
+        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
+    ) -> tuple[dict[str, Array], Array]:
+        """What every node adds, and the margins (words, n, outputs)."""
+        t = self.transformer
+        n = tokens.shape[1]
+        seen = {} if seen is None else seen
+        known = started(patch)
+        if known is not None:
+            first, x, added = known
+        else:
+            first, x = 0, self.embedded(tokens)
+            added = {"input": x}
+            seen["blocks.0.hook_resid_pre"] = x
+
+        def read(name: str, slot: str) -> Array:
+            return x if patch is None else x + patch.moved((name, slot), added)
+
+        for number, layer in enumerate(self.layers[first:], start=first):
+            for h in range(len(layer.masks)):
+                name = f"a{number}.h{h}"
+                q, k, v = (read(name, slot) for slot in "qkv")
+                z = layer.mixed(h, q, k, v, n, t.attention == "hard")
+                added[name] = z @ layer.output[h].T
+                seen[f"blocks.{number}.attn.hook_z.{h}"] = z
+            x = x + sum(added[f"a{number}.h{h}"] for h in range(len(layer.masks)))
+            seen[f"blocks.{number}.hook_resid_mid"] = x
+            name = f"m{number}"
+            hidden = np.maximum(read(name, "") @ layer.into.T + layer.into_bias, 0.0)
+            added[name] = hidden @ layer.out.T + layer.out_bias
+            seen[f"blocks.{number}.mlp.hook_post"] = hidden
+            x = x + added[name]
+            seen[f"blocks.{number}.hook_resid_post"] = x
+        margins = read("logits", "") @ self.readout.T + t.readout_bias
+        return added, margins[:, t.own(n)]
+
+
+class _Layer:
+    def __init__(self, layer: Layer) -> None:
+        self.masks = layer.masks
+        self.laws = layer.laws
+        self.query, self.key, self.value, self.output = (
+            getattr(layer, name).dense() for name in ("query", "key", "value", "output")
+        )
+        self.into, self.out = layer.into.dense(), layer.out.dense()
+        self.into_bias, self.out_bias = layer.into_bias, layer.out_bias
+
+    def mixed(self, h: int, query: Array, key: Array, value: Array, n: int, hard: bool) -> Array:
+        """The values of head h, averaged by its attention."""
+        q, k, v = query @ self.query[h].T, key @ self.key[h].T, value @ self.value[h].T
+        scores = inverse_temperature(self.laws[h], n) * (q @ k.transpose(0, 2, 1))
+        scores[:, ~visible(self.masks[h], scores.shape[1])] = -np.inf
+        top = scores.max(axis=2, keepdims=True)
+        some = np.isfinite(top)
+        shifted = np.where(some, scores - np.where(some, top, 0.0), -np.inf)
+        weights = (shifted == 0).astype(float) if hard else np.exp(shifted)
+        total = weights.sum(axis=2, keepdims=True)
+        mean: Array = (weights @ v) / np.where(total == 0, 1.0, total)
+        return mean
+
+
+def reading(meaning: Meaning, seen: Mapping[str, Array]) -> Array:
+    """The number that a meaning speaks of, at every position, sinks included."""
+    assert meaning.hook is not None
+    hook = meaning.hook if meaning.head is None else f"{meaning.hook}.{meaning.head}"
+    x = seen[hook]
+    places, weights = zip(*meaning.direction, strict=True)
+    found: Array = x[..., list(places)] @ np.array(weights) + meaning.offset
+    return found
+
+
+def visible(mask: Mask, rows: int) -> NDArray[np.bool_]:
+    """Which keys (columns) each query (row) sees."""
+    i, j = np.arange(rows)[:, None], np.arange(rows)[None, :]
+    return {
+        "none": np.ones((rows, rows), bool),
+        "<=": j <= i,
+        "<": j < i,
+        ">=": j >= i,
+        ">": j > i,
+    }[mask]

@@ -1,0 +1,75 @@
+"""`softhat decompile`: the machine that a trained model computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softhat.cli.inputs import JsonOption, read_alphabet
+from softhat.cli.output import print_json, print_table, say, tell
+from softhat.cli.prove import BudgetOption, report
+from softhat.frontends.regular.translate import from_dfa
+from softhat.io.errors import SofthatError
+from softhat.io.files.writing import json_bytes, write_file
+from softhat.io.work import progress
+from softhat.trained.checkpoint import read_checkpoint
+from softhat.trained.decompile import automaton_of, learned
+
+
+def command(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")],
+    alphabet: Annotated[
+        str, typer.Option("--alphabet", help="The symbols, whose token ids are 0, 1, …")
+    ],
+    bos: Annotated[int | None, typer.Option(help="Token id of <bos>.")] = None,
+    eos: Annotated[int | None, typer.Option(help="Token id of <eos>.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Longest words; the context by default.")
+    ] = None,
+    budget: BudgetOption = 600,
+    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the automaton (JSON).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn the automaton that a trained language model computes, and prove it.
+
+    Exit code 0: proved up to the length; 1: not; 2: bad input.
+
+    Example: softhat decompile my-model --alphabet ab --max-length 60
+    """
+    model = read_checkpoint(folder)
+    names = read_alphabet(alphabet) or []
+    with progress(quiet=as_json) as show:
+        machine, verdict = learned(
+            model, names, bos=bos, eos=eos, max_length=max_length, budget=budget, seed=seed,
+            progress=show,
+        )  # fmt: skip
+    automaton = automaton_of(machine)
+    try:
+        formula: str | None = str(from_dfa(automaton))
+        why = None
+    except SofthatError as error:
+        formula, why = None, str(error)
+    if out is not None:
+        write_file(out, json_bytes(automaton))
+        tell(f"wrote {out}")
+    if as_json:
+        document = {"automaton": automaton, "specification": machine.to_json()}
+        print_json({**document, "formula": formula, "verdict": verdict.to_json()})
+    else:
+        rows = [
+            (name, " ".join(f"{s}→{to}" for s, to in automaton["transitions"][name].items()),
+             "yes" if name in automaton["accept"] else "")
+            for name in automaton["states"]
+        ]  # fmt: skip
+        print_table(["state", "goes to", "accepts"], rows)
+        say()
+        say(f"formula: {formula}" if formula is not None else f"no formula: {why}")
+        say()
+        report(verdict)
+    if not verdict.ok:
+        raise typer.Exit(1)

@@ -1,0 +1,38 @@
+"""How commands that draw are told about paper: `--style paper --width 3.3in`."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+import typer
+
+from softhat.io.errors import SofthatError
+
+Style = Literal["screen", "paper"]
+StyleOption = Annotated[
+    Style,
+    typer.Option("--style", help="paper: one column of panels, type of 8 points, no title."),
+]
+WidthOption = Annotated[
+    str | None,
+    typer.Option("--width", metavar="SIZE", help="With --style paper: 3.3in, 84mm or 8.4cm."),
+]
+COLUMN = 3.3
+"""Inches: a column of two-column proceedings."""
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+
+
+def paper_width(style: Style, width: str | None) -> float | None:
+    """The width in inches of a picture for paper; None for one on a screen."""
+    if style != "paper":
+        if width is not None:
+            raise SofthatError("--width goes with --style paper: add it, or leave --width out")
+        return None
+    if width is None:
+        return COLUMN
+    size = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(in|cm|mm|pt)", width.strip())
+    inches = float(size[1]) * _INCHES[size[2]] if size is not None else 0.0
+    if not 1 <= inches <= 20:
+        raise SofthatError(f"--width is a size from 1 to 20 inches, such as 3.3in, not {width!r}")
+    return inches

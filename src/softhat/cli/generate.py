@@ -1,0 +1,151 @@
+"""`softhat generate`: a machine in a stock decoder, run token by token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
+
+import typer
+
+from softhat.cli.inputs import JsonOption
+from softhat.cli.output import print_json, say, tell
+from softhat.export.checking import certify
+from softhat.export.gpt2.to_gpt2 import to_gpt2
+from softhat.export.llama.to_llama import to_llama
+from softhat.frontends.machines.counter import CounterMachine
+from softhat.frontends.machines.machine import Machine, Run
+from softhat.frontends.machines.reading import machine as read_machine
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files.reading import parse_json, read_text
+
+MOST_SHOWN = 40
+"""Tokens of a run that are printed."""
+
+
+def command(
+    machine: Annotated[
+        str,
+        typer.Argument(
+            metavar="MACHINE",
+            help="A machine's text (1RB1LB_1LA1RZ), or @file with a text or JSON.",
+        ),
+    ],
+    given: Annotated[
+        str | None,
+        typer.Argument(metavar="[INPUT]", help="A word of tape symbols, or counters: a=6,b=7."),
+    ] = None,
+    to: Annotated[
+        Literal["gpt2", "llama"] | None, typer.Option("--to", help="gpt2 or llama.")
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "bfloat16", "float16", "float64"], typer.Option("--dtype")
+    ] = "float32",
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, help="At most this many, prompt included.")
+    ] = 512,
+    space: Annotated[
+        int, typer.Option("--space", help="Cells of a Turing machine's window.")
+    ] = 256,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the machine's interpreter.")
+    ] = False,
+    beyond: Annotated[
+        bool, typer.Option("--beyond", help="Run on where nothing is proved.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compile a machine to a stock decoder, run it greedily, and say what it did.
+
+    Every token is proved right up to the certified length; beyond it the command refuses unless
+    `--beyond` is given. Turing machines run in GPT-2, counter machines in Llama unless `--to` says.
+
+    Example: softhat generate 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --space 32 --check
+    """
+    m = _machine(machine, space)
+    word = _input(m, given)
+    prompt = m.prompt(word)
+    target = to or ("llama" if isinstance(m, CounterMachine) else "gpt2")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        (to_gpt2 if target == "gpt2" else to_llama)(m, path, context=tokens + 1)
+        proved = certify(path).max_length[dtype]
+        if proved < tokens and not beyond:
+            raise SofthatError(
+                f"in {dtype} this {target} is certified to {proved:,} tokens, not to {tokens:,}: "
+                f"give --tokens {max(proved, 1)}, another --dtype, or --beyond"
+            )
+        names = _generated(path, prompt, tokens - len(prompt), dtype)
+    run = m.decode(names)
+    wanted = m.run(word, max_steps=max(run.steps + 1, 1)).word if check else ()
+    right = not check or tuple(names) == wanted[: len(names)]
+    if as_json:
+        print_json(
+            {**_facts(run), "certified": proved, "tokens": names, "checked": check and right}
+        )
+    else:
+        _show(run, names, proved, dtype, target)
+        if check and right:
+            say("every token is the interpreter's")
+    if not right:
+        tell("the decoder and the interpreter differ")
+        raise typer.Exit(1)
+
+
+def _machine(text: str, space: int) -> Machine:
+    if not text.startswith("@"):
+        return read_machine(text, space=space)
+    content = read_text(Path(text[1:]))
+    if content.lstrip().startswith("{"):
+        return read_machine(parse_json(content, text[1:]), space=space)
+    return read_machine(content, space=space)
+
+
+def _input(m: Machine, given: str | None) -> Any:
+    if given is None or not isinstance(m, CounterMachine):
+        return given
+    values: dict[str, int] = {}
+    for part in given.split(","):
+        name, equal, number = part.partition("=")
+        if not equal or not number.strip().isdigit():
+            raise SofthatError(f"{part!r} is no counter's value: write a=6,b=7")
+        values[name.strip()] = int(number)
+    return values
+
+
+def _generated(path: Path, prompt: list[str], most: int, dtype: str) -> list[str]:
+    if most < 1:
+        raise SofthatError(f"the prompt alone has {len(prompt):,} tokens: give a larger --tokens")
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise MissingExtraError("transformers", "huggingface") from None
+    transformers.utils.logging.disable_progress_bar()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+    lm = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype))
+    ids = tokenizer(" ".join(prompt), return_tensors="pt")
+    out = lm.generate(**ids, max_new_tokens=most)
+    names: list[str] = tokenizer.convert_ids_to_tokens(out[0].tolist())
+    return names[1:]
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    found: dict[str, Any] = {"steps": run.steps, "halted": run.halted}
+    for name in ("tapes", "counters", "state", "full"):
+        if hasattr(run, name):
+            found[name] = getattr(run, name)
+    return found
+
+
+def _show(run: Run, names: list[str], proved: int, dtype: str, target: str) -> None:
+    more = f" … ({len(names):,} tokens)" if len(names) > MOST_SHOWN else ""
+    say(" ".join(names[:MOST_SHOWN]) + more)
+    ended = "halted" if run.halted else "did not halt within these tokens"
+    if getattr(run, "full", False):
+        ended = "left its space (a larger --space has more cells)"
+    say(f"{run.steps:,} steps, {ended}")
+    for name, value in _facts(run).items():
+        if name in ("tapes", "counters"):
+            say(f"{name}: {value}")
+    tell(f"a stock {target}, every token certified to {proved:,} in {dtype}")

@@ -1,0 +1,173 @@
+"""`softhat prove`: proof or counterexample for a model that somebody trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet, read_text
+from softhat.cli.output import print_facts, print_json, say
+from softhat.io.errors import SofthatError
+from softhat.io.files.reading import read_json
+from softhat.io.work import progress
+from softhat.trained.checkpoint import Checkpoint, read_checkpoint
+from softhat.trained.languages import spec as make_spec
+from softhat.trained.prove import prove
+from softhat.trained.specification import Specification, read_specification
+from softhat.trained.verdict import Failure, Verdict
+
+FormulaOption = Annotated[
+    str | None, typer.Option("--formula", metavar="FORMULA", help="A past formula, or @file.")
+]
+RegexOption = Annotated[
+    str | None, typer.Option("--regex", metavar="EXPRESSION", help="A regular expression.")
+]
+DfaOption = Annotated[
+    Path | None, typer.Option("--dfa", metavar="FILE", help="An automaton (JSON).")
+]
+OffsetOption = Annotated[
+    str, typer.Option("--offset", help="The position id of <bos>, or all of them: all.")
+]
+BudgetOption = Annotated[float, typer.Option("--budget", help="Processor seconds at most.")]
+
+
+def command(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")],
+    spec: Annotated[
+        Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
+    ] = None,
+    formula: FormulaOption = None,
+    regex: RegexOption = None,
+    dfa: DfaOption = None,
+    alphabet: AlphabetOption = None,
+    bos: Annotated[int | None, typer.Option(help="Token id of <bos>.")] = None,
+    eos: Annotated[int | None, typer.Option(help="Token id of <eos>.")] = None,
+    empty: Annotated[
+        bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
+    ] = False,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Longest words; the context by default.")
+    ] = None,
+    offset: OffsetOption = "0",
+    dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
+    domain: Annotated[
+        str, typer.Option(help="completable: prefixes of words that fit; all: every prefix.")
+    ] = "completable",
+    budget: BudgetOption = 600,
+    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Does a trained model do what a specification says, on every word up to a length?
+
+    Exit code 0: proved; 1: refuted, or open; 2: bad input. Symbols of a formula, regular
+    expression or automaton have the token ids 0, 1, … in the order of the alphabet; <bos> and
+    <eos> are those of the checkpoint's configuration.
+
+    Example: softhat prove my-model --regex '(ab)*' --max-length 60
+    """
+    model = read_checkpoint(folder)
+    wanted = read_wanted(model, spec, formula, regex, dfa, alphabet, bos, eos, empty)
+    with progress(quiet=as_json) as show:
+        verdict = prove(
+            model,
+            wanted,
+            max_length=max_length,
+            offset=read_offset(offset),
+            dtype=dtype,
+            domain=domain,
+            budget=budget,
+            seed=seed,
+            progress=show,
+        )
+    if as_json:
+        print_json(verdict.to_json())
+    else:
+        report(verdict)
+    if not verdict.ok:
+        raise typer.Exit(1)
+
+
+def read_offset(text: str) -> int | str:
+    if text == "all":
+        return text
+    if not text.isdecimal():
+        raise SofthatError(f"--offset is a position id or all, not {text!r}")
+    return int(text)
+
+
+def read_wanted(
+    model: Checkpoint,
+    spec: Path | None,
+    formula: str | None,
+    regex: str | None,
+    dfa: Path | None,
+    alphabet: str | None,
+    bos: int | None,
+    eos: int | None,
+    empty: bool,
+) -> Specification:
+    """The specification that one of the options gives; `spec.json` of the folder if none does."""
+    given = [name for name, value in (("--spec", spec), ("--formula", formula),
+             ("--regex", regex), ("--dfa", dfa)) if value is not None]  # fmt: skip
+    if len(given) > 1:
+        raise SofthatError(f"give one of {' and '.join(given)}")
+    own = model.folder / "spec.json"
+    if not given and own.is_file():
+        return read_specification(read_json(own, model.folder))
+    if not given:
+        raise SofthatError("what should the model do? Give --spec, --formula, --regex or --dfa")
+    if spec is not None:
+        return read_specification(spec)
+    names = read_alphabet(alphabet)
+    options: dict[str, Any] = {
+        "alphabet": names,
+        "bos": model.bos if bos is None else bos,
+        "eos": model.eos if eos is None else eos,
+    }
+    if formula is not None:
+        classifies = model.head != "GPT2LMHeadModel"
+        answers = "truth" if classifies else "next"
+        return make_spec(read_text(formula), empty=empty, answers=answers, **options)
+    if regex is not None:
+        return make_spec(regex=read_text(regex), **options)
+    assert dfa is not None
+    return make_spec(dfa=read_json(dfa), **options)
+
+
+def report(verdict: Verdict) -> None:
+    """The verdict as a table of facts."""
+    facts = [("verdict", verdict.status), ("proved to", _proved(verdict))]
+    if verdict.broken_by is not None:
+        facts += _failure(verdict.broken_by)
+        facts.append(("bracketed", "yes" if verdict.bracketed else "no"))
+    if verdict.least_margin is not None:
+        facts.append(("least margin", f"{verdict.least_margin:.6g} (proved)"))
+    if verdict.least_found is not None:
+        facts.append(("", f"{verdict.least_found:.6g} (least of {verdict.words:,} words tried)"))
+    if verdict.open_cells:
+        facts.append(("open", f"{len(verdict.open_cells):,} of {verdict.cells:,} cells"))
+    if verdict.interrupted:
+        facts.append(("ended early", verdict.interrupted))
+    print_facts(facts)
+    say()
+    for text in verdict.assumptions:
+        say(f"assumed: {text}")
+
+
+def _proved(verdict: Verdict) -> str:
+    if verdict.proved_to < 0:
+        return f"nothing (of {verdict.asked} symbols)"
+    where = "every offset" if verdict.offset == "all" else f"offset {verdict.offset}"
+    return f"{verdict.proved_to} of {verdict.asked} symbols, {where}, {verdict.dtype}"
+
+
+def _failure(failure: Failure) -> list[tuple[str, str]]:
+    short = all(len(symbol) == 1 for symbol in failure.word)
+    word = ("" if short else " ").join(failure.word)
+    return [
+        ("broken by", word),
+        ("", f"row {failure.position}: the logit of {failure.token} is {failure.logit:.6g}"),
+        ("", f"{failure.length} symbols, offset {failure.offset}, {failure.replayed or 'bounds'}"),
+    ]

@@ -1,0 +1,89 @@
+"""Asking Coq: where it and the built theorems are, and what it says of a file.
+
+Coq is not a dependency: without it the file is written all the same, and anybody who has Coq can
+check it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from softhat.io.errors import SofthatError
+
+INSTALL = "apt install coq libcoq-flocq"
+SAID = "machine-checked, in the reals, for every length"
+"""What a model's certificate may say once Coq has accepted its theorem."""
+AXIOMS = frozenset(
+    (
+        "ClassicalDedekindReals.sig_forall_dec",
+        "ClassicalDedekindReals.sig_not_dec",
+        "FunctionalExtensionality.functional_extensionality_dep",
+        "Classical_Prop.classic",
+    )
+)
+"""Those of Coq's real numbers, and p or not p."""
+_MODULE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\.v")
+_MINUTES = 30
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What Coq said: `accepted` is None where it could not be asked, and `text` says why."""
+
+    accepted: bool | None
+    text: str
+
+
+def check_file_name(file: Path) -> None:
+    """A file of Coq is a module, whose name is the file's."""
+    if _MODULE.fullmatch(file.name) is None:
+        raise SofthatError(
+            f"{file.name} is no name for a Coq file: letters, digits and _, then .v, as in right.v"
+        )
+
+
+def proofs_folder() -> Path | None:
+    """The built theorems: beside the sources of softhat, or in the folder `proofs` here."""
+    sources = Path(__file__).resolve().parents[4] / "proofs"
+    for folder in (sources, Path("proofs").resolve()):
+        if (folder / "Kernel.vo").is_file():
+            return folder
+    return None
+
+
+def ask(text: str, name: str = "Right.v") -> Verdict:
+    """Compile the file in a folder of its own; accepted only if nothing but the axioms is used."""
+    coqc = shutil.which("coqc")
+    if coqc is None:
+        return Verdict(None, f"Coq is not installed: {INSTALL}; then make proofs, then")
+    folder = proofs_folder()
+    if folder is None:
+        return Verdict(None, "the theorems are not built: make proofs in softhat's sources; then")
+    with TemporaryDirectory() as place:
+        file = Path(place) / name
+        file.write_text(text, encoding="utf-8")
+        command = [coqc, "-q", "-Q", str(folder), "Softhat", str(file)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=60 * _MINUTES
+            )
+        except subprocess.TimeoutExpired:
+            return Verdict(None, f"Coq had not finished after {_MINUTES} minutes; to go on,")
+    if done.returncode:
+        return Verdict(False, _reason(done.stderr))
+    used = set(re.findall(r"^([\w.']+)\s*:(?!=)", done.stdout.partition("Axioms:")[2], re.M))
+    if not used <= AXIOMS:
+        return Verdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
+    return Verdict(True, SAID)
+
+
+def _reason(error: str) -> str:
+    """The last words of Coq, on one line."""
+    if "Unable to unify" in error and "true" in error:
+        return "the check of the weights against the formula says no"
+    return " ".join(error.split())[-300:] or "coqc failed"

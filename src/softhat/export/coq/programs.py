@@ -1,0 +1,246 @@
+"""Signals of an attention program, and their plan, as terms of `proofs/Lowering.v`.
+
+The plan comes from the compiler's own passes, run again: it is evidence that Coq checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from softhat.export.coq.inputs import Inputs, is_given
+from softhat.export.coq.syntax import boolean, call, integer, optional, sequence
+from softhat.io.errors import SofthatError
+from softhat.numbers.positions import Feature, Holds, Mod, Named
+from softhat.program.gates import And, Xor
+from softhat.program.heads import (
+    Average,
+    Latest,
+    Previous,
+    Shift,
+    Sign,
+    StrictLatest,
+)
+from softhat.program.inputs import (
+    FirstPosition,
+    LastPosition,
+    PositionIn,
+    PositionMod,
+    TokenIn,
+)
+from softhat.program.literals import Literal
+from softhat.program.registers import Allocation, Register, allocate, read, stored_layers
+from softhat.program.schedule import AT_THE_END, Schedule, Term, schedule
+from softhat.program.signals import Program, Signal
+from softhat.transformer.lowering.lower import lower
+from softhat.transformer.weights import Attention, Transformer, sharpness_of
+
+_RANGES = {"past": "Before", "future": "After", "total": "All"}
+_KINDS = (
+    TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn, And, Xor, Latest, StrictLatest,
+    Previous, Shift, Average, Sign,
+)  # fmt: skip
+"""The kinds of signal that the kernel knows."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A program, and what the passes make of it for one target."""
+
+    program: Program
+    schedule: Schedule
+    allocation: Allocation
+    weights: Transformer
+    """As the compiler makes them: where the model's own differ, Coq says so."""
+
+
+def planned(program: Program, attention: Attention) -> Planned:
+    check_kinds(program)
+    plan = schedule(program)
+    return Planned(program, plan, allocate(program, plan), lower(program, attention))
+
+
+def check_kinds(program: Program) -> None:
+    """Refuse what the kernel does not cover, by name."""
+    if program.numbers:
+        raise SofthatError(
+            "the Coq kernel covers outputs that are bits: this program's output is a number "
+            f"({program.numbers[0][0]})"
+        )
+    for signal in program.signals:
+        if not isinstance(signal, _KINDS):
+            raise SofthatError(
+                f"the Coq kernel does not cover {type(signal).__name__} signals yet (heads that "
+                "select by category or code, and gates that decode counts): no file is written"
+            )
+
+
+# Signals
+
+
+def signal_text(signal: Signal, inputs: Inputs) -> str:
+    match signal:
+        case TokenIn(symbols) if not inputs.propositional:
+            return call("Token", sequence(str(inputs.symbols[s]) for s in symbols))
+        case _ if is_given(signal, inputs.propositional):
+            return call("Given", str(inputs.number(signal)))
+        case And(literals):
+            return call("Program.And", sequence(map(literal_text, literals)))
+        case Xor(left, right):
+            return call("Program.Xor", str(left), str(right))
+        case Latest(bad, value, direction):
+            return call("Latest", literal_text(bad), literal_text(value), direction.title())
+        case StrictLatest(bad, value, direction):
+            return call("StrictLatest", literal_text(bad), literal_text(value), direction.title())
+        case Previous(value, direction):
+            return call("Previous", literal_text(value), direction.title())
+        case Shift(value, distance, direction):
+            return call("Shift", literal_text(value), str(distance), direction.title())
+        case Average(terms, over):
+            pairs = (f"({integer(a)}%Z, {optional(None if s < 0 else s)})" for a, s in terms)
+            return call("Average", sequence(pairs), _RANGES[over])
+        case Sign(past, future, total, position, length, threshold):
+            means = map(optional, (past, future, total))
+            return call("Sign", *means, *map(integer, (position, length, threshold)))
+    raise TypeError(f"not part of the kernel: {signal!r}")
+
+
+def literal_text(literal: Literal) -> str:
+    signal = None if literal.signal < 0 else literal.signal
+    return call("Lit", optional(signal), boolean(literal.positive))
+
+
+# The plan
+
+
+def _place(model: Planned, register: Register) -> int:
+    fixed = model.weights.d_model - model.allocation.count
+    return fixed + model.allocation.coordinate[register]
+
+
+def plan_texts(model: Planned) -> Iterator[str]:
+    """The layers: which head computes which signals, which gate stores which bit."""
+    stored = stored_layers(model.program, model.schedule)
+    for number, layer in enumerate(model.schedule.layers, start=1):
+        groups = []
+        for h, group in enumerate(layer.heads):
+            members = (
+                call("Member", str(at), str(_place(model, Register(at, True))),
+                     str(_number(model, number - 1, h, r, at)))
+                for r, at in enumerate(group.signals)
+            )  # fmt: skip
+            groups.append(call("Group", sequence(members), boolean(group.wide)))
+        gates = (
+            call("Gate", str(gate.signal), str(_place(model, Register(gate.signal, False))),
+                 sequence(_term(model, term, stored, number) for term in gate.cover.terms),
+                 boolean(gate.cover.complement))
+            for gate in layer.gates
+        )  # fmt: skip
+        clears = (str(_place(model, register)) for register in model.allocation.clears[number - 1])
+        yield call("Plan", sequence(groups), sequence(gates), sequence(clears))
+
+
+def _number(model: Planned, layer: int, head: int, value: int, at: int) -> int:
+    """The scale of an average, the steepness of a comparison, the modulus of a shift: as the
+    weights have it."""
+    weights = model.weights.layers[layer]
+    signal = model.program.signals[at]
+    if isinstance(signal, Average):
+        a, source = signal.terms[0]
+        ordinary = _coordinate(model.weights, Named("ordinary"))
+        column = ordinary if source < 0 else _place(model, Register(source, False))
+        written = Fraction(float(weights.value.dense()[head, value, column]))
+        return int(a / written) if written and a / written > 0 else 1
+    keys = weights.key.dense()[head]
+    used = [row for row in range(len(keys)) if keys[row].any()]
+    if isinstance(signal, Shift):  # two rows for the distance, then one for each residue
+        return max(1, len(used) - 2)
+    if isinstance(signal, Sign):  # the row of D·1 against where the key is
+        column = _coordinate(model.weights, Named("1"))
+        steep = Fraction(float(weights.query.dense()[head, :, column].max()))
+        sharpness = sharpness_of(weights.laws[head])
+        scaled = model.weights.attention == "temperature"
+        return max(1, int(steep * Fraction(sharpness) if scaled else steep))
+    return 1
+
+
+def _coordinate(weights: Transformer, feature: Feature) -> int:
+    column = weights.positions.index(feature)
+    return int(np.flatnonzero(weights.position_embedding.dense()[:, column])[0])
+
+
+def _term(model: Planned, term: Term, stored: dict[int, int], layer: int) -> str:
+    return sequence(
+        f"({literal_text(x)}, {_place(model, read(stored, x.signal, layer))})" for x in term
+    )
+
+
+def result_texts(model: Planned) -> Iterator[str]:
+    """Which literal each output reads, and where."""
+    stored = stored_layers(model.program, model.schedule)
+    covers = dict(model.schedule.outputs)
+    for name, literal in model.program.outputs:
+        (term,) = covers[name].terms
+        yield call("Result", literal_text(literal), _term(model, term, stored, AT_THE_END))
+
+
+# The embedding's layout
+
+
+def layout_texts(model: Planned) -> Iterator[str]:
+    """What the embedding puts into each coordinate."""
+    weights, signals = model.weights, model.program.signals
+    fixed = weights.d_model - model.allocation.count
+    inputs = {
+        fixed + at: register.signal
+        for register, at in model.allocation.coordinate.items()
+        if not register.raw and isinstance(signals[register.signal], _INPUTS)
+    }
+    columns = weights.position_embedding.dense()
+    tokens = weights.embedding.dense()
+    for c in range(weights.d_model):
+        if c in inputs and (columns[c].any() or tokens[:, c].any()):
+            yield call("Bit", str(inputs[c]))
+        elif c < fixed:
+            (column,) = np.flatnonzero(columns[c])
+            yield call("Feature", feature_text(weights.positions[column]))
+        else:
+            yield "Empty"
+
+
+_INPUTS = (TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn)
+_FEATURES = {
+    "ordinary": "Ordinary",
+    "i": "Index",
+    "r": "Reverse",
+    "(-1)^i": "Alternating",
+}
+
+
+def feature_text(feature: Feature) -> str:
+    """A feature of `proofs/Lowering.v`."""
+    match feature:
+        case Named("1", False):
+            return "One"
+        case Named(name, scaled) if name in _FEATURES:
+            return call(_FEATURES[name], boolean(scaled))
+        case Mod(modulus, remainder, False):
+            return call("Residue", str(modulus), str(remainder))
+    raise SofthatError(f"the Coq kernel does not cover the position feature {feature!r}")
+
+
+def known_text(feature: Feature, inputs: Inputs) -> str | None:
+    """The input that a position feature is, if it is one."""
+    match feature:
+        case Named("first", False):
+            return inputs.text(FirstPosition())
+        case Named("last", False):
+            return inputs.text(LastPosition())
+        case Mod(modulus, remainder, False):
+            return inputs.text(PositionMod(modulus, remainder))
+        case Holds(predicate):
+            return inputs.text(PositionIn(predicate))
+    return None

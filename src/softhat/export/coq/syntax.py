@@ -1,0 +1,56 @@
+"""How Coq writes numbers, lists and applications."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+WIDTH = 100
+
+
+def call(name: str, *arguments: str) -> str:
+    return f"({name} {' '.join(arguments)})"
+
+
+def sequence(items: Iterable[str]) -> str:
+    return f"[{'; '.join(items)}]"
+
+
+def lines(items: Iterable[str], indent: int = 2) -> str:
+    """A list with an item a line."""
+    inner = (";\n" + " " * (indent + 1)).join(items)
+    return f"[{inner}]"
+
+
+def boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def integer(value: int) -> str:
+    return f"({value})" if value < 0 else str(value)
+
+
+def optional(value: int | None) -> str:
+    return "None" if value is None else f"(Some {value})"
+
+
+def rational(value: float | Fraction) -> str:
+    """A float is a rational number, exactly."""
+    exact = Fraction(value)
+    return f"(r {integer(exact.numerator)} {exact.denominator})"
+
+
+def form(row: Iterable[float | Fraction]) -> str:
+    """The entries of a row that are not 0, each with its coordinate."""
+    entries = ((c, Fraction(weight)) for c, weight in enumerate(row) if weight)
+    return sequence(f"x {c} {integer(w.numerator)} {w.denominator}" for c, w in entries)
+
+
+_COMMENT = re.compile(r"[^ -~]|[\"\\]")
+
+
+def comment(text: str) -> str:
+    """Text that can stand in a comment: no quotes, no end of the comment."""
+    plain = _COMMENT.sub(lambda found: f"<{ord(found[0]):x}>", text)
+    return plain.replace("(*", "( *").replace("*)", "* )")

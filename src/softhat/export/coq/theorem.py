@@ -1,0 +1,163 @@
+"""The file of a compiled model: its formulas, its weights, evidence, and the theorem `right`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from softhat.export.coq.formulas import check_size, surface
+from softhat.export.coq.hints import Matcher, hints_of
+from softhat.export.coq.inputs import Inputs, inputs_of
+from softhat.export.coq.programs import (
+    Planned,
+    layout_texts,
+    plan_texts,
+    planned,
+    result_texts,
+    signal_text,
+)
+from softhat.export.coq.reasons import Reasons
+from softhat.export.coq.syntax import comment, lines, sequence
+from softhat.export.coq.weights import model_text
+from softhat.io.errors import SofthatError
+from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.print import to_short
+from softhat.logic.windows import without_windows
+from softhat.models.model import Model
+from softhat.numbers.predicates import longest
+from softhat.transformer.weights import Transformer
+
+PREAMBLE = """(** {title}
+
+    To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
+    coqc -Q proofs Softhat THIS_FILE. Coq needs neither softhat nor a network. What is claimed is
+    the statement of `right` at the end. To understand it read `Surface.v` (what formulas mean) and
+    `Model.v` (what a model computes); the evidence need not be read, for wrong evidence proves
+    nothing. *)
+From Coq Require Import Reals QArith ZArith NArith List.
+From Softhat Require Import Formula Program Lowering Matching Facts Model Kernel Surface.
+Import ListNotations.
+Open Scope nat_scope.
+
+(* The entry a/b in coordinate c; the rational a/b. *)
+Definition x (c : nat) (a : Z) (b : positive) : nat * Q := (c, (a # b)%Q).
+Definition r (a : Z) (b : positive) : Q := (a # b)%Q.
+"""
+
+_CHECKS = """Lemma checks : certified formulas weights found = true.
+Proof. vm_compute. reflexivity. Qed.
+
+"""
+_ONE = """Theorem right : forall n P w q,
+  scale_ok weights n P -> over_alphabet weights w n -> forall i, 1 <= i <= n ->
+  (if sat n w q formula i then 1 / 4 <= logit weights n P w q 0 i
+   else logit weights n P w q 0 i <= - 1 / 4)%R.
+Proof.
+  intros n P w q Hs Hw. exact (certified_right _ _ _ checks n P w q Hs Hw 0 formula eq_refl).
+Qed.
+"""
+_SEVERAL = """Theorem right : forall n P w q,
+  scale_ok weights n P -> over_alphabet weights w n ->
+  forall k f, nth_error formulas k = Some f -> forall i, 1 <= i <= n ->
+  (if sat n w q f i then 1 / 4 <= logit weights n P w q k i
+   else logit weights n P w q k i <= - 1 / 4)%R.
+Proof. exact (certified_right _ _ _ checks). Qed.
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a file says after its preamble."""
+
+    title: str
+    definitions: str
+    """`formulas`, `weights` and the evidence `found`."""
+    conclusion: str
+    unmatched: tuple[str, ...]
+    """Outputs whose formulas were not found again in the program: Coq will say no."""
+
+
+def theorem(model: Model) -> str:
+    """The file, as text. The claim is the formulas as written and the weights as they are."""
+    said = statement(model)
+    for name in said.unmatched:
+        raise SofthatError(
+            "the Coq kernel cannot follow what the optimiser made of "
+            f"{to_short(model.formulas[name], 60)}: no file is written"
+        )
+    preamble = PREAMBLE.format(title=said.title)
+    return f"{preamble}\n{said.definitions}\n{said.conclusion}\nPrint Assumptions right.\n"
+
+
+def statement(model: Model) -> Statement:
+    """The claim about a model, with the evidence for it, whether it will convince or not."""
+    weights = model.transformer
+    # An operator with bounds is its definition in operators without.
+    formulas = {name: without_windows(f) for name, f in model.formulas.items()}
+    for formula in formulas.values():
+        check_size(formula)
+    plan = planned(model.program, weights.attention)
+    inputs = inputs_of(model.program, formulas.values())
+    matcher = Matcher(model.program, inputs)
+    outputs = dict(model.program.outputs)
+    reasons = Reasons(matcher)
+    hints, unmatched = [], []
+    for name, formula in formulas.items():
+        path, function = hints_of(matcher, formula)
+        hints.append(path)
+        meant = outputs[name]
+        if function != matcher.of(meant) and not reasons.equal(matcher.literal(function), meant):
+            unmatched.append(name)
+    text = _names(weights, inputs)
+    terms = [surface(f, inputs.symbols, inputs.predicates) for f in formulas.values()]
+    if len(terms) == 1:
+        text += f"Definition formula : surface :=\n  {terms[0]}.\n"
+        text += "Definition formulas : list surface := [formula].\n\n"
+    else:
+        text += f"Definition formulas : list surface :=\n  {lines(terms)}.\n\n"
+    text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
+    text += _evidence(plan, inputs, matcher, reasons, hints)
+    conclusion = _CHECKS + (_ONE if len(terms) == 1 else _SEVERAL)
+    return Statement(_title(formulas), text, conclusion, tuple(unmatched))
+
+
+def _title(formulas: Mapping[str, Formula]) -> str:
+    said = [comment(str(formula)) for formula in formulas.values()]
+    short = [text if len(text) <= 400 else text[:400] + "..." for text in said]
+    what = short[0] if len(short) == 1 else f"{len(short)} formulas"
+    return f"A softmax transformer that computes, for words of every length: {what}"
+
+
+def _names(weights: Transformer, inputs: Inputs) -> str:
+    """What the numbers of symbols and predicates stand for."""
+    kind = "proposition" if weights.propositional else "symbol"
+    listed = ", ".join(f"{at}: {comment(name)}" for name, at in inputs.symbols.items())
+    text = f"(* {kind}s: {listed} *)\n"
+    for predicate, at in inputs.predicates.items():
+        length = longest(predicate)
+        limit = "" if length is None else f", a table of {length} positions, any beyond it"
+        text += f"(* numerical predicate {at}: {comment(predicate.name)}{limit} *)\n"
+    return text
+
+
+def _evidence(
+    plan: Planned,
+    inputs: Inputs,
+    matcher: Matcher,
+    reasons: Reasons,
+    hints: list[tuple[str, ...]],
+) -> str:
+    own = [signal_text(signal, inputs) for signal in plan.program.signals]
+    helpers = [signal_text(signal, inputs) for signal in matcher.helpers]
+    parts = (
+        ("inputs", sequence(inputs.known)),
+        ("signals", lines(own, 5)),
+        ("helpers", lines(helpers, 5)),
+        ("start", sequence(layout_texts(plan))),
+        ("plans", lines(plan_texts(plan), 5)),
+        ("results", lines(result_texts(plan), 5)),
+        ("reasons", lines(reasons.texts, 5)),
+        ("hints", lines(map(sequence, hints), 5)),
+    )
+    body = ";\n  ".join(f"Kernel.{name} :=\n    {value}" for name, value in parts)
+    return "Definition found : evidence := {|\n  " + body + " |}.\n\n"

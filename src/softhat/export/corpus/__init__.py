@@ -1,1 +1,0 @@
-"""Many compiled models with their formulas, labels and sample words."""

@@ -1,0 +1,134 @@
+"""Trying to break a GGUF file: llama.cpp runs it, the formulas that it states say what is right.
+
+There is no certificate for llama.cpp's kernels: words are tested, nothing is proved. Keys and
+values are kept in float32, as counts need it (see `to_gguf`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.gguf import FACTS
+from softhat.export.reading import check_symbols, formulas_in
+from softhat.export.stock.heads import token_sets
+from softhat.export.stock.verify import compare
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files import parse_json, read_bytes
+from softhat.logic.syntax.nodes import Formula
+from softhat.models.verification.report import Verification
+from softhat.transformer.lowering.language_model import lm_formulas
+from softhat.transformer.weights import EOS
+
+MOST = 1 << 32
+"""Bytes of a file that is opened."""
+
+
+@dataclass(frozen=True)
+class GGUFFacts:
+    """What a file says of itself: a claim, which is tested."""
+
+    symbols: tuple[str, ...]
+    propositional: bool
+    formulas: Mapping[str, Formula]
+    head: str
+    context: int
+
+
+def read_facts(path: Path) -> GGUFFacts:
+    """What `to_gguf` wrote into a file beside its weights."""
+    try:
+        import gguf
+    except ImportError:
+        raise MissingExtraError("gguf", "gguf") from None
+    if read_bytes(path, most=MOST)[:4] != b"GGUF":
+        raise SofthatError(f"{path} is no GGUF file")
+    try:
+        fields = gguf.GGUFReader(path).fields
+        found = parse_json(fields[FACTS].contents(), f"{path}: {FACTS}")
+        symbols = check_symbols(tuple(found["alphabet"]))
+        propositional = bool(found["propositional"])
+        formulas = formulas_in(found["formulas"], symbols, propositional, found["predicates"])
+        context = int(fields["llama.context_length"].contents())
+        if found["head"] == "lm":
+            formulas = lm_formulas(formulas, symbols, propositional, None, found["closed"])
+        return GGUFFacts(symbols, propositional, formulas, str(found["head"]), context)
+    except SofthatError:
+        raise
+    except Exception as error:  # damaged files raise anything
+        raise SofthatError(
+            f"{path} does not say which formulas it computes, or is damaged ({error}): export it "
+            "again"
+        ) from None
+
+
+def verify_gguf(path: Path, asked: Mapping[str, Any]) -> Verification:
+    """Compare a GGUF file with its formulas, run by llama.cpp."""
+    facts = read_facts(path)
+    if asked["dtype"] != "float32":
+        raise SofthatError(f"{path} holds float32: leave dtype {asked['dtype']} out")
+    run = _Runner(path, facts)
+    longest = min(asked["max_length"], facts.context - 1)
+    given = {name: value for name, value in asked.items() if name not in ("max_length", "beyond")}
+    return compare(run, certified=0, longest=longest, **given)
+
+
+class _Runner:
+    """The file in llama.cpp, and the truth of its formulas."""
+
+    def __init__(self, path: Path, facts: GGUFFacts) -> None:
+        try:
+            from cyllama.llama import llama_cpp
+        except ImportError:
+            raise MissingExtraError("cyllama (llama.cpp)", "llamacpp") from None
+        self.cpp, self.facts = llama_cpp, facts
+        self.tokens = token_sets(facts.symbols, facts.propositional)
+        self.letters = len(self.tokens)
+        is_lm = facts.head == "lm"
+        self.names = [*facts.symbols, EOS] if is_lm else list(facts.formulas)
+        self.order = [*range(len(facts.symbols)), self.letters + 1]
+        vocabulary = self.letters + 3 + (0 if is_lm else 2)  # <bos>, <eos>, <unk>, labels
+        # The binding asks its model for the size of a row of logits.
+        kind = type("Model", (llama_cpp.LlamaModel,), {"n_vocab": vocabulary})
+        params = llama_cpp.LlamaModelParams()
+        params.n_gpu_layers = 0
+        self.model = kind(path_model=str(path), params=params, verbose=False)
+        chosen = llama_cpp.LlamaContextParams()
+        chosen.n_ctx = chosen.n_batch = facts.context
+        chosen.n_threads = chosen.n_threads_batch = 1
+        chosen.type_k = chosen.type_v = chosen.flash_attn_type = 0  # float32
+        self.context = llama_cpp.LlamaContext(self.model, chosen, verbose=False)
+        self.bos = self.model.get_vocab().token_bos()
+        self.runtime = "llama.cpp (cyllama), keys and values in float32"
+
+    def word(self, codes: NDArray[np.int64]) -> Any:
+        tokens = [self.tokens[code] for code in codes]
+        if self.facts.propositional:
+            return [set(token) for token in tokens]
+        return [next(iter(token)) for token in tokens]
+
+    def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        logits = np.stack([self._logits([self.bos, *word.tolist()])[1:] for word in codes])
+        if self.facts.head == "lm":
+            values = logits[..., self.order]
+        else:
+            values = (logits[..., -1:] - logits[..., -2:-1]) / 2
+            # No other token is as likely as the answer.
+            other = logits[..., :-2].max(axis=-1) >= logits[..., -2:].max(axis=-1)
+            values = np.where(other[..., None], np.nan, values)
+        words = [self.word(row) for row in codes]
+        truth = [np.stack(self.facts.formulas[name].truth_many(words)) for name in self.names]
+        return values, np.stack(truth, axis=-1)
+
+    def _logits(self, ids: list[int]) -> NDArray[Any]:
+        self.context.kv_cache_clear()
+        batch = self.cpp.LlamaBatch(n_tokens=len(ids), embd=0, n_seq_max=1)
+        for place, token in enumerate(ids):
+            batch.add(int(token), place, [0], True)
+        self.context.decode(batch)
+        return np.array([self.context.get_logits_ith(place) for place in range(len(ids))])

@@ -1,0 +1,1 @@
+"""An unmodified GPT-2: its folder written, read back, labelled, disguised."""

@@ -1,0 +1,165 @@
+"""Labels of a GPT-2 export: its heads, neurons, residual coordinates and the circuit's edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.labels import (
+    CoordinateLabel,
+    HeadLabel,
+    Labels,
+    NeuronLabel,
+    Node,
+    circuit,
+    outputs_said,
+    spoken,
+)
+from softhat.export.stock.labels import (
+    Held,
+    feature_held,
+    gate_text,
+    head_reads,
+    key_text,
+    output_nodes,
+    unit_meaning,
+    value_meanings,
+)
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
+from softhat.program.meanings import Meanings, meanings
+from softhat.program.registers import Register
+from softhat.program.signals import needed_by
+from softhat.transformer.lowering.gpt2.layout import Key, Layout, bit, previous_bit
+from softhat.transformer.lowering.gpt2.weights import GAIN, Trunk
+
+
+def label(
+    weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], formulas: Mapping[str, Formula]
+) -> Labels:
+    """Names from the layout, edges from the weights, outputs as they were asked for."""
+    layout = weights.layout
+    said = meanings(layout.program)
+    layout = replace(layout, program=spoken(layout.program, said))
+    needed = needed_by(layout.program, formulas)
+    heads = tuple(
+        HeadLabel(
+            layer=number,
+            head=at,
+            kind=head.kind,
+            label="; ".join(layout.program.labels[signal] for signal in head.signals),
+            reads=head_reads(layout, head),
+            writes=tuple(key_text(layout, head.target(signal)) for signal in head.signals),
+            computes=tuple(
+                value_meanings(layout, said, head, [*range(len(head.signals))], number, at)
+            ),
+            distractor=not needed.intersection(head.signals),
+        )
+        for number, block in enumerate(layout.heads)
+        for at, head in enumerate(block)
+    )
+    neurons = tuple(
+        NeuronLabel(
+            number,
+            gate.units,
+            gate_text(layout, gate, number + 1),
+            (unit_meaning(said, gate, number, GAIN[weights.activation]),),
+            gate.signal not in needed,
+        )
+        for number, block in enumerate(weights.blocks)
+        for gate in block.gates
+    )
+    return Labels(
+        model="gpt2",
+        heads=heads,
+        neurons=neurons,
+        coordinates=_coordinates(layout, said),
+        edges=_edges(weights, tensors, tuple(formulas)),
+        outputs=outputs_said(formulas),
+        definitions=said.definitions,
+    )
+
+
+def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+    holds: list[list[Held]] = [[] for _ in range(layout.d_model // 2)]
+    born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
+    for number, block in enumerate(layout.heads, start=1):
+        for head in block:
+            for signal in head.signals:
+                born[head.target(signal)] = number
+    for key, at in layout.pair.items():
+        since = born.get(key, 0)
+        holds[at].append(Held(since, key_text(layout, key), *_held(layout, said, key, since)))
+    for at, rows in enumerate(holds):
+        if at in layout.pads or at in layout.trims:
+            amplitude = 2.0 if at in layout.pads else layout.trim
+            rows.append(Held(0, "pad: keeps the norm", "pad", TRUE, 1 / amplitude))
+        elif not rows and at in layout.scratch:
+            rows.append(Held(0, "scratch, unused", "empty", FALSE, 1.0))
+        elif not rows:
+            rows.append(Held(0, "constant", "pad", TRUE, 1.0))
+    return tuple(
+        CoordinateLabel(
+            2 * at + half,
+            tuple((row.since, row.text if sign > 0 else f"minus: {row.text}") for row in rows),
+            tuple(row.meaning(2 * at + half, sign) for row in rows),
+        )
+        for at, rows in enumerate(holds)
+        for half, sign in ((0, 1.0), (1, -1.0))
+    )
+
+
+def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+    """Role, formula, weight, offset and numbers of what a pair holds."""
+    if isinstance(key, Register):
+        formula = said.of[key.signal].formula
+        if key.raw:
+            return "raw", formula, 0.5 / layout.amplitude, 0.5
+        return "gate" if since else "input", formula, 0.5, 0.5
+    digits = {bit(b): ("i", b) for b in range(layout.bits)}
+    digits |= {previous_bit(b): ("i - 1", b) for b in range(layout.bits)}
+    return feature_held(layout, said, key, digits)
+
+
+def _edges(
+    weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], names: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    layout = weights.layout
+    d, width = layout.d_model, layout.d_head
+    stages: list[list[Node]] = [
+        [
+            Node("embed", (), _varying(weights.wte)),
+            Node("positions", (), _varying(weights.wpe)),
+        ]
+    ]
+    for number, block in enumerate(weights.blocks):
+        heads = layout.heads[number] if number < len(layout.heads) else ()
+        stage = []
+        for h in range(len(heads)):
+            inputs = tuple(
+                (suffix, _rows(block.c_attn[:, part * d + h * width : part * d + (h + 1) * width]))
+                for part, suffix in enumerate((".q", ".k", ".v"))
+            )
+            writes = _columns(block.attn_proj[h * width : (h + 1) * width])
+            stage.append(Node(f"L{number}.H{h}", inputs, writes))
+        stages.append(stage)
+        if block.gates:
+            mlp = Node(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
+            stages.append([mlp])
+    outputs = output_nodes(layout.program, tensors, "classifier.weight", names)
+    return circuit([*stages, outputs])
+
+
+def _rows(matrix: NDArray[np.float32]) -> frozenset[int]:
+    return frozenset(map(int, np.flatnonzero(matrix.any(axis=1))))
+
+
+def _columns(matrix: NDArray[np.float32]) -> frozenset[int]:
+    return frozenset(map(int, np.flatnonzero(matrix.any(axis=0))))
+
+
+def _varying(table: NDArray[np.float32]) -> frozenset[int]:
+    return frozenset(map(int, np.flatnonzero((table != table[0]).any(axis=0))))

@@ -1,0 +1,192 @@
+"""Labels of a Llama export: its heads, neurons, residual coordinates and the circuit's edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.labels import (
+    CoordinateLabel,
+    HeadLabel,
+    Labels,
+    Meaning,
+    NeuronLabel,
+    Node,
+    circuit,
+    outputs_said,
+    spoken,
+    stated,
+)
+from softhat.export.stock.labels import (
+    Held,
+    feature_held,
+    gate_text,
+    head_reads,
+    key_text,
+    output_nodes,
+    unit_meaning,
+    value_meanings,
+)
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
+from softhat.program.meanings import Meanings, meanings
+from softhat.program.registers import Register
+from softhat.program.signals import needed_by
+from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Key, bit
+from softhat.transformer.lowering.llama.layout import Group, Head, Layout, values_of
+from softhat.transformer.lowering.llama.weights import GAIN, Block, Trunk, groups_of
+
+Tensors = Mapping[str, NDArray[np.float32]]
+
+
+def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], family: str) -> Labels:
+    """Names from the layout, edges from the weights, outputs as they were asked for."""
+    layout = weights.layout
+    said = meanings(layout.program)
+    layout = replace(layout, program=spoken(layout.program, said))
+    needed = needed_by(layout.program, formulas)
+    heads = tuple(
+        HeadLabel(
+            layer=number,
+            head=h,
+            kind=head.kind,
+            label=_named(layout, head),
+            reads=head_reads(layout, head),
+            writes=tuple(key_text(layout, target) for target in head.targets),
+            computes=tuple(_computed(layout, said, group, head, number, h)),
+            distractor=bool(head.signals) and not needed.intersection(head.signals),
+        )
+        for number in range(layout.blocks)
+        for h, group, head in _placed(layout, number)
+    )
+    return Labels(
+        model=family,
+        heads=heads,
+        neurons=tuple(_neurons(layout, said, weights.blocks, needed)),
+        coordinates=_coordinates(layout, said),
+        edges=_edges(layout, weights, tensors, tuple(formulas)),
+        outputs=outputs_said(formulas),
+        definitions=said.definitions,
+    )
+
+
+def _placed(layout: Layout, number: int) -> Iterator[tuple[int, Group, Head]]:
+    """The query heads of a block, with their numbers and the groups that they are in."""
+    for at, group in enumerate(groups_of(layout, number)):
+        for place, head in enumerate(group.heads):
+            yield at * layout.shared + place, group, head
+
+
+def _named(layout: Layout, head: Head) -> str:
+    if head.kind == "Digit":
+        return bit(head.digit)
+    return "; ".join(layout.program.labels[signal] for signal in head.signals)
+
+
+def _computed(
+    layout: Layout, said: Meanings, group: Group, head: Head, number: int, h: int
+) -> Iterator[Meaning]:
+    """What stands in the value coordinates of a head."""
+    forms = values_of(layout.program, layout.counts, head)
+    places = [group.values.index(form) for form in forms]
+    if head.kind != "Digit":
+        yield from value_meanings(layout, said, head, places, number, h)
+        return
+    hook, at = f"blocks.{number}.attn.hook_z", [(places[0], 1.0)]
+    yield stated("position", None, hook, at, head=h, term="i", over="1", digit=head.digit)
+
+
+def _neurons(
+    layout: Layout, said: Meanings, blocks: tuple[Block, ...], needed: set[int]
+) -> Iterator[NeuronLabel]:
+    """Where a term holds the difference of its two units is G/2, else 0."""
+    for number, block in enumerate(blocks):
+        hook = f"blocks.{number}.mlp.hook_post"
+        for signal, units in block.tables:
+            formula = said.of[signal].formula
+            signs = [2 / GAIN, -2 / GAIN] * (len(units) // 2)
+            meaning = stated("term", formula, hook, list(zip(units, signs, strict=True)))
+            yield NeuronLabel(number, units, layout.program.labels[signal], (meaning,))
+        for gate in block.gates:
+            meaning = unit_meaning(said, gate, number, GAIN)
+            text = gate_text(layout, gate, number - layout.first + 1)
+            idle = gate.signal not in needed
+            yield NeuronLabel(number, gate.units, text, (meaning,), idle)
+
+
+def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+    rows = [Held(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
+    for at in layout.zeros:
+        rows[at] = Held(0, "empty", "empty", FALSE, 1.0)
+    for at in layout.pads:
+        rows[at] = Held(0, "pad: keeps the norm", "pad", TRUE, 0.5)
+    born = _born(layout)
+    for key, at in layout.coordinate.items():
+        if isinstance(key, Register) or key in (ONE, BOS_PAIR, ORDINARY) or key in born:
+            since = born.get(key, 0)
+            rows[at] = Held(since, key_text(layout, key), *_held(layout, said, key, since))
+    return tuple(
+        CoordinateLabel(at, ((row.since, row.text),), (row.meaning(at),))
+        for at, row in enumerate(rows)
+    )
+
+
+def _born(layout: Layout) -> dict[Key, int]:
+    """After how many blocks each coordinate holds what it is for."""
+    born: dict[Key, int] = {
+        Register(at, False): layout.first + layer if layer or at in layout.tables else 0
+        for at, layer in layout.stored.items()
+    }
+    for number in range(layout.blocks):
+        for _, _, head in _placed(layout, number):
+            born |= dict.fromkeys(head.targets, number + 1)
+    return born
+
+
+def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+    """Role, formula, weight, offset and numbers of what a coordinate holds."""
+    if isinstance(key, Register):
+        formula = said.of[key.signal].formula
+        return "raw" if key.raw else "gate" if since else "input", formula, 0.5, 0.5
+    digits = {bit(b): ("i", b) for b in range(layout.rotary.digits)}
+    return feature_held(layout, said, key, digits)
+
+
+def _edges(
+    layout: Layout, weights: Trunk, tensors: Tensors, names: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Attention itself knows how far apart query and key are: no node gives it positions."""
+    size = layout.rotary.head_dim
+    varying = (weights.embedding != weights.embedding[0]).any(axis=0)
+    stages: list[list[Node]] = [[Node("embed", (), _some(varying))]]
+    for number, block in enumerate(weights.blocks):
+        stage = []
+        for h, _, _ in _placed(layout, number):
+            own = slice(h * size, (h + 1) * size)
+            at = h // layout.shared
+            used = np.flatnonzero(block.output[:, own].any(axis=0)) + at * size
+            turning = np.asarray(block.query[own].any(axis=1))
+            half = size // 2
+            pairs = turning[:half] | turning[half:]
+            keys = np.flatnonzero(np.concatenate([pairs, pairs])) + at * size
+            inputs = (
+                (".q", _some(block.query[own].any(axis=0))),
+                (".k", _some(block.key[keys].any(axis=0))),
+                (".v", _some(block.value[used].any(axis=0))),
+            )
+            writes = _some(block.output[:, own].any(axis=1))
+            stage.append(Node(f"L{number}.H{h}", inputs, writes))
+        stages.append(stage)
+        if block.gates or block.tables:
+            reads = _some(block.gate.any(axis=0))
+            writes = _some(block.down.any(axis=1))
+            stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
+    outputs = output_nodes(layout.program, tensors, "score.weight", names)
+    return circuit([*stages, outputs])
+
+
+def _some(row: Any) -> frozenset[int]:
+    return frozenset(map(int, np.flatnonzero(row)))

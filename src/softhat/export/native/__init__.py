@@ -1,0 +1,1 @@
+"""Labels of softhat's own architecture."""

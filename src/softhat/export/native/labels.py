@@ -1,0 +1,211 @@
+"""`labels.json` of models in softhat's own architecture (native folders, torch, ONNX, corpus).
+
+Coordinates of compiled models are reused once what they hold is dead, so an edge leads from
+whatever wrote the *present* content of a coordinate, not from everything that ever wrote there.
+Those of simulations keep their meaning, and everything that wrote there counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from softhat.export.labels import (
+    CoordinateLabel,
+    HeadLabel,
+    Labels,
+    NeuronLabel,
+    Node,
+    circuit,
+    outputs_said,
+)
+from softhat.export.native.meanings import NativeMeanings, native_meanings
+from softhat.models.model import Model
+from softhat.numbers.positions import Named
+from softhat.program.signals import Program
+from softhat.runtime.answers import Answers
+from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer
+
+CONSTANT = "1"
+"""The one feature that does not vary: reading it is no edge."""
+
+
+def labels_of(model: Answers) -> Labels:
+    """The labels of a compiled model or of a simulation."""
+    if not isinstance(model, Model) or not model.formulas:
+        return native_labels(model.transformer)
+    outputs = outputs_said(model.formulas)
+    return replace(native_labels(model.transformer, model.program), outputs=outputs)
+
+
+def native_labels(t: Transformer, program: Program | None = None) -> Labels:
+    """What each head, hidden unit and coordinate computes, and the edges of the circuit.
+
+    With the program of a compiled model also as formulas (`native_meanings`).
+    """
+    said = native_meanings(t, program)
+    t = said.named if said else t
+    if t.layers and all(since == 0 for c in t.coordinates for since, _ in c.holds):
+        return _lasting(t)
+    heads: list[HeadLabel] = []
+    neurons: list[NeuronLabel] = []
+    edges: list[tuple[str, str]] = []
+    sources = _embedded(t)
+    for number, layer in enumerate(t.layers):
+        writes = _written(layer)
+        for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
+            name = f"L{number}.H{h}"
+            inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
+            for suffix, tensor in inputs.items():
+                edges += _edges(sources, _of_head(tensor, h), name + suffix)
+            read = {c for tensor in inputs.values() for c in _of_head(tensor, h)}
+            heads.append(
+                HeadLabel(
+                    layer=number,
+                    head=h,
+                    kind=kind,
+                    label=label,
+                    reads=_texts(t, read, number),
+                    writes=_texts(t, writes[h], number + 1),
+                    computes=said.heads[number][h] if said else (),
+                )
+            )
+        for h, coordinates in enumerate(writes):
+            sources |= dict.fromkeys(coordinates, f"L{number}.H{h}")
+        edges += _edges(sources, set(layer.into.where[1].tolist()), f"L{number}.MLP")
+        neurons += _said(said, number) if said else _neurons(t, layer, number)
+        for c, coordinate in enumerate(t.coordinates):
+            if any(since == number + 1 and not _raw(text) for since, text in coordinate.holds):
+                sources[c] = f"L{number}.MLP"
+    for at, name in enumerate(t.outputs):
+        rows, columns = t.readout.where
+        edges += _edges(sources, set(columns[rows == at].tolist()), f"output:{name}")
+    return Labels(
+        model="softhat",
+        heads=tuple(heads),
+        neurons=tuple(neurons),
+        coordinates=tuple(
+            CoordinateLabel(c, x.holds, said.coordinates[c] if said else ())
+            for c, x in enumerate(t.coordinates)
+        ),
+        edges=tuple(edges),
+        definitions=said.definitions if said else (),
+    )
+
+
+def _lasting(t: Transformer) -> Labels:
+    """Labels of a transformer whose coordinates hold one thing each, from the embedding on."""
+    heads: list[HeadLabel] = []
+    neurons: list[NeuronLabel] = []
+    embedding = Node("embed", (), frozenset(t.embedding.where[1].tolist()))
+    places = Node("positions", (), frozenset(_varying(t)))
+    stages: list[list[Node]] = [[embedding, places]]
+    for number, layer in enumerate(t.layers):
+        writes = _written(layer)
+        nodes = []
+        for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
+            inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
+            read = {suffix: _of_head(tensor, h) for suffix, tensor in inputs.items()}
+            everything = {c for part in read.values() for c in part}
+            reads, wrote = (_texts(t, part, number) for part in (everything, writes[h]))
+            heads.append(HeadLabel(number, h, kind, label, reads, wrote))
+            inputs_read = tuple((suffix, frozenset(part)) for suffix, part in read.items())
+            nodes.append(Node(f"L{number}.H{h}", inputs_read, frozenset(writes[h])))
+        stages.append(nodes)
+        if layer.into_bias.size:
+            into = (("", frozenset(layer.into.where[1].tolist())),)
+            changed = frozenset(layer.out.where[0].tolist())
+            stages.append([Node(f"L{number}.MLP", into, changed)])
+            neurons += _neurons(t, layer, number, clears=False)
+    rows, columns = t.readout.where
+    stages.append(
+        [
+            Node(f"output:{name}", (("", frozenset(columns[rows == at].tolist())),), frozenset())
+            for at, name in enumerate(t.outputs)
+        ]
+    )
+    return Labels(
+        model="softhat",
+        heads=tuple(heads),
+        neurons=tuple(neurons),
+        coordinates=tuple(CoordinateLabel(c, x.holds) for c, x in enumerate(t.coordinates)),
+        edges=circuit(stages),
+    )
+
+
+def _varying(t: Transformer) -> set[int]:
+    """The coordinates in which positions of a word differ."""
+    constant = [k for k, f in enumerate(t.positions) if f in (Named("1"), Named("n"))]
+    rows, columns = t.position_embedding.where
+    return set(rows[~np.isin(columns, constant)].tolist())
+
+
+def _raw(text: str) -> bool:
+    """Heads write raw outputs, feed-forward layers bits."""
+    return text.startswith("raw ")
+
+
+def _embedded(t: Transformer) -> dict[int, str]:
+    """The source of each coordinate that varies before the first layer."""
+    sources = dict.fromkeys(t.position_embedding.where[0].tolist(), "positions")
+    sources |= dict.fromkeys(t.embedding.where[1].tolist(), "embed")
+    return {c: name for c, name in sources.items() if t.coordinates[c].label(0) != CONSTANT}
+
+
+def _written(layer: Layer) -> list[set[int]]:
+    """The coordinates that each head writes."""
+    h, c, _ = layer.output.where
+    return [set(c[h == head].tolist()) for head in range(layer.output.shape[0])]
+
+
+def _of_head(tensor: Sparse, head: int) -> set[int]:
+    """The coordinates that one head's matrix reads."""
+    h, _, c = tensor.where
+    return set(c[h == head].tolist())
+
+
+def _edges(sources: dict[int, str], read: Iterable[int], reader: str) -> list[tuple[str, str]]:
+    return [(source, reader) for source in sorted({sources[c] for c in read if c in sources})]
+
+
+def _texts(t: Transformer, coordinates: Iterable[int], layer: int) -> tuple[str, ...]:
+    return tuple(t.coordinates[c].label(layer) for c in sorted(coordinates))
+
+
+def _said(said: NativeMeanings, number: int) -> list[NeuronLabel]:
+    """Units that compute something together."""
+    labels = []
+    for meaning in said.neurons[number]:
+        units = tuple(unit for unit, _ in meaning.direction)
+        text = str(meaning.formula if meaning.sign > 0 else f"!({meaning.formula})")
+        if meaning.role == "clear":
+            text = f"clear {meaning.term or text}"
+        labels.append(NeuronLabel(number, units, text, (meaning,)))
+    return labels
+
+
+def _neurons(t: Transformer, layer: Layer, number: int, clears: bool = True) -> list[NeuronLabel]:
+    """Units that write the same coordinates together: a gate, or the clearing of a dead one."""
+    into_row, into_column = layer.into.where
+    out_row, out_column = layer.out.where
+    groups: dict[str, list[int]] = {}
+    for unit in range(len(layer.into_bias)):
+        targets = np.sort(out_row[out_column == unit]).tolist()
+        read = into_column[into_row == unit].tolist()
+        cleared = clears and read == targets and not layer.into_bias[unit]
+        text = "; ".join(
+            _before(t.coordinates[c], number) if cleared else t.coordinates[c].label(number + 1)
+            for c in targets
+        )
+        groups.setdefault(f"clear {text}" if cleared else text, []).append(unit)
+    return [NeuronLabel(number, tuple(units), text) for text, units in groups.items()]
+
+
+def _before(coordinate: Coordinate, number: int) -> str:
+    """What the coordinate held when the feed-forward of layer `number` read it."""
+    held = [
+        t for since, t in coordinate.holds if since <= number or (since == number + 1 and _raw(t))
+    ]
+    return held[-1] if held else ""

@@ -1,0 +1,1 @@
+"""ONNX: the graph written, and read back."""

@@ -1,0 +1,175 @@
+"""What labels of stock exports say alike, whatever the architecture: heads, neurons, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.labels import ROLES, Meaning, Node, residual, stated
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
+from softhat.program.heads import Latest, Previous
+from softhat.program.literals import Literal
+from softhat.program.meanings import Meanings
+from softhat.program.registers import Register, read
+from softhat.program.signals import Program
+from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, Count, Key, mean_of
+from softhat.transformer.lowering.gpt2.weights import GateTerm
+from softhat.transformer.weights import EOS
+
+
+class Laid(Protocol):
+    """What a layout has in every architecture."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def stored(self) -> dict[int, int]: ...
+
+    @property
+    def counts(self) -> dict[int, Count]: ...
+
+    @property
+    def mean_amplitude(self) -> float: ...
+
+
+class PlacedHead(Protocol):
+    """What a head has in every architecture."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def signals(self) -> tuple[int, ...]: ...
+
+    @property
+    def bad(self) -> Literal | None: ...
+
+
+class Held(NamedTuple):
+    """What a variable is from a block on: weight·v + offset is the reading of its meaning."""
+
+    since: int
+    text: str
+    role: str
+    formula: Formula | None
+    weight: float
+    offset: float = 0.0
+    number: Mapping[str, Any] = {}
+
+    def meaning(self, coordinate: int, sign: float = 1.0) -> Meaning:
+        # What a head wrote is read by its own block's feed-forward already.
+        late = self.since > 0 and self.role in ("raw", "mean", "position")
+        hook = f"blocks.{self.since - 1}.hook_resid_mid" if late else residual(self.since)
+        direction = [(coordinate, sign * self.weight)]
+        return stated(self.role, self.formula, hook, direction, self.offset, **self.number)
+
+
+def key_text(layout: Laid, key: Key) -> str:
+    """What a register or feature is, in words."""
+    labels = layout.program.labels
+    if isinstance(key, Register):
+        return f"raw {labels[key.signal]}" if key.raw else labels[key.signal]
+    for sign, count in layout.counts.items():
+        if key == mean_of(sign):
+            return f"{labels[count.average]} against {count.threshold}"
+    return key
+
+
+def gate_text(layout: Laid, gate: GateTerm, layer: int) -> str:
+    """A term of a gate, whose literals are read in this layer."""
+
+    def spelled(literal: Literal) -> str:
+        text = key_text(layout, read(layout.stored, literal.signal, layer))
+        return text if literal.positive else f"!({text})"
+
+    sign = "not " if gate.complement else ""
+    text = " & ".join(map(spelled, gate.term))
+    return f"{layout.program.labels[gate.signal]}: {sign}({text})"
+
+
+def unit_meaning(said: Meanings, gate: GateTerm, number: int, gain: float) -> Meaning:
+    """The two units' difference is G/2 where all literals of the term hold, else 0."""
+    low, high = gate.units
+    direction = [(low, 2 / gain), (high, -2 / gain)]
+    formula = said.conjunction(gate.term)
+    return stated("term", formula, f"blocks.{number}.mlp.hook_post", direction)
+
+
+def value_meanings(
+    layout: Laid, said: Meanings, head: PlacedHead, places: list[int], number: int, h: int
+) -> Iterator[Meaning]:
+    """What stands in the value coordinates of a head: bits as they are, means divided by V."""
+    hook, role = f"blocks.{number}.attn.hook_z", ROLES.get(head.kind, "lookup")
+    for place, signal in zip(places, head.signals, strict=True):
+        formula = said.of[signal].formula
+        if head.kind == "Average":
+            count = layout.counts[signal]
+            direction = [(place, 2 * count.scale)]
+            yield stated(role, formula, hook, direction, head=h, **mean_said(said, count))
+        else:
+            yield stated(role, formula, hook, [(place, 1.0)], head=h)
+
+
+def mean_said(said: Meanings, count: Count) -> dict[str, Any]:
+    """Twice the mean: Σ counts - c + 1/2 is no integer."""
+    doubled = [(2 * a, source) for a, source in count.terms]
+    return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
+
+
+def feature_held(
+    layout: Laid, said: Meanings, key: str, digits: Mapping[str, tuple[str, int]]
+) -> tuple[Any, ...]:
+    """Role, formula, weight, offset and numbers of what is no register: a mean, a digit of the
+    position (its term and number, by name), a sink or a constant."""
+    for sign, count in layout.counts.items():
+        if key == mean_of(sign):
+            weight = 2 * count.scale / layout.mean_amplitude
+            return "mean", said.of[sign].formula, weight, 0.0, mean_said(said, count)
+    if key in digits:
+        term, digit = digits[key]
+        return "position", None, 0.5, 0.5, {"term": term, "over": "1", "digit": digit}
+    return ("sink", FALSE, 1.0) if key == BOS_PAIR else ("constant", TRUE, 1.0)
+
+
+def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
+    """What its scores and values depend on, in words."""
+    program = layout.program
+    found: dict[str, None] = {}
+    match head.kind:
+        case "Latest":
+            assert head.bad is not None
+            found["the position"] = None
+            found[program.label(head.bad)] = None
+        case "Previous" | "Digit":
+            found["the position"] = None
+        case "Sign":
+            found[key_text(layout, mean_of(head.signals[0]))] = None
+    for signal in head.signals:
+        if head.kind == "Average":
+            for _, source in layout.counts[signal].terms:
+                found["true" if source < 0 else program.labels[source]] = None
+        match program.signals[signal]:
+            case Latest(_, value, _) | Previous(value, _):
+                found[program.label(value)] = None
+    return tuple(found)
+
+
+def output_nodes(
+    program: Program,
+    tensors: Mapping[str, NDArray[np.float32]],
+    classifier: str,
+    names: tuple[str, ...],
+) -> list[Node]:
+    """The outputs and what they read; of a classifier's two logits, that of `true`."""
+    lm = "lm_head.weight" in tensors
+    rows = tensors["lm_head.weight" if lm else classifier]
+    outputs: list[str | None] = [*program.symbols, None, EOS] if lm else [*names]
+    return [
+        Node(f"output:{name}", (("", frozenset(map(int, np.flatnonzero(row)))),), frozenset())
+        for row, name in zip(rows[-len(outputs) :], outputs, strict=True)
+        if name is not None
+    ]

@@ -1,0 +1,141 @@
+"""What checkpoints of stock architectures share: the options they take, and what fits a decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from softhat.frontends.machines.machine import Machine
+from softhat.io.errors import SofthatError
+from softhat.logic.binding import predicates_of
+from softhat.logic.fragments import FUTURE, NEEDS_END, describe
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.signs import SIGNS
+from softhat.logic.syntax.walk import distinct
+from softhat.models.compiler import compile as compile_model
+from softhat.models.model import Model
+from softhat.numbers.predicates import depends_on_length, longest
+from softhat.program.signals import Program
+from softhat.proof.stock.checkpoint import HeadName
+from softhat.transformer.lowering.disguise import seeded, with_distractors
+
+Kernel = Literal["sdpa", "eager"]
+EPSILON = 1e-12
+"""LayerNorm's and RMSNorm's ε: far below what float32 resolves."""
+MOST_CONTEXT = 1 << 17
+"""Positions may be a table: this many rows are enough, and more than the proofs reach."""
+
+
+def fits_head(
+    model: Model | nodes.Formula | str | Machine, head: HeadName
+) -> tuple[Model, HeadName]:
+    """The model of what is to be exported. A machine's head is a language model's."""
+    if isinstance(model, Machine):
+        return compile_model(model), "lm"
+    if isinstance(model, nodes.Formula | str):
+        model = compile_model(model)
+    if not isinstance(model, Model):
+        raise SofthatError(
+            f"a stock decoder computes formulas that softhat.compile made, or runs a machine, not "
+            f"{model!r}: to_torch, to_huggingface and to_onnx take simulations and RASP programs "
+            "too"
+        )
+    return model, "lm" if model.machine is not None else head
+
+
+def check_plain(model: Model, disguise: int | None) -> None:
+    """A machine's folder has no labels, so nothing would say what a disguise hides."""
+    if model.machine is not None and disguise is not None:
+        raise SofthatError("a machine has no disguise: export one of its formulas")
+
+
+def machine_margin(model: Model, margin: float) -> float:
+    """The logits' nominal margin: of a machine twice what is claimed, so that rounding never
+    refuses what greedy decoding needs."""
+    return margin if model.machine is None else 2 * margin
+
+
+def check_choice(what: str, value: Any, allowed: Any) -> None:
+    """`value` is one of a Literal's names."""
+    if value not in get_args(allowed):
+        names = ", ".join(get_args(allowed))
+        raise SofthatError(f"unknown {what} {value!r}: choose one of {names}")
+
+
+def check_context(context: Any) -> None:
+    if not isinstance(context, int) or isinstance(context, bool) or context < 2:
+        raise SofthatError(
+            f"context is {context!r}, but it counts <bos>: give a whole number of at least 2, one "
+            "more than the longest word"
+        )
+    if context > MOST_CONTEXT:
+        raise SofthatError(
+            f"context is {context:,}, but an export has at most {MOST_CONTEXT:,} positions"
+        )
+
+
+def check_margin(margin: Any) -> None:
+    if not isinstance(margin, int | float) or not 0 < margin <= 1e4:
+        raise SofthatError(f"margin is {margin!r}: give a number above 0 and at most 10,000")
+
+
+def check_decoder(name: str, formula: nodes.Formula, architecture: str) -> None:
+    """A decoder sees only the past; say which operator does not."""
+    if describe(formula).is_decoder:
+        return
+    parts = [node for node, _ in distinct(formula)[0]]
+    uses = [SIGNS[kind] for kind in (*FUTURE, *NEEDS_END) if kind in map(type, parts)]
+    uses += [
+        f"{part}, which depends on n"
+        for part in parts
+        if isinstance(part, nodes.At) and depends_on_length(part.predicate)
+    ]
+    found = ", ".join(uses)
+    raise SofthatError(
+        f"{architecture} is a decoder and sees only the past, but the formula of {name!r} uses "
+        f"{found}: rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
+    )
+
+
+def check_tables(formula: nodes.Formula, context: int) -> None:
+    """A position needs to know each predicate there."""
+    for name, predicate in predicates_of(formula).items():
+        most = longest(predicate)
+        if most is not None and context - 1 > most:
+            raise SofthatError(
+                f"the numerical predicate {name!r} is a table of {most:,} positions, and a context "
+                f"of {context:,} has {context - 1:,}: choose a context of at most {most + 1:,}"
+            )
+
+
+def check_disguise(seed: Any, activation: str = "relu") -> None:
+    """A seed, and an activation that a disguise can scale."""
+    if seed is None:
+        return
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise SofthatError(f"disguise is {seed!r}: give a seed, a whole number from 0 up")
+    if activation != "relu":
+        raise SofthatError(
+            f"a disguise scales neurons, and {activation} is not the same at every scale: use "
+            "activation='relu'"
+        )
+
+
+def fitted(
+    program: Program,
+    formulas: Mapping[str, nodes.Formula],
+    architecture: str,
+    context: int,
+    disguise: int | None,
+) -> Program:
+    """The program of formulas that fit a decoder of this context; in a disguise, with distractors
+    of their depth."""
+    kinds = {type(node) for node, _ in distinct(*formulas.values())[0]}
+    if not kinds.isdisjoint((*FUTURE, *NEEDS_END, nodes.At)):  # else there is nothing to refuse
+        for name, formula in formulas.items():
+            check_decoder(name, formula, architecture)
+            check_tables(formula, context)
+    if disguise is None:
+        return program
+    depth = max(describe(formula).temporal_depth for formula in formulas.values())
+    return with_distractors(seeded(disguise, 2), program, depth)

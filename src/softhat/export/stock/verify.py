@@ -1,0 +1,303 @@
+"""Trying to break a stock GPT-2 or Llama: Hugging Face runs it, formulas say what is right.
+
+All short words, random words and words made for the formulas, in batches of equal length. The
+checkpoint is run as users run it (`transformers`), in the number format and by the attention
+kernel that are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.reading import Export
+from softhat.export.stock.config import class_of
+from softhat.export.tokenizer import check_tokenizer
+from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.files.reading import check_folder
+from softhat.logic.sources import Source
+from softhat.logic.syntax.nodes import Formula
+from softhat.models.verification.report import Counterexample, Verification
+from softhat.transformer.weights import EOS
+
+ROUNDING = 1e-9
+"""Of exponentials and sums in float64, and the share of forbidden tokens."""
+BATCH = 1 << 16
+"""Positions in a batch."""
+
+
+def verify_stock(
+    export: Export,
+    certificate: Any,
+    *,
+    exhaustive: int,
+    random: int,
+    adversarial: int,
+    max_length: int,
+    max_words: int,
+    dtype: str,
+    seed: int,
+    beyond: bool,
+) -> Verification:
+    """Compare a stock checkpoint with its formulas; words stay within its certificate, if there
+    is one for the dtype, and within its context."""
+    checkpoint = export.checkpoint
+    assert checkpoint is not None
+    formulas: Mapping[str, Formula] = export.formulas
+    if checkpoint.head == "lm":
+        formulas = export.next_tokens()
+    certified = certificate.max_length.get(dtype, 0)
+    longest = min(max_length, checkpoint.context - 1)
+    if certified and not beyond:
+        longest = min(longest, certified)
+    run = _Runner(export, formulas, dtype, certificate)
+    return compare(
+        run,
+        certified=certified,
+        longest=longest,
+        exhaustive=exhaustive,
+        random=random,
+        adversarial=adversarial,
+        max_words=max_words,
+        dtype=dtype,
+        seed=seed,
+    )
+
+
+class Run(Protocol):
+    """A file that some software has loaded, and the truth of what it is claimed to compute."""
+
+    names: list[str]
+    letters: int
+    """How many kinds of symbols words are made of: their codes are 0, 1, …"""
+    runtime: str
+    """Which software it is."""
+
+    def word(self, codes: NDArray[np.int64]) -> Any: ...
+
+    def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]: ...
+
+
+def compare(
+    run: Run,
+    *,
+    certified: int,
+    longest: int,
+    exhaustive: int,
+    random: int,
+    adversarial: int,
+    max_words: int,
+    dtype: str,
+    seed: int,
+) -> Verification:
+    """Run all short words, random and hostile ones: values are positive where it is true."""
+    names = run.names
+    began = time.perf_counter()
+    words = 0
+    counts = {"exhaustive": 0, "random": 0, "adversarial": 0}
+    margins = dict.fromkeys(names, float("inf"))
+    reached = 0
+    found: Counterexample | None = None
+    letters = run.letters
+    for source, batch in _batches(
+        letters, min(exhaustive, longest), random, adversarial, longest, max_words, seed
+    ):
+        values, truth = run(batch)
+        for k, name in enumerate(names):
+            margins[name] = min(margins[name], float(np.abs(values[..., k]).min()))
+        words += len(batch)
+        counts[source] += len(batch)
+        wrong = np.argwhere(((values > 0) != truth) | np.isnan(values))
+        if len(wrong):
+            w, i, k = map(int, wrong[0])
+            found = Counterexample(
+                run.word(batch[w]),
+                i,
+                names[k],
+                bool(truth[w, i, k]),
+                source == "exhaustive",
+                batch.shape[1] <= certified,
+                None,
+            )
+            break
+        reached = batch.shape[1] if source == "exhaustive" else reached
+    elapsed = time.perf_counter() - began
+    rate = words / elapsed if elapsed else 0.0
+    return Verification(
+        ok=found is None,
+        program_proved=False,
+        complete=True,
+        words=words,
+        exhaustive_length=reached,
+        max_length=longest,
+        letters=letters,
+        counts=counts,
+        counterexample=found,
+        max_leak=0.0,
+        min_margin=min(margins.values()),
+        margins=margins,
+        heads=(),
+        dtype=dtype,
+        runtime=run.runtime,
+        certified_length=certified,
+        seconds=elapsed,
+        rates=dict.fromkeys(counts, rate),
+        elapsed=elapsed,
+    )
+
+
+class _Runner:
+    """The checkpoint in `transformers`, and the truth of its formulas."""
+
+    def __init__(
+        self, export: Export, formulas: Mapping[str, Formula], dtype: str, certificate: Any
+    ) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise MissingExtraError("transformers", "hf") from None
+        if not hasattr(torch, dtype):
+            raise SofthatError(f"unknown dtype {dtype!r}")
+        c = export.checkpoint
+        assert c is not None
+        self.torch, self.c, self.formulas = torch, c, formulas
+        self.letters = len(c.tokens)
+        tokens = (*c.symbols, EOS)
+        asked = tokens if c.head == "lm" else tuple(formulas)
+        self.asked = {name: formulas[name] for name in asked}
+        weights = export.log_weights
+        self.source = None if weights is None else Source(tokens, formulas, weights)
+        self.names = [*asked, *(["the distribution"] if self.source else [])]
+        bounds = certificate.document["formats"].get(dtype, {}).get("bounds", {})
+        self.most = float(bounds.get("probability, in units of it", 0.0)) + ROUNDING
+        self.kernel = str(export.kernel)
+        kind = getattr(transformers, class_of(export.kind, c.head))
+        bars = transformers.utils.logging
+        shown = bars.is_progress_bar_enabled()
+        bars.disable_progress_bar()
+        check_folder(export.path)
+        self.runtime = f"transformers {transformers.__version__}, {kind.__name__}, {self.kernel}"
+        try:
+            check_tokenizer(export.path, c.symbols, c.propositional, True, False)
+            self.model = kind.from_pretrained(
+                export.path,
+                dtype=getattr(torch, dtype),
+                attn_implementation=self.kernel,
+                local_files_only=True,
+                use_safetensors=True,
+            ).eval()
+        except SofthatError:
+            raise
+        except Exception as error:  # damaged files raise anything
+            raise _failure("load", export, error) from None
+        finally:
+            if shown:
+                bars.enable_progress_bar()
+        self.export = export
+
+    def word(self, codes: NDArray[np.int64]) -> Any:
+        tokens = [self.c.tokens[code] for code in codes]
+        if self.c.propositional:
+            return [set(token) for token in tokens]
+        return [next(iter(token)) for token in tokens]
+
+    def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        torch = self.torch
+        first = np.full((len(codes), 1), self.c.bos)
+        tokens = torch.from_numpy(np.concatenate([first, codes], axis=1))
+        try:
+            with torch.no_grad():
+                logits = self.model(tokens).logits[:, 1:].float().numpy()
+        except Exception as error:  # so do weights of the wrong shape
+            raise _failure("run", self.export, error) from None
+        if self.c.head == "lm":  # a token is allowed if its logit is positive
+            order = [*range(len(self.c.symbols)), len(self.c.symbols) + 1]
+            values = logits[..., order]
+        elif self.c.head == "multi-label":
+            values = logits
+        else:
+            values = (logits[..., 1:] - logits[..., :1]) / 2
+        words = [self.word(row) for row in codes]
+        truth = [np.stack(f.truth_many(words)) for f in self.asked.values()]
+        if self.source is not None:  # as one more answer: is it the stated distribution?
+            within = self.most - self._off(self.source, words, values)
+            values = np.concatenate([values, within[..., None]], axis=-1)
+            truth.append(np.ones(within.shape, np.bool_))
+        return values, np.stack(truth, axis=-1)
+
+    def _off(self, source: Source, words: list[Any], logits: NDArray[Any]) -> NDArray[Any]:
+        """How far the probabilities are from the stated ones, in units of them (of 1, where a
+        token is forbidden)."""
+        wide = logits.astype(np.float64)
+        found = np.exp(wide - wide.max(axis=-1, keepdims=True))
+        found /= found.sum(axis=-1, keepdims=True)
+        rows = source.distributions(words)
+        stated = np.array(
+            [[[row[token] for token in source.tokens] for row in word[1:]] for word in rows]
+        )
+        off: NDArray[Any] = (np.abs(found - stated) / np.where(stated > 0, stated, 1.0)).max(-1)
+        return off
+
+
+def _failure(step: str, export: Export, error: Exception) -> SofthatError:
+    """What transformers or torch says of a checkpoint that is not what its configuration says."""
+    lines = str(error).strip().splitlines() or [repr(error)]
+    return SofthatError(f"transformers cannot {step} {export.path}: {' '.join(lines[:2])}")
+
+
+def _batches(
+    letters: int,
+    exhaustive: int,
+    random: int,
+    adversarial: int,
+    longest: int,
+    max_words: int,
+    seed: int,
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """(source, codes) of words of equal length, the shortest first."""
+    tried = 0
+    for n in range(1, exhaustive + 1):
+        if tried + letters**n > max_words:
+            break
+        tried += letters**n
+        size = max(1, BATCH // (n + 1))
+        rows: list[tuple[int, ...]] = []
+        for row in product(range(letters), repeat=n):
+            rows.append(row)
+            if len(rows) == size:
+                yield "exhaustive", np.array(rows, np.int64)
+                rows = []
+        if rows:
+            yield "exhaustive", np.array(rows, np.int64)
+    rng = np.random.default_rng(seed)
+    for source, count in (("random", random), ("adversarial", adversarial)):
+        done = 0
+        while done < count:
+            n = longest if source == "adversarial" else int(rng.integers(1, longest + 1))
+            size = min(count - done, max(1, BATCH // (n + 1)), 64)
+            yield source, np.stack([_hostile(rng, letters, n, source) for _ in range(size)])
+            done += size
+
+
+def _hostile(rng: np.random.Generator, letters: int, n: int, source: str) -> NDArray[np.int64]:
+    """A random word; hostile ones have two letters, balanced, in blocks or with one exception."""
+    if source == "random":
+        return rng.integers(0, letters, n)
+    a, b = rng.integers(0, letters, 2)
+    word = np.full(n, a)
+    match int(rng.integers(4)):
+        case 0:
+            word[1::2] = b
+        case 1:
+            word[n // 2 :] = b
+        case 2:
+            word[int(rng.integers(n))] = b
+        case _:
+            word[rng.permutation(n)[: n // 2]] = b
+    return word

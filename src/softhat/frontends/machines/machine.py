@@ -1,0 +1,109 @@
+"""What all machines have in common: tokens, prompts, runs, formulas.
+
+A machine's run is a word. It begins with a *prompt*, which is the input and ends with a token that
+starts the machine; every step adds a token, and `<eos>` ends a run that halts. For every history,
+also for those that no run has, exactly one token comes next: a decoder that is greedy is never
+undecided. A history that is no run ends with `<eos>`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from softhat.io.errors import SofthatError
+from softhat.logic.syntax.nodes import Formula
+from softhat.program.build import build_as_written
+from softhat.program.signals import Program
+
+BOS, EOS = "<bos>", "<eos>"
+"""The sinks' tokens (`softhat.transformer.weights` has the same)."""
+MOST_STEPS = 100_000
+"""Of a run, unless the caller says: machines need not halt."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a machine did: the tokens after the prompt (without `<eos>`), and how it ended."""
+
+    prompt: tuple[str, ...]
+    tokens: tuple[str, ...]
+    steps: int
+    halted: bool
+
+    @property
+    def word(self) -> tuple[str, ...]:
+        """Prompt and steps, with `<eos>` if it halted: what a decoder writes after `<bos>`."""
+        return (*self.prompt, *self.tokens, *((EOS,) if self.halted else ()))
+
+
+class Machine(ABC):
+    """A machine that a decoder can run."""
+
+    kind: ClassVar[str]
+
+    @cached_property
+    @abstractmethod
+    def tokens(self) -> tuple[str, ...]:
+        """The names of all tokens, without the sinks'."""
+
+    @cached_property
+    @abstractmethod
+    def formulas(self) -> dict[str, Formula]:
+        """One formula for each token and for `<eos>`: this one comes next."""
+
+    @abstractmethod
+    def prompt(self, input: Any = None) -> list[str]:
+        """The tokens that a run on this input begins with."""
+
+    @abstractmethod
+    def run(self, input: Any = None, max_steps: int = MOST_STEPS) -> Run:
+        """What the machine does on an input, by its definition; at most `max_steps` steps."""
+
+    @abstractmethod
+    def decode(self, tokens: str | Iterable[str]) -> Run:
+        """What tokens (a prompt and what was generated) say that the machine did."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """A description from which `softhat.machine` makes the same machine."""
+
+    @cached_property
+    def program(self) -> Program:
+        """The attention program that computes the formulas."""
+        return build_as_written(self.formulas, self.tokens, False)
+
+    @property
+    def space(self) -> str | None:
+        """What bounds its memory besides the context; None if nothing does."""
+        return None
+
+    def names_of(self, tokens: str | Iterable[str]) -> tuple[list[str], bool]:
+        """Token names without the sinks, and whether `<eos>` ended them."""
+        given = tokens.split() if isinstance(tokens, str) else list(tokens)
+        if given[:1] == [BOS]:
+            given = given[1:]
+        ended = EOS in given
+        names = given[: given.index(EOS)] if ended else given
+        known = frozenset(self.tokens)
+        for at, name in enumerate(names):
+            if name not in known:
+                raise SofthatError(
+                    f"token {at + 1} of what is to be decoded is {name!r}, which is no token of "
+                    f"this machine: {shown(self.tokens)}"
+                )
+        return names, ended
+
+
+def shown(names: Sequence[str], most: int = 12) -> str:
+    """The first few of some names."""
+    return " ".join(names[:most]) + (" …" if len(names) > most else "")
+
+
+def checked_steps(max_steps: object) -> int:
+    if not isinstance(max_steps, int) or isinstance(max_steps, bool) or max_steps < 0:
+        raise SofthatError(f"max_steps is {max_steps!r}: give a whole number from 0 up")
+    return max_steps

@@ -1,0 +1,208 @@
+"""Every regular language in logarithmic depth: functions of states, composed by doubling.
+
+**Theorem 37.** Let an automaton have the states 0, 1, …, q - 1, of which 0 is the first. For
+k = 0, 1, … let f_k(i) be the function from states to states that reading the last 2^k symbols up
+to position i is; where fewer than 2^k symbols stand there, let it be the constant function whose
+value is the state after the whole prefix. Then f_0(i) depends on the symbol at i alone, and
+
+    f_(k+1)(i)(p) = f_k(i)(f_k(i - 2^k)(p)),
+
+with 0 for what is read before the first position. After K rounds f_K(i)(0) is the state after the
+prefix up to i, for every i <= 2^K.
+
+*Proof.* If i > 2^k, the last 2^(k+1) symbols are those up to i - 2^k followed by the last 2^k, and
+functions compose; if fewer stand before, f_k(i - 2^k) is constant, and so is the composition. If
+i <= 2^k there is nothing to read: every p goes to f_k(i)(0), the state after the prefix.
+
+One attention head a round reads at distance 2^k, by the binary code of positions (`At`). A state is
+written in binary, so a function is q·⌈log₂ q⌉ bits, and a round is one disjoint sum of q
+conjunctions for each of them. No monoid is enumerated, and no group is too difficult.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.frontends.regular.dfa import DFA, minimal
+from softhat.io.errors import SofthatError
+from softhat.program.draft import Draft
+from softhat.program.gates import Table
+from softhat.program.heads import At
+from softhat.program.inputs import PositionBit
+from softhat.program.literals import FALSE, TRUE, Literal
+from softhat.program.signals import Program
+
+MOST_LENGTH = 1 << 20
+"""Longer words would need a code of more digits than is ever certified."""
+MOST_CONJUNCTIONS = 2_000_000
+"""Of all rounds together: a model that has more does not fit into memory."""
+MEMBER = "member"
+"""The output's name: the prefix up to here belongs to the language."""
+
+
+@dataclass(frozen=True)
+class LogDepth:
+    """A regular language that is to be computed in logarithmic depth.
+
+    `softhat.compile(language, max_length=N)` makes the model; `max_length` here is the length if
+    that says none.
+    """
+
+    dfa: DFA
+    """Minimal; its first state is 0."""
+    text: str
+    max_length: int | None = None
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return self.dfa.alphabet
+
+    @property
+    def has_empty_word(self) -> bool:
+        return self.dfa.start in self.dfa.accepting
+
+    def __repr__(self) -> str:
+        return f"<softhat.LogDepth {self.text}: {len(self.dfa.step)} states>"
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {symbol: at for at, symbol in enumerate(self.dfa.alphabet)}
+
+    def truth(self, word: Sequence[str]) -> NDArray[np.bool_]:
+        """At each position: does the prefix up to it belong to the language?"""
+        state, answers = self.dfa.start, []
+        for symbol in word:
+            if symbol not in self._places:
+                raise SofthatError(f"the symbol {symbol!r} is not in the automaton's alphabet")
+            state = self.dfa.step[state][self._places[symbol]]
+            answers.append(state in self.dfa.accepting)
+        return np.array(answers, np.bool_)
+
+    def accepts(self, word: Sequence[str]) -> bool:
+        """Does the word belong to the language?"""
+        return self.dfa.accepts(word)
+
+
+def log_depth(dfa: DFA, text: str, max_length: int | None = None) -> LogDepth:
+    """The language of an automaton, to be computed in logarithmic depth."""
+    return LogDepth(minimal(dfa), text, max_length)
+
+
+def rounds_of(max_length: int) -> int:
+    """How often 1 is doubled to reach the length: ⌈log₂ N⌉."""
+    return (max_length - 1).bit_length()
+
+
+def doubled(language: LogDepth, symbols: Sequence[str], max_length: int) -> Program:
+    """The attention program of Theorem 37 for words up to `max_length`, over `symbols`."""
+    dfa = language.dfa
+    if not isinstance(max_length, int) or not 1 <= max_length <= MOST_LENGTH:
+        raise SofthatError(f"max_length is from 1 to {MOST_LENGTH:,}, not {max_length!r}")
+    if set(symbols) != set(dfa.alphabet):
+        raise SofthatError(
+            "the model's alphabet must be the language's: "
+            f"{' '.join(dfa.alphabet)}, not {' '.join(symbols)}"
+        )
+    rounds = rounds_of(max_length)
+    states, digits = len(dfa.step), (len(dfa.step) - 1).bit_length()
+    conjunctions = rounds * states * states * (digits + 1)
+    if conjunctions > MOST_CONJUNCTIONS:
+        raise SofthatError(
+            f"{states:,} states in {rounds} rounds need {conjunctions:,} conjunctions, and "
+            f"{MOST_CONJUNCTIONS:,} is the limit: use a smaller automaton or a shorter length"
+        )
+    return _Doubling(Draft(symbols), dfa, digits, rounds, max_length).run()
+
+
+@dataclass(slots=True)
+class _Function:
+    """f_k at a position: the digits of every state's image, and whether it accepts."""
+
+    digits: list[list[Literal]]
+    accepts: list[Literal]
+
+
+@dataclass(slots=True)
+class _Doubling:
+    draft: Draft
+    dfa: DFA
+    digits: int
+    rounds: int
+    max_length: int
+
+    def run(self) -> Program:
+        function = self._of_symbols()
+        for k in range(self.rounds):
+            function = self._composed(function, k)
+        return self.draft.finish({MEMBER: function.accepts[0]})
+
+    def _of_symbols(self) -> _Function:
+        """f_0: a function of the symbol."""
+        draft, dfa = self.draft, self.dfa
+
+        def where(holds: Sequence[bool]) -> Literal:
+            pairs = zip(dfa.alphabet, holds, strict=True)
+            return draft.token([symbol for symbol, yes in pairs if yes])
+
+        return _Function(
+            [[where([bool(to >> b & 1) for to in row]) for b in range(self.digits)]
+             for row in dfa.step],
+            [where([to in dfa.accepting for to in row]) for row in dfa.step],
+        )  # fmt: skip
+
+    def _composed(self, function: _Function, k: int) -> _Function:
+        """f_(k+1) of f_k. Of the last round only whether state 0 ends in acceptance is needed,
+        which `Draft.finish` finds out."""
+        before = [[self._read(bit, k, f"from {p} bit {b}") for b, bit in enumerate(row)]
+                  for p, row in enumerate(function.digits)]  # fmt: skip
+        return _Function(
+            [[self._chosen(at, [row[b] for row in function.digits], f"{k + 1}: {p} bit {b}")
+              for b in range(self.digits)] for p, at in enumerate(before)],
+            [self._chosen(at, function.accepts, f"{k + 1}: {p} accepts")
+             for p, at in enumerate(before)],
+        )  # fmt: skip
+
+    def _read(self, value: Literal, k: int, label: str) -> Literal:
+        """`value` at i - 2^k, 0 where that is no position.
+
+        The code of position j is 2^K - j, which is from 0 to 2^K - 1 for all of them. Where
+        i <= 2^k the code that is looked for is that of 2^K + i - 2^k >= i + 1 (its digit K is left
+        out), which the mask hides, or of no position at all.
+        """
+        if value == FALSE:
+            return FALSE
+        length = max(2, self.rounds)  # a code of one digit leaves no room for the sinks' score
+        size = 1 << length
+        keys = [self._digit(b, size) for b in range(length)]
+        queries = [self._digit(b, size + (1 << k)) if b >= k else keys[b] for b in range(length)]
+        head = At(tuple(queries), tuple(keys), value, "<=", self.max_length)
+        return self.draft.add(head, f"{1 << k} before: {label}")
+
+    def _digit(self, bit: int, constant: int) -> Literal:
+        label = f"digit {bit} of {constant} - i"
+        return self.draft.add(PositionBit(bit, -1, 0, constant), label)
+
+    def _chosen(self, state: list[Literal], of: list[Literal], label: str) -> Literal:
+        """`of[r]`, where r is the state with these binary digits."""
+        draft = self.draft
+        terms = []
+        for r, value in enumerate(of):
+            code = [bit if r >> b & 1 else ~bit for b, bit in enumerate(state)]
+            literals = {x for x in (*code, value) if x != TRUE}
+            if FALSE in literals or any(~x in literals for x in literals):
+                continue
+            terms.append(tuple(sorted(literals)))
+        if not terms:
+            return FALSE
+        if () in terms:
+            return TRUE
+        return (
+            draft.conjunction(terms[0], label)
+            if len(terms) == 1
+            else draft.add(Table(tuple(terms)), label)
+        )

@@ -1,0 +1,1 @@
+"""Where softhat meets the world: errors people read, files, processes, pictures."""

@@ -1,0 +1,59 @@
+"""How bytes come in and go out: every file that softhat reads or writes passes here.
+
+`names` tells what is there. `reading` opens regular files only, of a bounded size, as UTF-8
+whatever the locale says, JSON without duplicate fields, tensors after their header was checked.
+`writing` puts files and folders in place whole or not at all, and replaces nothing that softhat did
+not write; `protection` keeps outputs off inputs. `snapshot` reads a folder as it was at one moment.
+What the bytes mean is for the callers to say.
+"""
+
+from softhat.io.files.names import exists, is_file, is_folder
+from softhat.io.files.protection import RECORD, check_derived, check_output, watch_inputs
+from softhat.io.files.reading import (
+    opened,
+    parse_json,
+    read_bytes,
+    read_json,
+    read_metadata,
+    read_stream,
+    read_tensors,
+    read_text,
+)
+from softhat.io.files.snapshot import read_as_a_whole
+from softhat.io.files.writing import (
+    check_writable,
+    json_bytes,
+    locked,
+    make_folder,
+    resolved,
+    write_file,
+    write_files,
+    write_folder,
+)
+
+__all__ = [
+    "RECORD",
+    "check_derived",
+    "check_output",
+    "check_writable",
+    "exists",
+    "is_file",
+    "is_folder",
+    "json_bytes",
+    "locked",
+    "make_folder",
+    "opened",
+    "parse_json",
+    "read_as_a_whole",
+    "read_bytes",
+    "read_json",
+    "read_metadata",
+    "read_stream",
+    "read_tensors",
+    "read_text",
+    "resolved",
+    "watch_inputs",
+    "write_file",
+    "write_files",
+    "write_folder",
+]

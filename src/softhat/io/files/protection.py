@@ -1,0 +1,136 @@
+"""What an output never replaces, so that no command destroys what somebody needs.
+
+Three rules, asked by `softhat.io.files.writing` before a file is put in place:
+
+1. A command never writes over a file that it has read. The command line turns this on
+   (`watch_inputs`); a file is known by its device and inode, so links do not hide it.
+2. The files of a model folder, a checkpoint or a corpus change only together, never one of them
+   as the output of something else.
+3. A file whose name the user did not choose (the data beside a picture, the labels beside an ONNX
+   graph) replaces only a file that softhat wrote for the same purpose, as its field `format` says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from softhat.io.errors import SofthatError
+
+RECORD = "softhat_files"
+"""The field of a model folder's `config.json` with the digests of the folder's other files."""
+CORPUS = "corpus.json"
+_CHECKPOINT = re.compile(
+    r"config\.json|generation_config\.json|.*\.safetensors(\.index\.json)?|pytorch_model.*\.bin"
+    r"|tokenizer.*|vocab\..*|merges\.txt|(special|added)_tokens.*\.json"
+)
+"""Files that a checkpoint of Hugging Face consists of."""
+_LARGEST_CONFIG = 1 << 26  # bytes; a larger config.json is no model's
+
+_inputs: set[tuple[int, int]] | None = None
+"""Device and inode of each file read since `watch_inputs`; None while nobody watches."""
+
+
+@contextmanager
+def watch_inputs() -> Iterator[None]:
+    """Inside, no file that was read can be written over."""
+    global _inputs
+    outer, _inputs = _inputs, set()
+    try:
+        yield
+    finally:
+        _inputs = outer
+
+
+def note_input(handle: int) -> None:
+    """An open file is being read."""
+    if _inputs is not None:
+        status = os.fstat(handle)
+        _inputs.add((status.st_dev, status.st_ino))
+
+
+def is_input(path: str | Path) -> bool:
+    """Was the file under this name read since `watch_inputs`?"""
+    if not _inputs:
+        return False
+    try:
+        status = os.stat(path)  # noqa: PTH116 - Path.stat takes no bytes names
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) in _inputs
+
+
+def check_output(path: str | Path) -> None:
+    """Refuse to put an output at `path` if that would destroy an input or a part of a model."""
+    target = Path(os.path.realpath(path))
+    if not target.is_file():
+        return
+    if is_input(target):
+        raise SofthatError(f"{path} is what this command reads: choose another name for the output")
+    owner = _owner(target)
+    if owner is not None:
+        raise SofthatError(
+            f"{path} belongs to the {owner} {target.parent}: choose another name for the output"
+        )
+
+
+def check_derived(path: str | Path, kind: str) -> None:
+    """Refuse to replace a file that the user did not name, unless softhat wrote one of this kind.
+
+    The kind is what the field `format` begins with. An AHAT's file is softhat's too, and no data
+    of a picture may replace it.
+    """
+    check_output(path)
+    if not os.path.lexists(path):
+        return
+    try:
+        written = str(_document(Path(path))["format"]).partition("/")[0]
+    except (SofthatError, KeyError, TypeError):
+        written = ""
+    if written != kind:
+        raise SofthatError(
+            f"{path} is in the way, and softhat did not write it: choose another name"
+        )
+
+
+def _owner(target: Path) -> str | None:
+    """What the file is a part of: a model folder, a checkpoint, a corpus, or nothing."""
+    if any(_is_corpus(place) for place in (target.parent, target.parent.parent)):
+        return "corpus"
+    config_file = target.parent / "config.json"
+    if not config_file.is_file():
+        return None
+    try:
+        config = _document(config_file)
+    except SofthatError:
+        return None
+    if not isinstance(config, dict):
+        return None
+    recorded = config.get(RECORD)
+    if isinstance(recorded, dict) and (target.name in recorded or target == config_file):
+        return "model folder"
+    is_model = "model_type" in config or str(config.get("format", "")).startswith("softhat")
+    return "model folder" if is_model and _CHECKPOINT.fullmatch(target.name) else None
+
+
+def _is_corpus(folder: Path) -> bool:
+    if not (folder / CORPUS).is_file():
+        return False
+    try:
+        return str(_document(folder / CORPUS)["format"]).startswith("softhat-corpus")
+    except (SofthatError, KeyError, TypeError):
+        return False
+
+
+def _document(path: Path) -> Any:
+    """The JSON in a file, without making it an input."""
+    from softhat.io.files.reading import parse_json, read_stream
+
+    if not path.is_file() or path.stat().st_size > _LARGEST_CONFIG:
+        raise SofthatError(f"{path} is not a JSON file of softhat")
+    with path.open("rb") as file:
+        return parse_json(read_stream(file, str(path)), str(path))

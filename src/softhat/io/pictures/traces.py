@@ -1,0 +1,102 @@
+"""A trace as a picture: the word, its answers, every head of every layer, in aligned columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.io.pictures.style import COLOURS, figure, weights_scale
+
+MOST_NUMBERS = 26
+"""Tokens up to which cells show their numbers."""
+
+
+def trace_figure(
+    tokens: Sequence[str],
+    attention: Sequence[NDArray[Any]],
+    heads: Sequence[Sequence[str]],
+    margins: Mapping[str, NDArray[Any]],
+    own: slice,
+    title: str = "",
+) -> Any:
+    """All heads, a layer a row; under the first column the answer and the margin, aligned with it.
+
+    `attention[layer]` is (heads, rows, rows) with the sinks, `own` the rows of the word itself.
+    """
+    most = max((len(labels) for labels in heads), default=1) or 1
+    side = min(7.0, max(2.3, 0.26 * len(tokens)))
+    layers = [k for k, labels in enumerate(heads) if labels]
+    under = 0.7 * len(margins) + 0.5
+    width = max(4.5, most * (side + 0.7))
+    made = figure(width, len(layers) * (side + 0.75) + under + 0.9)
+    ratios = [side + 0.75] * len(layers) + [under]
+    grid = made.add_gridspec(len(layers) + 1, most, height_ratios=ratios)
+    for row, layer in enumerate(layers):
+        for head, label in enumerate(heads[layer]):
+            axes = made.add_subplot(grid[row, head])
+            attention_map(
+                axes, attention[layer][head], tokens, f"layer {layer}, head {head}\n{_cut(label)}"
+            )
+    _answers(made.add_subplot(grid[len(layers), 0]), tokens, margins, own)
+    made.suptitle(_cut(f"{title}{'  ·  ' if title else ''}{_verdict(margins)}", 110), fontsize=10)
+    return made
+
+
+def attention_map(axes: Any, weights: NDArray[Any], tokens: Sequence[str], title: str) -> None:
+    axes.imshow(weights, norm=weights_scale(), cmap="Blues", interpolation="nearest")
+    axes.set_title(title, fontsize=8)
+    _name(axes, tokens)
+    axes.set_yticks(range(len(tokens)), tokens, fontsize=7)
+    if len(tokens) > MOST_NUMBERS:
+        return
+    for i, j in zip(*np.nonzero(weights >= 0.005), strict=True):
+        weight = float(weights[i, j])
+        shown = f"{100 * weight:.0f}" if weight >= 0.095 else f"{100 * weight:.1f}"
+        colour = "white" if weight > 0.35 else "black"
+        axes.text(j, i, shown, ha="center", va="center", fontsize=5, color=colour)
+
+
+def _answers(
+    axes: Any, tokens: Sequence[str], margins: Mapping[str, NDArray[Any]], own: slice
+) -> None:
+    """A row of answers for each output, with its margins as numbers."""
+    places = range(len(tokens))[own]
+    for row, (name, values) in enumerate(margins.items()):
+        colour = COLOURS[row % len(COLOURS)]
+        for at, margin in zip(places, values.tolist(), strict=True):
+            box = {"facecolor": colour if margin > 0 else "white", "edgecolor": colour}
+            axes.bar(at, 0.8, 0.8, row - 0.4, **box)
+            shade = "white" if margin > 0 else "black"
+            if len(tokens) <= 2 * MOST_NUMBERS:
+                axes.text(
+                    at, row, f"{margin:.2g}", ha="center", va="center", fontsize=5, color=shade
+                )
+        axes.text(-0.7, row, _cut(name, 24), ha="right", va="center", fontsize=7, color=colour)
+    axes.set_xlim(-0.6, len(tokens) - 0.4)
+    axes.set_ylim(len(margins) - 0.4, -0.6)
+    axes.set_yticks([])
+    _name(axes, tokens)
+    axes.set_xlabel("filled: true; the number is the margin", fontsize=7)
+    for edge in ("top", "right", "left", "bottom"):
+        axes.spines[edge].set_visible(False)
+
+
+def _verdict(margins: Mapping[str, NDArray[Any]]) -> str:
+    parts = [
+        f"{name}: {'true' if values[-1] > 0 else 'false'} at the end, least |margin| "
+        f"{np.abs(values).min():.3g}"
+        for name, values in margins.items()
+    ]
+    return "; ".join(parts)
+
+
+def _name(axes: Any, tokens: Sequence[str]) -> None:
+    turned = 90 if max(map(len, tokens)) > 3 and len(tokens) > 12 else 0
+    axes.set_xticks(range(len(tokens)), tokens, fontsize=7, rotation=turned)
+
+
+def _cut(text: str, limit: int = 44) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

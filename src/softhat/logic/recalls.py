@@ -1,0 +1,55 @@
+"""`last[v | k1 = q1, …]` by its definition: one `S` for each code.
+
+    last[v | k = q, …] = ⋁ over codes c: (q = c) & (!(k = c) S (k = c & v))
+
+The right side is what recall means; it has 2^digits parts, so only deciding uses it.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from softhat.io.errors import SofthatError
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Node, Not, Or, Recall, Since
+from softhat.logic.syntax.walk import distinct, fold, rebuild
+
+MOST_DIGITS = 10
+"""1,024 parts."""
+
+
+def without_recalls(formula: Formula) -> Formula:
+    """The same formula, every recall by its definition."""
+    if not any(isinstance(node, Recall) for node, _ in distinct(formula)[0]):
+        return formula
+
+    def step(node: Node, below: tuple[Node, ...]) -> Node:
+        now = rebuild(node, below)
+        return expanded(now) if isinstance(now, Recall) else now
+
+    made = fold(formula, step)
+    assert isinstance(made, Formula)
+    return made
+
+
+def expanded(recall: Recall) -> Formula:
+    """What a recall means."""
+    digits = [(k, q) for k, q in recall.digits if not isinstance(q, nodes.Constant)]
+    fixed = [(k, q) for k, q in recall.digits if isinstance(q, nodes.Constant)]
+    if len(digits) > MOST_DIGITS:
+        raise SofthatError(
+            f"a recall by {len(digits)} digits has 2^{len(digits)} cases, and deciding looks at "
+            f"each: at most {MOST_DIGITS} digits"
+        )
+    always = [k if q == TRUE else Not(k) for k, q in fixed]
+    cases: Formula = FALSE
+    for code in product((False, True), repeat=len(digits)):
+        asked: Formula = TRUE
+        held: Formula = TRUE
+        for part in always:
+            held = And(held, part)
+        for (k, q), bit in zip(digits, code, strict=True):
+            asked = And(asked, q if bit else Not(q))
+            held = And(held, k if bit else Not(k))
+        cases = Or(cases, And(asked, Since(Not(held), And(held, recall.value))))
+    return cases

@@ -1,0 +1,1 @@
+"""What users hold: models, the driver that compiles them, folders, verification, the zoo."""

@@ -1,0 +1,43 @@
+"""All sections in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from time import perf_counter
+
+from softhat.io.errors import SofthatError
+from softhat.models.bench import checking, compiling, running
+from softhat.models.bench.tables import Results, Settings, Table, machine
+
+SECTIONS: dict[str, tuple[Callable[[Settings], Table | None], ...]] = {
+    "compile": (compiling.compile_times, compiling.model_sizes),
+    "linear": (running.linear_by_length, running.linear_by_operators),
+    "stream": (running.streaming,),
+    "dense": (running.dense_by_length, running.against_torch),
+    "memory": (running.memory,),
+    "verify": (checking.verification,),
+    "startup": (checking.startup,),
+}
+
+
+def measure(results: Results, names: Collection[str] = ()) -> Iterator[Table]:
+    """Run the sections (all without names), adding each table to the results as it is ready."""
+    for name in names:
+        if name not in SECTIONS:
+            raise SofthatError(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
+    began = perf_counter()
+    settings = Settings(quick=results.quick)
+    for name, tables in SECTIONS.items():
+        if names and name not in names:
+            continue
+        for section in tables:
+            table = section(settings)
+            results.seconds = perf_counter() - began
+            if table is not None:
+                results.tables.append(table)
+                yield table
+
+
+def fresh(quick: bool) -> Results:
+    """Nothing measured yet."""
+    return Results(machine(), quick)

@@ -1,0 +1,145 @@
+"""Model folders: `config.json`, `model.safetensors`, `certificate.json`, and what the model must
+compute, `formula.txt` or `ahat.json`.
+
+The same model gives byte-identical files, written as a whole or not at all (`softhat.io.files`).
+Loading reads only JSON and safetensors, checks every shape, and refuses what it does not know.
+Folders of format version 1 are read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softhat.io.errors import SofthatError
+from softhat.io.files import read_as_a_whole, read_json, read_tensors, read_text
+from softhat.logic.binding import bind, predicates_of
+from softhat.logic.syntax.parse import parse
+from softhat.models.model import Model
+from softhat.numbers.predicates import Predicate
+from softhat.numbers.predicates import from_json as read_predicate
+from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_of
+from softhat.transformer.weights import Transformer
+
+# Other kinds are imported where one is read: most models are compiled, and start-up counts.
+if TYPE_CHECKING:
+    from softhat.ahat.simulation.simulation import Simulation
+    from softhat.logic.syntax.nodes import Formula
+    from softhat.models.value_model import ValueModel
+
+PREDICATES = "predicates.json"
+
+
+def load(folder: str | Path) -> Model | Simulation | ValueModel:
+    """The model in a folder that `save` wrote, of one moment, though others may be saving there."""
+    place = Path(folder)
+    if not (place / "config.json").is_file():
+        read_config(place)  # says what is wrong
+    return read_as_a_whole(place, lambda: _load(place))
+
+
+def _load(folder: Path) -> Model | Simulation | ValueModel:
+    config = read_config(folder)
+    match config.get("kind"):
+        case "compiled":
+            return _load_compiled(folder, config)
+        case "rasp":
+            return _load_rasp(folder, config)
+        case "simulation":
+            from softhat.ahat.simulation.folder import load_simulation
+
+            return load_simulation(folder, config)
+        case kind:
+            raise SofthatError(f"{folder}/config.json: unknown kind of model {kind!r}")
+
+
+def load_compiled(folder: str | Path) -> Model:
+    """The compiled model in a folder; an error if something else is there."""
+    found = load(folder)
+    if not isinstance(found, Model):
+        raise SofthatError(f"{folder} holds a simulation, not a compiled model")
+    return found
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """`config.json`, if its format and version are ours."""
+    path = folder / "config.json"
+    if not folder.is_dir():
+        raise SofthatError(f"no model folder {folder}: expected one that `softhat compile` wrote")
+    if not path.is_file():
+        if (folder / "corpus.json").is_file():
+            raise SofthatError(
+                f"{folder} is a corpus: softhat corpus extract {folder} ID -o DIR gives one model"
+            )
+        raise SofthatError(f"{folder} is not a model folder: it has no config.json")
+    try:
+        config = read_json(path, inside=folder)
+    except SofthatError as error:
+        raise SofthatError(f"{folder} is damaged: {error}") from None
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise SofthatError(f"{folder} is not a softhat model: its config.json has another format")
+    version = config.get("version")
+    if version not in READ:
+        raise SofthatError(
+            f"{folder} has format version {version}; this softhat reads versions to {READ[-1]}: "
+            "compile it again, or install the softhat that wrote it"
+        )
+    return config
+
+
+def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
+    try:
+        tensors = read_tensors(folder / "model.safetensors", inside=folder)
+        listed = [read_predicate(entry, PREDICATES) for entry in _predicates(folder, config)]
+        known = {predicate.name: predicate for predicate in listed}
+        transformer = transformer_of(config, tensors, known)
+        at = config.get("accepts_at")
+        if at not in (None, "first", "last"):
+            raise DamagedError(f"config.json: accepts_at is first or last, not {at!r}")
+        return Model(transformer, _formulas(folder, transformer, known), at=at)
+    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, SofthatError):
+            raise SofthatError(f"{folder} is damaged: {error}") from None
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise SofthatError(f"{folder} is damaged: {what}") from None
+
+
+def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
+    from softhat.models.value_model import ValueModel
+
+    try:
+        transformer = transformer_of(
+            config, read_tensors(folder / "model.safetensors", inside=folder)
+        )
+        return ValueModel.read(transformer, read_json(folder / "rasp.json", inside=folder))
+    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise SofthatError(f"{folder} is damaged: {what}") from None
+
+
+def _predicates(folder: Path, config: Mapping[str, Any]) -> list[Any]:
+    """The numerical predicates that the formulas use; some folders of version 1 have them in
+    their configuration."""
+    if (folder / PREDICATES).is_file():
+        found = read_json(folder / PREDICATES, inside=folder)
+        if not isinstance(found, list):
+            raise DamagedError(f"{PREDICATES} must be a list")
+        return found
+    return list(config.get("predicates", ()))
+
+
+def _formulas(folder: Path, t: Transformer, known: Mapping[str, Predicate]) -> dict[str, Formula]:
+    formulas = {}
+    known_names = {"propositions" if t.propositional else "alphabet": t.symbols}
+    for line in read_text(folder / "formula.txt", inside=folder).removesuffix("\n").split("\n"):
+        name, colon, text = line.partition(": ")
+        if not colon:
+            raise DamagedError(f"formula.txt: expected `name: formula`, got {line[:60]!r}")
+        if name in formulas:
+            raise DamagedError(f"formula.txt: output {name!r} stands there twice")
+        formulas[name] = bind(parse(text, **known_names), known)
+        predicates_of(formulas[name])  # all are known
+    if tuple(formulas) != t.outputs:
+        raise DamagedError("formula.txt and config.json name different outputs")
+    return formulas

@@ -1,0 +1,126 @@
+r"""What is proved about a model as a theorem for a paper: statement, laws, assumptions, references.
+
+`softhat state MODEL --latex` prints it. Nothing here is new: every number is the certificate's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from softhat import __version__
+from softhat.io.errors import SofthatError
+from softhat.logic.syntax.latex import escaped, to_latex
+from softhat.models.model import Model
+
+BIBTEX = r"""@article{yang2026simulating,
+  title   = {Simulating Hard Attention Using Soft Attention},
+  author  = {Yang, Andy and Strobl, Lena and Chiang, David and Angluin, Dana},
+  journal = {Transactions of the Association for Computational Linguistics},
+  volume  = {14},
+  year    = {2026},
+  note    = {arXiv:2412.09925}
+}
+
+@software{softhat,
+  title   = {softhat: hard attention compiled to softmax transformers},
+  author  = {{The softhat authors}},
+  version = {VERSION}
+}""".replace("VERSION", __version__)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A theorem about one model, as plain text and in LaTeX."""
+
+    text: str
+    latex: str
+
+
+def state(model: Model) -> Statement:
+    """What is proved about a compiled model."""
+    if not isinstance(model, Model):
+        raise SofthatError(f"a statement is about a model of formulas, not {model!r}")
+    if model.certificate.void:
+        raise SofthatError(f"nothing is proved about the model: {model.certificate.void[0]}")
+    return Statement("\n".join(_text(model)), "\n".join(_latex(model)))
+
+
+def _text(model: Model) -> Iterator[str]:
+    certificate, size, t = model.certificate, model.size, model.transformer
+    yield (
+        f"Theorem. A transformer with softmax attention, {_many(size.layers, 'layer')}, "
+        f"{_many(size.heads, 'head')}, "
+        f"d_model {size.d_model} and {size.parameters:,} parameters"
+    )
+    for name, formula in model.formulas.items():
+        yield f"  computes {name}: {formula}"
+    yield f"at every position of every word over {' '.join(t.symbols)}{_reals(model)}."
+    yield "In floating point its answers are right on words of at most"
+    for dtype, length in certificate.max_length.items():
+        yield f"  {length:,} symbols in {dtype} ({certificate.binding[dtype]})"
+    yield f"Inverse temperatures: {'; '.join(_laws(model))}."
+    yield "Assumptions:"
+    yield from (f"  - {text}" for text in certificate.assumptions)
+    yield f"Proved by softhat {__version__} from the weights."
+
+
+def _reals(model: Model) -> str:
+    return ", in real arithmetic, whatever its length" if model.certificate.every_length else ""
+
+
+def _laws(model: Model) -> list[str]:
+    laws = [law.text for layer in model.transformer.layers for law in layer.laws]
+    return list(dict.fromkeys(f"β(n) = {text}" for text in laws)) or ["none (no attention)"]
+
+
+def _latex(model: Model) -> Iterator[str]:
+    certificate, size, t = model.certificate, model.size, model.transformer
+    yield r"% \usepackage{amsmath,amssymb,amsthm,booktabs} \newtheorem{theorem}{Theorem}"
+    yield r"\begin{theorem}"
+    symbols = ", ".join(escaped(name) for name in t.symbols)
+    yield (
+        f"A transformer with softmax attention, {_many(size.layers, 'layer')}, "
+        f"{_many(size.heads, 'head')}, "
+        rf"$d_{{\text{{model}}}} = {size.d_model}$ and ${_grouped(size.parameters)}$ parameters"
+    )
+    yield rf"computes, at every position of every word over $\{{{symbols}\}}$,"
+    formulas = [to_latex(formula) for formula in model.formulas.values()]
+    yield r"\[ " + r" ,\qquad ".join(formulas) + r" . \]"
+    laws = {law.text: law.latex() for layer in t.layers for law in layer.laws}
+    if laws:
+        listed = ", ".join(rf"$\beta(n) = {text}$" for text in laws.values())
+        yield f"The inverse temperatures of its heads are {listed}."
+    if certificate.every_length:
+        yield "In real arithmetic this holds for words of every length;"
+        yield "in floating point for words of at most the following lengths."
+    else:
+        yield "It holds for words of at most the following lengths."
+    yield r"\end{theorem}"
+    yield certificate.latex()
+    yield r"\paragraph{Assumptions.}"
+    yield r"\begin{itemize}"
+    yield from (rf"  \item {_prose(text)}" for text in certificate.assumptions)
+    yield r"\end{itemize}"
+    yield ""
+    yield "% BibTeX"
+    yield from (f"% {line}" if line else "%" for line in BIBTEX.split("\n"))
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", r"\,")
+
+
+_SETTINGS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "^": r"\^{}",
+    "<": "$<$", ">": "$>$", "√": r"$\surd$", "·": r"$\cdot$", "≤": r"$\leq$", "β": r"$\beta$",
+    "τ": r"$\tau$", "ε": r"$\varepsilon$", "×": r"$\times$", "±": r"$\pm$",
+}  # fmt: skip
+
+
+def _prose(text: str) -> str:
+    return "".join(_SETTINGS.get(char, char) for char in text)

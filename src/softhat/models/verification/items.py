@@ -1,0 +1,276 @@
+"""The work of a verification, cut into numbered items that always come out the same.
+
+An item is a few plain numbers; what it finds is plain JSON. So items can run anywhere and in
+any order, be done again after a crash, and be kept in a file: each counts once, by its number.
+Exhaustive items come first, shortest words first.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.io.errors import CertificateWarning
+from softhat.models.model import Model
+from softhat.models.verification.adversary import Shape, climb, shapes
+from softhat.models.verification.letters import letters
+from softhat.models.verification.measure import Meter
+from softhat.models.verification.words import Tokens, decode, numbered, random_words, truth_of
+from softhat.runtime.answers import Runtime
+
+Kind = Literal["exhaustive", "random", "adversarial", "search"]
+KINDS = get_args(Kind)
+BUDGET = 3e8
+"""Rough nanoseconds of one item."""
+TOGETHER = 8
+"""Random words of one length."""
+SEARCH_WIDTH = 16
+"""Words tried in each step of a search."""
+MEMORY = 1 << 22
+"""Numbers that a batch of words may hold at a time."""
+
+
+class Item(NamedTuple):
+    """Words `start` to `stop` of a kind, all of length `n`."""
+
+    kind: Kind
+    n: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is to be verified, beside the model. `longest` bounds random and adversarial words."""
+
+    exhaustive: int
+    random: int
+    adversarial: int
+    longest: int
+    max_words: int
+    dtype: str
+    runtime: Runtime
+    seed: int
+
+
+class Job:
+    """A model, made ready to run items."""
+
+    def __init__(self, model: Model, settings: Settings) -> None:
+        self.model = model
+        self.settings = settings
+
+    @cached_property
+    def _letters(self) -> tuple[Tokens, bool]:
+        return letters(self.model)
+
+    @property
+    def table(self) -> Tokens:
+        """The letters that words are made of."""
+        return self._letters[0]
+
+    @cached_property
+    def _meter(self) -> Meter:
+        return Meter(self.model, self.settings.dtype)
+
+    @cached_property
+    def _shapes(self) -> list[Shape]:
+        return shapes(self.model, self.table)
+
+    # Cutting
+
+    @cached_property
+    def exhaustive_length(self) -> int:
+        """The last length up to which all words fit `max_words`."""
+        k, complete = self._letters
+        total = n = 0
+        while complete and n < self.settings.exhaustive:
+            total += len(k) ** (n + 1)
+            if total > self.settings.max_words:
+                break
+            n += 1
+        return n
+
+    def items(self) -> list[Item]:
+        return [*self._exhaustive(), *self._random(), *self._adversarial(), *self._searches()]
+
+    def _exhaustive(self) -> Iterator[Item]:
+        for n in range(1, self.exhaustive_length + 1):
+            total = len(self.table) ** n
+            step = self._fitting(n)
+            for start in range(0, total, step):
+                yield Item("exhaustive", n, start, min(start + step, total))
+
+    def _random(self) -> Iterator[Item]:
+        """Lengths are spread evenly on a logarithmic scale, the longest first."""
+        rng = np.random.default_rng([self.settings.seed, 10])
+        at = 0
+        while at < self.settings.random:
+            n = self._length(rng) if at else self.settings.longest
+            stop = min(at + min(TOGETHER, self._fitting(n)), self.settings.random)
+            yield Item("random", n, at, stop)
+            at = stop
+
+    def _adversarial(self) -> Iterator[Item]:
+        """Half of the words as long as allowed, the others of any length."""
+        rng = np.random.default_rng([self.settings.seed, 11])
+        for at in range(self.settings.adversarial):
+            n, longest = self._length(rng), bool(rng.random() < 0.5)
+            yield Item("adversarial", self.settings.longest if longest else n, at, at + 1)
+
+    def _searches(self) -> Iterator[Item]:
+        """One search for ten adversarial words, on lengths where many steps can be afforded."""
+        rng = np.random.default_rng([self.settings.seed, 12])
+        for at in range(math.ceil(self.settings.adversarial / 10)):
+            n = min(self._length(rng), 200)
+            yield Item("search", n, at, at + 1)
+
+    def _length(self, rng: np.random.Generator) -> int:
+        low, high = min(self.exhaustive_length + 1, self.settings.longest), self.settings.longest
+        return round(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+    def _fitting(self, n: int) -> int:
+        """Words of length n for one item."""
+        size = self.model.size
+        rows = n + 2
+        each = rows * (size.parameters / 4 + 16.0 * rows * max(size.heads, 1))
+        return max(1, int(BUDGET / each))
+
+    # Doing
+
+    def run(self, item: Item) -> dict[str, Any]:
+        """What an item finds: words, seconds, smallest margins, leaks, the first mismatch."""
+        began = time.perf_counter()
+        found = Findings(len(self.model.transformer.outputs), self.model.size.heads)
+        for tokens, sample in self._batches(item, found):
+            self.check(tokens, found)
+            if found.mismatch is not None:
+                break
+            if len(sample):
+                self._leaks(sample, found)
+        return found.to_json(time.perf_counter() - began)
+
+    def margins(self, tokens: Tokens) -> NDArray[Any]:
+        """(words, n, outputs), by the runtime that is verified."""
+        if self.settings.runtime == "dense":
+            return self.model.run_batch(tokens, self.settings.dtype)
+        words = [decode(self.model, word) for word in tokens]
+        dtype, runtime = self.settings.dtype, self.settings.runtime
+        with warnings.catch_warnings():  # going past the certificate is the point here
+            warnings.simplefilter("ignore", CertificateWarning)
+            outputs = [
+                np.stack(self.model.margins_many(words, dtype, name, runtime))
+                for name in self.model.transformer.outputs
+            ]
+        return np.stack(outputs, axis=-1)
+
+    def signed(self, tokens: Tokens) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]:
+        """(words, n, outputs): the margins, positive on the right side; the formulas' truth;
+        and where the model is wrong."""
+        margins, truth = self.margins(tokens), truth_of(self.model, tokens)
+        wrong = ((margins > 0) != truth) | np.isnan(margins)
+        side = np.where(truth, margins, -margins)
+        return np.where(np.isnan(side), -np.inf, side), truth, wrong
+
+    def check(self, tokens: Tokens, found: Findings) -> NDArray[Any]:
+        """Compare with the formulas at every position, for every output; the signed margins."""
+        signed, truth, wrong = self.signed(tokens)
+        found.words += len(tokens)
+        found.margin = np.minimum(found.margin, signed.min(axis=(0, 1)))
+        if wrong.any() and found.mismatch is None:
+            word, position, output = (int(k) for k in np.argwhere(wrong)[0])
+            found.mismatch = {
+                "tokens": tokens[word].astype(int).tolist(),
+                "position": position,
+                "output": self.model.transformer.outputs[output],
+                "expected": bool(truth[word, position, output]),
+            }
+        return signed
+
+    def _leaks(self, tokens: Tokens, found: Findings) -> NDArray[Any] | None:
+        if not self._meter.able:
+            return None
+        soft, exact = self._meter.leaks(tokens)
+        found.leak = np.maximum(found.leak, soft.max(axis=0))
+        found.exact_leak = np.maximum(found.exact_leak, exact.max(axis=0))
+        return soft
+
+    def _batches(self, item: Item, found: Findings) -> Iterator[tuple[Tokens, Tokens]]:
+        """The words of an item, and those of them to measure head by head."""
+        rng = np.random.default_rng([self.settings.seed, KINDS.index(item.kind), item.start])
+        match item.kind:
+            case "exhaustive":
+                step = max(1, MEMORY // self._per_word(item.n))
+                each = 1 if item.stop - item.start <= 64 else 32
+                for start in range(item.start, item.stop, step):
+                    tokens = numbered(self.table, item.n, start, min(start + step, item.stop))
+                    yield tokens, tokens[::each]
+            case "random":
+                tokens = random_words(self.model, rng, item.n, item.stop - item.start)
+                yield tokens, tokens[:1]
+            case "adversarial":
+                shape = self._shapes[item.start % len(self._shapes)]
+                tokens = self.table[shape(rng, item.n)][None]
+                yield tokens, tokens
+            case "search":
+                yield from self._search(item, found, rng)
+
+    def _search(
+        self, item: Item, found: Findings, rng: np.random.Generator
+    ) -> Iterator[tuple[Tokens, Tokens]]:
+        """Make one head leak as much as it can, or an output's margin as small."""
+        head = item.start % (self.model.size.heads + 1)
+        shape = self._shapes[int(rng.integers(len(self._shapes)))]
+
+        def objective(words: Tokens) -> NDArray[Any]:
+            leaks = self._leaks(words, found)
+            if leaks is None or head == leaks.shape[1]:
+                return -self.signed(words)[0].min(axis=(1, 2))
+            return np.asarray(leaks[:, head])
+
+        # Measuring takes three more runs, two of them in float64.
+        steps = min(24, max(3, self._fitting(item.n) // (4 * SEARCH_WIDTH)))
+        start = self.table[shape(rng, item.n)]
+        for words in climb(start, self.table, objective, rng, steps, SEARCH_WIDTH):
+            yield words, words[:0]
+
+    def _per_word(self, n: int) -> int:
+        """Numbers held at a time for a word of length n."""
+        widest = max((len(layer.labels) for layer in self.model.transformer.layers), default=0)
+        size = self.model.size
+        return (n + 2) * (1 + 4 * size.d_model + 3 * size.d_ff + 16 * widest)
+
+
+class Findings:
+    """What an item has found so far."""
+
+    def __init__(self, outputs: int, heads: int) -> None:
+        self.words = 0
+        self.margin = np.full(outputs, np.inf)
+        self.leak = np.zeros(heads)
+        self.exact_leak = np.zeros(heads)
+        self.mismatch: dict[str, Any] | None = None
+
+    def to_json(self, seconds: float) -> dict[str, Any]:
+        """Infinities are written as strings: JSON has none."""
+        return {
+            "words": self.words,
+            "seconds": round(seconds, 6),
+            "margin": [number(x) for x in self.margin],
+            "leak": [number(x) for x in self.leak],
+            "exact_leak": [number(x) for x in self.exact_leak],
+            "mismatch": self.mismatch,
+        }
+
+
+def number(x: float) -> float | str:
+    """A number as JSON."""
+    return float(x) if math.isfinite(x) else str(float(x))

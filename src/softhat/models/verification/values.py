@@ -1,0 +1,128 @@
+"""Models of RASP programs, compared with the exact meaning of their attention programs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.io.errors import CertificateWarning, SofthatError
+from softhat.numbers.formats import format_of
+
+BATCH = 256
+Value = Any
+
+
+class Valued(Protocol):
+    """A model with values, and what they are exactly."""
+
+    @property
+    def alphabet(self) -> tuple[Value, ...]: ...
+
+    @property
+    def max_length(self) -> int: ...
+
+    @property
+    def certificate(self) -> Any: ...
+
+    def values_many(self, words: list[NDArray[Any]], dtype: str) -> list[list[Value]]: ...
+
+    def exact_values(self, codes: NDArray[Any]) -> list[Value]: ...
+
+
+@dataclass(frozen=True)
+class ValueCounterexample:
+    """A word on which the model and its program differ; positions are counted from 0."""
+
+    word: list[Value]
+    position: int
+    expected: Value
+    found: Value
+    certified: bool
+
+
+@dataclass(frozen=True)
+class ValueVerification:
+    """What was tried, and the first difference."""
+
+    ok: bool
+    words: int
+    exhaustive_length: int
+    """All words to this length were tried."""
+    max_error: float
+    """The largest error of a number."""
+    counterexample: ValueCounterexample | None
+    runtime: str = "dense"
+    """What ran the words."""
+
+
+def verify_values(
+    model: Valued,
+    exhaustive: int,
+    random: int,
+    max_length: int,
+    max_words: int,
+    dtype: str,
+    seed: int,
+) -> ValueVerification:
+    """All words to length `exhaustive` (as far as `max_words` allows), then random ones and
+    words of one or two tokens as long as the certificate goes."""
+    if min(exhaustive, random, max_words) < 0 or max_length < 1:
+        raise SofthatError("exhaustive, random, max_words and max_length are numbers of words")
+    dtype = format_of(dtype).name
+    reach = model.certificate.max_length[dtype]
+    longest = min(max_length, reach or model.max_length)
+    allowed = model.certificate.errors.get(dtype, 0.0) if reach else 0.5
+    complete, tried, worst = 0, 0, 0.0
+    for n, words in _batches(model, exhaustive, random, longest, max_words, seed):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CertificateWarning)
+            found = model.values_many(words, dtype)
+        for codes, values in zip(words, found, strict=True):
+            tried += 1
+            exact = model.exact_values(codes)
+            for at, (value, expected) in enumerate(zip(values, exact, strict=True)):
+                off = _error(value, expected)
+                worst = max(worst, off if off < float("inf") else 0.0)
+                if off > allowed + 1e-12:
+                    word = [model.alphabet[k] for k in codes.tolist()]
+                    where = ValueCounterexample(word, at, expected, value, len(codes) <= reach)
+                    return ValueVerification(False, tried, complete, worst, where)
+        complete = max(complete, n)
+    return ValueVerification(True, tried, complete, worst, None)
+
+
+def _batches(
+    model: Valued, exhaustive: int, random: int, longest: int, max_words: int, seed: int
+) -> Iterator[tuple[int, list[NDArray[Any]]]]:
+    """(n if these complete all words of length n, else 0; words)."""
+    k, left = len(model.alphabet), max_words
+    for n in range(1, min(exhaustive, longest) + 1):
+        if k**n > left:
+            break
+        left -= k**n
+        whole = [np.array(word) for word in product(range(k), repeat=n)]
+        for start in range(0, len(whole), BATCH):
+            last = start + BATCH >= len(whole)
+            yield n if last else 0, whole[start : start + BATCH]
+    dice = np.random.default_rng(seed)
+    hostile = [np.full(longest, a) for a in range(min(k, 4))]
+    hostile += [np.arange(longest) % k, np.arange(longest) * k // longest]
+    lengths: Sequence[int] = dice.integers(1, longest + 1, random).tolist()
+    more = hostile + [dice.integers(0, k, n) for n in lengths]
+    for start in range(0, len(more), BATCH):
+        yield 0, more[start : start + BATCH]
+
+
+def _error(found: Value, expected: Value) -> float:
+    """0 for equal values, the difference of numbers, else infinity."""
+    if found is None or expected is None:
+        return 0.0 if found is expected else float("inf")
+    if isinstance(found, float) and isinstance(expected, int | float):
+        return abs(found - expected)
+    return 0.0 if found == expected else float("inf")

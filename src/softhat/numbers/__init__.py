@@ -1,0 +1,1 @@
+"""Facts about numbers: formats, rationals, laws in n, sets of positions, position features."""

@@ -1,0 +1,339 @@
+"""Numerical predicates: sets of positions, which may depend on the word's length, as data.
+
+The logics that hard attention computes have arbitrary unary numerical predicates, `at(p)`. One is
+built in (an arithmetic set), bits with a period, a table of bits, a table for each length, or a
+function, which holds a meaning but cannot be stored: compiling makes a table of it. Positions are
+1..n; the first bit is position 1's.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.io.errors import SofthatError
+from softhat.numbers.arithmetic_sets import BUILT_IN, OF_THE_LENGTH, Bools, Index
+
+LENGTH = 4096
+"""How far a function becomes a table unless something else is said."""
+LONGEST = 1 << 24
+"""Positions in a table: beyond, files and memory would burst."""
+LONGEST_BY_LENGTH = 1 << 14
+"""Lengths in a table of lengths: 2^27 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """Only its name is known."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One of `BUILT_IN`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """The bits `start`, then `period` over and over."""
+
+    name: str
+    start: str
+    period: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A bit for each position of words of at most that many symbols."""
+
+    name: str
+    bits: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedByLength:
+    """For each length n up to `longest` the bits of positions 1..n, packed one after another."""
+
+    name: str
+    longest: int
+    bits: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """Any function of i, or of i and n, that says whether position i belongs."""
+
+    name: str
+    function: Callable[..., Any]
+    takes_length: bool
+
+
+Predicate: TypeAlias = Unbound | BuiltIn | Periodic | Listed | ListedByLength | Function
+
+
+def named(name: str) -> Predicate:
+    """The built-in predicate, or one that is still to be bound."""
+    return BuiltIn(name) if name in BUILT_IN else Unbound(name)
+
+
+def column(predicate: Predicate, index: Index, n: int) -> Bools:
+    """Which of these positions belong, in a word of length n; what is not in 1..n does not."""
+    own = (index >= 1) & (index <= n)
+    asked = np.where(own, index, 1)
+    match predicate:
+        case BuiltIn(name):
+            return own & BUILT_IN[name](asked, n)
+        case Periodic(_, start, period):
+            begin, cycle = _bits(start), _bits(period)
+            place = np.where(
+                asked <= len(start), asked - 1, len(start) + (asked - 1 - len(start)) % len(period)
+            )
+            return own & np.concatenate([begin, cycle])[place]
+        case Listed(name, bits):
+            _check_length(name, int(asked.max(initial=1)), len(bits))
+            return own & _bits(bits)[asked - 1]
+        case ListedByLength(name, longest, _):
+            _check_length(name, n, longest)
+            return own & _unpacked(predicate)[n * (n - 1) // 2 + asked - 1]
+        case Function(name, function, takes_length):
+            ask = (lambda i: function(i, n)) if takes_length else function
+            values = [
+                bool(here) and _said(name, ask, int(i)) for i, here in zip(index, own, strict=True)
+            ]
+            return np.array(values, np.bool_)
+        case Unbound(name):
+            raise unknown(name)
+
+
+def unknown(name: str) -> SofthatError:
+    return SofthatError(
+        f"the numerical predicate {name!r} is unknown: give predicates={{{name!r}: …}} "
+        f"(--predicates FILE), or use a built-in one: {' '.join(BUILT_IN)}"
+    )
+
+
+def check_length(predicate: Predicate, n: int) -> None:
+    """Refuse words that are longer than its table."""
+    end = longest(predicate)
+    if end is not None:
+        _check_length(predicate.name, n, end)
+
+
+def _check_length(name: str, n: int, longest: int) -> None:
+    if n > longest:
+        raise SofthatError(
+            f"the numerical predicate {name!r} is a table of {longest:,} positions, and the word "
+            f"has {n if n < 1 << 60 else 'more'}: give a longer table, or a function with a larger "
+            "predicate_length"
+        )
+
+
+@lru_cache(maxsize=64)
+def _bits(text: str) -> Bools:
+    return np.frombuffer(text.encode(), np.uint8) == ord("1")
+
+
+@lru_cache(maxsize=8)
+def _unpacked(predicate: ListedByLength) -> Bools:
+    size = predicate.longest * (predicate.longest + 1) // 2
+    packed = np.frombuffer(predicate.bits, np.uint8)
+    return np.unpackbits(packed, count=size).view(np.bool_)
+
+
+def _said(name: str, function: Callable[[int], Any], i: int) -> bool:
+    try:
+        value = function(i)
+    except Exception as error:  # whatever a user's function may raise
+        raise SofthatError(
+            f"the numerical predicate {name!r} failed at position {i}: {error}"
+        ) from None
+    if isinstance(value, bool | np.bool_) or value in (0, 1):
+        return bool(value)
+    raise SofthatError(
+        f"the numerical predicate {name!r} must say true or false, not {value!r} at position {i}"
+    )
+
+
+def longest(predicate: Predicate) -> int | None:
+    """The length of the longest words it is defined for; None if there is no longest."""
+    match predicate:
+        case Listed(_, bits):
+            return len(bits)
+        case ListedByLength(_, length, _):
+            return length
+    return None
+
+
+def depends_on_length(predicate: Predicate) -> bool:
+    """Does it depend on n, which a decoder cannot know?"""
+    match predicate:
+        case BuiltIn(name):
+            return name in OF_THE_LENGTH
+        case Function(_, _, takes_length):
+            return takes_length
+    return isinstance(predicate, ListedByLength)
+
+
+def define(name: str, given: Any) -> Predicate:
+    """The predicate that a user means by a function, bits, or a list of them."""
+    if not isinstance(name, str) or not name or any(c in name for c in ":\n\r"):
+        raise SofthatError(
+            f"a numerical predicate's name is a string without ':' or line breaks, not {name!r}"
+        )
+    if isinstance(given, Predicate):
+        if given.name != name:
+            raise SofthatError(f"the numerical predicate {given.name!r} is not {name!r}")
+        return given
+    if name in BUILT_IN:
+        raise SofthatError(f"the numerical predicate {name!r} is built in: choose another name")
+    if isinstance(given, str):
+        return _from_text(name, given)
+    if callable(given):
+        return Function(name, given, _arguments(name, given) == 2)
+    if isinstance(given, Sequence | np.ndarray):
+        return _from_list(name, given)
+    raise SofthatError(
+        f"the numerical predicate {name!r} must be bits such as '0110(01)', a list of bits, or a "
+        f"function of i or of i and n, not {given!r}"
+    )
+
+
+_TEXT = re.compile(r"([01]*)(?:\(([01]+)\))?")
+
+
+def _from_text(name: str, text: str) -> Predicate:
+    found = _TEXT.fullmatch(re.sub(r"[\s_]", "", text))
+    if found is None or not (found[1] or found[2]):
+        shown = text if len(text) < 40 else f"{text[:39]}…"
+        raise SofthatError(
+            f"the numerical predicate {name!r} must be bits, with those that repeat for ever in "
+            f"parentheses, such as 0110(01), not {shown!r}"
+        )
+    _check_size(name, len(text))
+    return Listed(name, found[1]) if found[2] is None else Periodic(name, found[1], found[2])
+
+
+def _from_list(name: str, given: Sequence[Any] | NDArray[Any]) -> Predicate:
+    _check_size(name, len(given))
+    bits = []
+    for i, value in enumerate(given, start=1):
+        if not (isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1)):
+            raise SofthatError(
+                f"the numerical predicate {name!r} must be a list of 0 and 1, not {value!r} at "
+                f"position {i}"
+            )
+        bits.append("01"[int(value)])
+    if not bits:
+        raise SofthatError(f"the numerical predicate {name!r} is empty: give at least one bit")
+    return Listed(name, "".join(bits))
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LONGEST:
+        raise SofthatError(
+            f"the numerical predicate {name!r} has {size:,} positions, more than {LONGEST:,}"
+        )
+
+
+def _arguments(name: str, function: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1  # built-in functions that do not say
+    needed = [
+        p
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
+    if len(needed) not in (1, 2):
+        raise SofthatError(
+            f"the numerical predicate {name!r} must be a function of i, or of i and n, not of "
+            f"{len(needed)} arguments"
+        )
+    return len(needed)
+
+
+def tabulated(predicate: Predicate, length: int = LENGTH) -> Predicate:
+    """The same, a function as a table for words of at most `length` symbols."""
+    if not isinstance(predicate, Function):
+        return predicate
+    most = LONGEST_BY_LENGTH if predicate.takes_length else LONGEST
+    if not isinstance(length, int) or not 1 <= length <= most:
+        raise SofthatError(
+            f"predicate_length is the length of the table of {predicate.name!r}, 1 to {most:,}, "
+            f"not {length!r}"
+        )
+    name = predicate.name
+    if not predicate.takes_length:
+        held = column(predicate, np.arange(1, length + 1), length)
+        return Listed(name, "".join("01"[bool(bit)] for bit in held))
+    rows = [column(predicate, np.arange(1, n + 1), n) for n in range(1, length + 1)]
+    return ListedByLength(name, length, np.packbits(np.concatenate(rows)).tobytes())
+
+
+def read_lines(text: str, place: str) -> dict[str, str]:
+    """A file of `name: bits` lines; `//` starts a comment."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        line = line.split("//")[0].strip()
+        if not line:
+            continue
+        name, colon, bits = (part.strip() for part in line.partition(":"))
+        if not colon or not name:
+            raise SofthatError(f"{place}, line {number}: expected `name: bits`, got {line[:60]!r}")
+        if name in found:
+            raise SofthatError(f"{place}, line {number}: the predicate {name!r} stands there twice")
+        found[name] = bits
+    return found
+
+
+def to_json(predicate: Predicate) -> dict[str, Any]:
+    """As it stands in files."""
+    match predicate:
+        case BuiltIn(name):
+            return {"predicate": name}
+        case Periodic(name, start, period):
+            return {"predicate": name, "bits": f"{start}({period})"}
+        case Listed(name, bits):
+            return {"predicate": name, "bits": bits}
+        case ListedByLength(name, length, packed):
+            text = base64.b64encode(packed).decode()
+            return {"predicate": name, "longest": length, "by_length": text}
+        case Unbound(name):
+            raise unknown(name)
+        case Function(name):
+            raise SofthatError(f"the numerical predicate {name!r} is a function: tabulate it first")
+
+
+def from_json(data: Mapping[str, Any], place: str) -> Predicate:
+    """The predicate that `to_json` wrote; errors name its place in the file."""
+    match data:
+        case {"predicate": str(name), **rest} if not rest and name in BUILT_IN:
+            return BuiltIn(name)
+        case {"predicate": str(name), "bits": str(bits), **rest} if not rest:
+            return define(name, bits)
+        case {
+            "predicate": str(name),
+            "longest": int(length),
+            "by_length": str(text),
+            **rest,
+        } if not rest and 1 <= length <= LONGEST_BY_LENGTH:
+            try:
+                packed = base64.b64decode(text, validate=True)
+            except binascii.Error:
+                packed = b""
+            if len(packed) == (length * (length + 1) // 2 + 7) // 8:
+                return ListedByLength(name, length, packed)
+    raise SofthatError(f"{place}: no numerical predicate that this softhat knows")

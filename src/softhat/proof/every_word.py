@@ -1,0 +1,494 @@
+"""Do two functions agree at every position of every word? By visiting every state of a word.
+
+This is how the checker accepts that weights compute a formula in other words than it is written
+in: it believes nobody who rewrote it. What must be remembered between two positions is little:
+
+* for `bad S value` its value at the position before, for `Y f` the value of f there;
+* for `bad U value` and `X f` their values at the next position, promised now and held against
+  what is there (at the last position `U` has none and `X` is false);
+* where the position is, as far as `mod` and predicates with a period tell;
+* the sum of what the positions behind add to a comparison, as far as it matters (`sums`).
+
+A *state* is all of that. The states that words lead to are enumerated until there is no new one,
+so the answer is about words of every length. Any other atom may take any value at any position,
+except that comparisons keep what their linear forms say of each other: where T' - T is never
+negative, T >= 0 implies T' >= 0. If that does not do, what is counted is compared in the same way,
+and counts of the same are one. So "they agree" is a proof, and anything else is no disproof.
+Words may be read from their end: then what looks ahead is remembered, and what looks back promised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.numbers.predicates import Periodic, column
+from softhat.proof.atoms import Atoms, Direction, Sum
+from softhat.proof.boolean import Key, Space
+from softhat.proof.sums import Kept, Weights, form_of, is_comparison, kept_sum
+
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.int64]
+Values = dict[Key, Bools]
+
+WORK = 1 << 22
+"""Situations (a state, a letter, guesses) that are looked at before the question is left open."""
+_CHUNK = 1 << 17
+"""Situations that are looked at together."""
+_MOST_GUESSES = 14
+_MOST_BITS = 60
+_MOST_PLACES = 1 << 12
+_MOST_COUNTED = 8
+"""Counted functions that are compared with each other."""
+_LEVEL = 1 << 55
+_EDGES: dict[Direction, tuple[Key, Key]] = {
+    "past": (("first",), ("last",)),
+    "future": (("last",), ("first",)),
+}
+"""The position that is read first, and the one that is read last."""
+
+
+NO_NAMES: Mapping[Key, int] = MappingProxyType({})
+
+
+class LeftOpenError(Exception):
+    """The question takes more than `WORK`."""
+
+
+def agree(atoms: Atoms, f: int, g: int) -> bool:
+    """Is it proved that two functions are equal at every position of every word?
+
+    Atoms that both have may take any value, if the question is too large otherwise: what is true
+    whatever they mean is true.
+    """
+    if f == g:
+        return True
+    ours, theirs = atoms_below(atoms, [f]), atoms_below(atoms, [g])
+    common = frozenset(key for key in ours & theirs if _is_temporal(key))
+    difference = atoms.space.differ(f, g)
+    if _never(atoms, difference, common, {}):
+        return True
+    renamed = _counts_of_the_same(atoms, ours | theirs)
+    return bool(renamed) and _never(atoms, difference, common, renamed)
+
+
+Renamed = Mapping[Key, int]
+"""For comparisons the function that says the same of other counts."""
+
+
+def _never(atoms: Atoms, function: int, common: frozenset[Key], renamed: Renamed) -> bool:
+    for free in (frozenset[Key](), common):
+        try:
+            return _Search(atoms, function, free, renamed).never()
+        except LeftOpenError:
+            continue
+    return False
+
+
+def _counts_of_the_same(atoms: Atoms, keys: set[Key]) -> dict[Key, int]:
+    """Comparisons with each counted function replaced by the first that is proved to be the same,
+    or the opposite, or a constant."""
+    space = atoms.space
+    comparisons = sorted((key for key in keys if is_comparison(key)), key=repr)
+    counted = list(dict.fromkeys(f for key in comparisons for f in _operands(key)))
+    if len(counted) > _MOST_COUNTED:
+        return {}
+    same: dict[int, int] = {}
+    for f in counted:
+        known = [space.true, *dict.fromkeys(g for g in same.values())]
+        for g in [*known, *map(space.negation, known)]:
+            if agree(atoms, f, g):
+                same[f] = g
+                break
+        else:
+            same[f] = f
+    renamed = {}
+    for key in comparisons:
+        if any(same[f] != f for f in _operands(key)):
+            _, counts, position, length, threshold = key
+            total = Sum(position=position, length=length)
+            for (over, f), a in counts:
+                total = total.plus(Sum({(over, same[f]): 1}), a)
+            renamed[key] = atoms.at_least(total, threshold, _LEVEL)
+    return renamed
+
+
+def atoms_below(
+    atoms: Atoms,
+    functions: Iterable[int],
+    free: frozenset[Key] = frozenset(),
+    renamed: Renamed = NO_NAMES,
+) -> set[Key]:
+    """All atoms of functions, and of what these read, but not of what those in `free` read."""
+    found: set[Key] = set()
+    todo = [key for f in functions for key in atoms.space.atoms_in(f)]
+    while todo:
+        key = todo.pop()
+        if key not in found:
+            found.add(key)
+            if key not in free:
+                reads = [renamed[key]] if key in renamed else _operands(key)
+                todo += [below for f in reads for below in atoms.space.atoms_in(f)]
+    return found
+
+
+def _is_temporal(key: Key) -> bool:
+    return key[0] in ("since", "previous")
+
+
+def _operands(key: Key) -> list[int]:
+    """The functions that an atom reads, at this position or at another."""
+    match key:
+        case ("since", _, bad, value):
+            return [bad, value]
+        case ("previous", _, value):
+            return [value]
+        case ("at least", counts, _, _, _):
+            return [f for (_, f), _ in counts]
+    return []
+
+
+@dataclass
+class _Layout:
+    """Where the parts of a state stand in its number."""
+
+    bits: int = 1
+    """The lowest bit: they have differed somewhere."""
+    at: dict[object, tuple[int, int]] = field(default_factory=dict)
+    """(lowest bit, mask) of each part."""
+
+    def add(self, part: object, most: int) -> None:
+        width = most.bit_length()
+        self.at[part] = (self.bits, (1 << width) - 1)
+        self.bits += width
+        if self.bits > _MOST_BITS:
+            raise LeftOpenError
+
+    def get(self, states: Codes, part: object) -> Codes:
+        low, mask = self.at[part]
+        return states >> low & mask
+
+    def holds(self, states: Codes, part: object) -> Bools:
+        return self.get(states, part).astype(np.bool_)
+
+    def put(self, states: Codes, part: object, value: Codes | Bools) -> Codes:
+        return states | (value.astype(np.int64) << self.at[part][0])
+
+
+class _Search:
+    """Does a function hold at some position of some word?"""
+
+    def __init__(self, atoms: Atoms, function: int, free: frozenset[Key], renamed: Renamed) -> None:
+        self.atoms, self.space, self.function = atoms, atoms.space, function
+        every = atoms_below(atoms, [function], free, renamed)
+        self.behind, self.sums = _direction(atoms, every - renamed.keys(), free)
+        self.edges = _EDGES[self.behind]
+        # What is counted by comparisons that may take any value does not matter.
+        any_value = {k for k in every if is_comparison(k) and k not in self.sums} - renamed.keys()
+        keys = atoms_below(atoms, [function], free | any_value, renamed)
+        plain = keys - renamed.keys()
+        self.renamed = {key: renamed[key] for key in keys & renamed.keys()}
+        self.sums = {key: kept for key, kept in self.sums.items() if key in keys}
+        self.temporal = {key for key in keys if _is_temporal(key)} - free
+        self.placed = self._places({key for key in keys if _period(key) is not None})
+        self.order = _in_order(self.space, self.temporal | set(self.sums), self.renamed)
+        self.memories = [k for k in self.order if k in self.temporal and k[1] == self.behind]
+        self.promises = [k for k in self.order if k in self.temporal and k[1] != self.behind]
+        self.not_yet = [key for key, kept in self.sums.items() if kept.ahead != "nothing"]
+        self.totals = [key for key in self.not_yet if self.sums[key].ahead == "the same"]
+        self.ahead = bool(self.promises or self.not_yet or self.edges[1] in keys)
+        inside = self.temporal | self.sums.keys() | set(self.placed) | set(self.edges)
+        self.open = sorted(plain - inside, key=repr)
+        self.most: dict[Weights, int] = {}
+        self.slips: dict[Weights, int] = {}
+        for kept in self.sums.values():
+            if kept.behind:
+                self.most[kept.behind] = max(self.most.get(kept.behind, 0), kept.most)
+                self.slips[kept.behind] = kept.slip.bit_length()
+        self.guessed = len(self.open) + len(self.not_yet) + sum(self.slips.values())
+        if self.guessed > _MOST_GUESSES:
+            raise LeftOpenError
+        self.layout = _Layout()
+        self.layout.add("place", self.start + self.period)
+        for part, most in self.most.items():
+            self.layout.add(part, 2 * most)
+        for key in (*self.memories, *self.promises, *self.totals):
+            self.layout.add(key, 1)
+        read = {f for key in self.order for f in _operands(key)} | set(self.renamed.values())
+        self.letters = np.array(
+            [0] if self.space.propositional else self.space.symbol_classes([function, *read])
+        )
+        self.clauses = list(_clauses(atoms, sorted(filter(is_comparison, plain), key=repr)))
+        self.spent = 0
+        self.promised = self._promised()
+
+    def _places(self, placed: set[Key]) -> list[Key]:
+        """Positions that look alike: after `start` those that are `period` apart."""
+        self.start, self.period = 0, 1
+        told: list[Key] = []
+        for key in sorted(placed, key=repr):
+            start, period = _period(key) or (0, 1)
+            start, period = max(self.start, start), math.lcm(self.period, period)
+            if start + period <= _MOST_PLACES:
+                self.start, self.period = start, period
+                told.append(key)
+        return told
+
+    def never(self) -> bool:
+        """Whether the function holds nowhere, in no word."""
+        fresh = np.zeros(1, np.int64)
+        known = np.zeros(0, np.int64)
+        first = True
+        while len(fresh):
+            reached = []
+            for states in self._chunks(fresh, len(self.promised) << self.guessed):
+                if self.ahead and len(self._after(states, first, last=True)):
+                    return False
+                after = self._after(states, first, last=False)
+                if not self.ahead and (after & 1).any():
+                    return False
+                reached.append(after)
+            fresh = np.setdiff1d(np.concatenate(reached), known)
+            known = np.union1d(known, fresh)
+            first = False
+        return True
+
+    def _chunks(self, states: Codes, guesses: int) -> Iterator[Codes]:
+        each = max(1, _CHUNK // (len(self.letters) * guesses))
+        for at in range(0, len(states), each):
+            chunk = states[at : at + each]
+            self.spent += len(chunk) * len(self.letters) * guesses
+            if self.spent > WORK:
+                raise LeftOpenError
+            yield chunk
+
+    def _after(self, states: Codes, first: bool, last: bool) -> Codes:
+        """The states after one more position; of words that end there, those that have differed."""
+        guesses = self.open if last else [*self.open, *self.not_yet]
+        vectors = np.zeros(1, np.int64) if last else self.promised
+        drawn_of = np.arange(1 << (len(guesses) if last else self.guessed))
+        before, letters, drawn, vector = _product(states, self.letters, drawn_of, vectors)
+        none, every = np.zeros(len(before), np.bool_), np.ones(len(before), np.bool_)
+        guess = {key: (drawn >> at & 1).astype(np.bool_) for at, key in enumerate(guesses)}
+        guess |= {k: (vector >> at & 1).astype(np.bool_) for at, k in enumerate(self.promises)}
+        values = {key: guess[key] for key in self.open}
+        values[self.edges[0]] = every if first else none
+        values[self.edges[1]] = every if last else none
+        place = self._next_place(self.layout.get(before, "place"))
+        for key in self.placed:
+            values[key] = _held(key, self.start + self.period)[place]
+        reached: Values = {}
+        for key in self.order:
+            if key in self.renamed:
+                values[key] = self.space.values(self.renamed[key], letters, values)
+            elif key in self.sums:
+                reached[key] = self._sum(self.sums[key], letters, values, before)
+                values[key] = reached[key] if last or key not in guess else guess[key]
+            else:
+                beside = guess[key] if key in guess else self.layout.holds(before, key)
+                values[key] = _recurrence(self.space, key, letters, values, beside)
+        kept = every
+        if not first:
+            for key in (*self.promises, *self.totals):
+                promised = self.layout.holds(before, key)
+                kept = kept & (promised == self._seen(key, letters, values))
+        for key in self.not_yet:
+            match self.sums[key].ahead:
+                case "more":
+                    kept = kept & (values[key] | ~reached[key])
+                case "less":
+                    kept = kept & (~values[key] | reached[key])
+        for (one, x), (other, y) in self.clauses:
+            kept = kept & ((values[one] == x) | (values[other] == y))
+        after = before & 1 | self.space.values(self.function, letters, values).astype(np.int64)
+        if last:
+            return after[kept & (after == 1)]
+        after = self.layout.put(after, "place", place)
+        drawn = drawn >> len(guesses)
+        for part in self.most:
+            slip = drawn & ((1 << self.slips[part]) - 1)
+            drawn = drawn >> self.slips[part]
+            after = self.layout.put(after, part, self._moved(part, slip, letters, values, before))
+        for key in self.memories:
+            after = self.layout.put(after, key, self._seen(key, letters, values))
+        for key in (*self.promises, *self.totals):
+            after = self.layout.put(after, key, guess[key])
+        return np.unique(after[kept])
+
+    def _seen(self, key: Key, letters: Codes, values: Values) -> Bools:
+        """What the neighbour of this position needs to know of it."""
+        if key[0] == "previous":
+            return self.space.values(key[2], letters, values)
+        return values[key]
+
+    def _behind(self, part: Weights, before: Codes) -> Codes:
+        """What positions behind have added; `most` or more is stored as `most`, likewise below."""
+        at_start = self.layout.get(before, "place") == 0
+        return np.where(at_start, 0, self.layout.get(before, part) - self.most[part])
+
+    def _sum(self, kept: Kept, letters: Codes, values: Values, before: Codes) -> Bools:
+        """A comparison by what is behind this position and what is here."""
+        total = np.zeros(len(letters), np.int64)
+        if kept.behind:
+            total = total + self._behind(kept.behind, before)
+        for f, a in kept.here:
+            total = total + a * self.space.values(f, letters, values)
+        return np.asarray(total >= kept.least)
+
+    def _moved(
+        self, part: Weights, slip: Codes, letters: Codes, values: Values, before: Codes
+    ) -> Codes:
+        """A sum with what this position adds, as far as it is remembered. Coming back from beyond
+        that it may be anywhere within the step: `slip` further out than the nearest."""
+        most = self.most[part]
+        total = self._behind(part, before)
+        added = np.zeros(len(letters), np.int64)
+        for f, a in part:
+            added = added + a * self.space.values(f, letters, values)
+        beyond = np.where(total == most, slip, np.where(total == -most, -slip, 0))
+        return np.clip(total + added + beyond, -most, most) + most
+
+    def _next_place(self, place: Codes) -> Codes:
+        """Places are 1 … start + period; 0 before the first position."""
+        following = place + 1
+        return np.where(following > self.start + self.period, following - self.period, following)
+
+    def _promised(self) -> Codes:
+        """What can be promised at once: the values that some rest of a word has.
+
+        The rest is read from its other end, where nothing is promised; all that is not promised
+        may take any value, so that no true promise is missing.
+        """
+        layout = _Layout(bits=0)
+        for key in self.promises:
+            layout.add(key, 1)
+        inside = set(self.promises)
+        read = {below for key in inside for f in _operands(key) for below in self.space.atoms_in(f)}
+        others = sorted(read - inside, key=repr)
+        if len(others) > _MOST_GUESSES:
+            raise LeftOpenError
+        known = fresh = np.zeros(1, np.int64)
+        while len(fresh) and self.promises:
+            reached = []
+            for states in self._chunks(fresh, 1 << len(others)):
+                before, letters, drawn, _ = _product(
+                    states, self.letters, np.arange(1 << len(others)), np.zeros(1, np.int64)
+                )
+                values = {k: (drawn >> at & 1).astype(np.bool_) for at, k in enumerate(others)}
+                for key in self.promises:
+                    beside = layout.holds(before, key)
+                    values[key] = _recurrence(self.space, key, letters, values, beside)
+                after = np.zeros(len(before), np.int64)
+                for key in self.promises:
+                    after = layout.put(after, key, self._seen(key, letters, values))
+                reached.append(np.unique(after))
+            fresh = np.setdiff1d(np.concatenate(reached), known)
+            known = np.union1d(known, fresh)
+        return known
+
+
+def _recurrence(space: Space, key: Key, letters: Codes, values: Values, beside: Bools) -> Bools:
+    """`bad S value` is value | bad & (bad S value beside it); `Y f` is f beside it."""
+    if key[0] == "previous":
+        return beside
+    bad, value = (space.values(f, letters, values) for f in key[2:])
+    return value | (bad & beside)
+
+
+def _product(*parts: Codes) -> list[Codes]:
+    """Every combination of what is in the parts, as columns."""
+    return [column.ravel() for column in np.meshgrid(*parts, indexing="ij")]
+
+
+def _in_order(space: Space, inner: set[Key], renamed: Renamed) -> list[Key]:
+    """Each atom after those that it reads."""
+    inner = inner | renamed.keys()
+    order: dict[Key, None] = {}
+    todo = sorted(inner, key=repr)
+    while todo:
+        key = todo[-1]
+        functions = [renamed[key]] if key in renamed else _operands(key)
+        reads = {below for f in functions for below in space.atoms_in(f)}
+        missing = sorted((reads & inner) - order.keys(), key=repr)
+        if key in order or not missing:
+            order[key] = None
+            todo.pop()
+        else:
+            todo += missing
+    return list(order)
+
+
+def _direction(
+    atoms: Atoms, keys: set[Key], free: frozenset[Key]
+) -> tuple[Direction, dict[Key, Kept]]:
+    """From which end to read, so that least has to be guessed; and the comparisons that finitely
+    many states tell then. Places are counted from the first position."""
+    ways: list[Direction] = ["past", "future"]
+    if any(_period(key) is not None for key in keys):
+        ways = ["past"]
+    told: dict[Direction, dict[Key, Kept]] = {}
+    for way in ways:
+        made = ((key, kept_sum(atoms.space, key, way)) for key in keys if is_comparison(key))
+        told[way] = {key: kept for key, kept in made if kept is not None}
+
+    def guesses(way: Direction) -> int:
+        promised = sum(_is_temporal(key) and key[1] != way for key in keys - free)
+        return promised - sum(kept.ahead == "nothing" for kept in told[way].values())
+
+    best = min(ways, key=guesses)
+    return best, told[best]
+
+
+def _period(key: Key) -> tuple[int, int] | None:
+    """(start, period) of an atom that only depends on the position."""
+    match key:
+        case ("mod", modulus, _):
+            return 0, modulus
+        case ("at", Periodic(_, start, period)):
+            return len(start), len(period)
+        case ("positions", int(), bytes()):
+            table = _table(key)
+            changes = np.flatnonzero(table != table[-1])
+            return (int(changes[-1]) + 1 if len(changes) else 0), 1
+    return None
+
+
+def _table(key: Key) -> Bools:
+    """A table of the positions 1, 2, … of a model whose words are not longer. What it says of later
+    ones does not matter: the last entry stays."""
+    _, most, packed = key
+    return np.unpackbits(np.frombuffer(packed, np.uint8), count=most).astype(np.bool_)
+
+
+def _held(key: Key, places: int) -> Bools:
+    """Whether such an atom holds at each place from 0 on."""
+    positions = np.arange(places + 1)
+    match key:
+        case ("mod", modulus, remainder):
+            return np.asarray(positions % modulus == remainder)
+        case ("at", Periodic() as predicate):
+            return np.asarray(column(predicate, positions, places))
+        case ("positions", int(), bytes()):
+            table = _table(key)
+            return np.concatenate([[False], table[np.minimum(positions[1:], len(table)) - 1]])
+    raise TypeError(f"not an atom of the position: {key!r}")
+
+
+Literal = tuple[Key, bool]
+
+
+def _clauses(atoms: Atoms, keys: Sequence[Key]) -> Iterator[tuple[Literal, Literal]]:
+    """Of two comparisons what always holds: the one has this value, or the other that one."""
+    for one, other in combinations(keys, 2):
+        for x in (True, False):
+            for y in (True, False):
+                # Where the one is not x the other is y: its form less that of the first is >= 0.
+                small, large = form_of(one, not x), form_of(other, y)
+                if atoms.decided(large.plus(small, -1), 0):
+                    yield (one, x), (other, y)

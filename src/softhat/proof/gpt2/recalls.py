@@ -1,0 +1,170 @@
+"""Recall: the value at the last key that has the query's code, recognised from weights.
+
+**Theorem 38.** Scores T(j) on the word, less a penalty where a digit of j is not i's, and less Π
+where j is bad; T(0) on `<bos>`, where no digit differs. T rises by C or more a step on the word. If
+on the word T lies `clear` or more above T(0), and less the least penalty `clear` or more below it,
+then all but e^-C/(1 - e^-C) + n·e^-clear is on the last key without bad that has i's code, or on
+`<bos>` if there is none: keys with i's code lose C a step, every other key has a penalty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.cells import VoidError
+from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
+from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.variables import (
+    Bit,
+    Cell,
+    Constant,
+    Form,
+    Raw,
+    Table,
+    function_of,
+    literal,
+    split,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Conflict:
+    """A row that costs `penalty` where `query` holds at i and `key` at j."""
+
+    row: int
+    query: int
+    key: int
+    penalty: Fraction
+
+
+def recall(
+    h: HeadForms,
+    values: list[Form],
+    cells: list[Cell],
+    number: int,
+    atoms: BoundedAtoms,
+    level: int,
+    targets: list[float],
+) -> tuple[Head, list[Cell]]:
+    """The head and, for each value that is written, what its pair then holds."""
+    where = f"block {h.block}, head {h.head}"
+    space = atoms.space
+    root = Fraction(sqrt(h.d_head))
+    total: dict[int, Fraction] = {}
+    conflicts: list[_Conflict] = []
+    for at, (q, k) in enumerate(zip(h.query, h.key, strict=True)):
+        if not (q.weights or q.constant) or not (k.weights or k.constant):
+            continue
+        if q.constant or k.constant:
+            raise VoidError(f"{where} recalls with a bias")
+        asked = split(q, cells)
+        if not asked.bits and not asked.others and asked.bos == asked.ordinary:
+            for p, w in k.weights.items():
+                total[p] = total.get(p, Fraction(0)) + asked.ordinary / root * Fraction(w)
+            continue
+        (query, u), (key, v) = _bit(q, cells, atoms, where), _bit(k, cells, atoms, where)
+        if split(k, cells).bos != 0:
+            raise VoidError(f"{where}: a key's digit is not 0 at <bos>")
+        if u * v >= 0:
+            raise VoidError(f"{where} prefers keys with other digits")
+        conflicts.append(_Conflict(at, query, key, -u * v / root))
+    partners = _partners(conflicts, atoms, where)
+    bad, penalty, places = _places(h, total, cells, atoms, where)
+    lost = min([c.penalty for c in conflicts] + ([penalty] if penalty else []))
+    size = sum(map(abs, total.values()), Fraction(0))
+    # What floating point may have lost of sums that are exact up to here.
+    slack = float(size) * (len(total) + 4) * 2.0**-52
+    gap = float(np.diff(places[1:]).min(initial=float(2 * size))) - slack
+    above = float(places[1:].min()) - float(places[0])
+    below = float(places[0]) - float(places[1:].max()) + float(lost)
+    clear = min(above, below) - slack
+    if gap <= 0:
+        raise VoidError(f"{where} has scores that do not rise with the position")
+    if clear <= 0:
+        raise VoidError(f"{where} does not part keys with the query's code from others by <bos>")
+    made: list[Cell] = []
+    for form, weight in zip(values, targets, strict=True):
+        held = literal(form, cells, atoms, f"{where}: a value")
+        if space.both(bad, held) != space.false:
+            raise VoidError(f"{where}: its value does not imply that the key is not ruled out")
+        digits = [(one.query, space.negation(one.key)) for one, _ in partners]
+        function = atoms.recall(bad, digits, held, level)
+        made.append(Raw(function, amplitude(weight, where), number))
+    return Head(
+        h.block,
+        h.head,
+        "Recall",
+        len(values),
+        gap,
+        clear,
+        reach=(float(np.abs(places).max()),),
+        grid=grid_of(places),
+        anchored=float(np.abs(places[1:]).max()),
+        compares=tuple((one.row, other.row) for one, other in partners),
+    ), made
+
+
+def _bit(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> tuple[int, Fraction]:
+    """A form that on the word is u times a stored bit as 0 or 1, or times its negation."""
+    found = split(form, cells)
+    if found.others or len(found.bits) != 1:
+        raise VoidError(f"{where}: a row compares something that is not one stored bit")
+    ((p, w),) = found.bits.items()
+    if abs(found.ordinary) != abs(w) or not w:
+        raise VoidError(f"{where}: a row compares something that is not 0 or 1")
+    function = function_of(cells[p])
+    if found.ordinary == w:
+        return function, 2 * w
+    return atoms.space.negation(function), -2 * w
+
+
+def _partners(
+    conflicts: list[_Conflict], atoms: BoundedAtoms, where: str
+) -> list[tuple[_Conflict, _Conflict]]:
+    """The two rows of each digit: 1 here and 0 there, and the other way round."""
+    space = atoms.space
+    by_pair = {(c.query, c.key): c for c in conflicts}
+    if len(by_pair) != len(conflicts) or not conflicts:
+        raise VoidError(f"{where} compares a digit twice, or none")
+    found = []
+    while by_pair:
+        (query, key), one = by_pair.popitem()
+        other = by_pair.pop((space.negation(query), space.negation(key)), None)
+        if other is None:
+            raise VoidError(f"{where}: a digit that differs costs something one way only")
+        found.append((one, other))
+    return found
+
+
+def _places(
+    h: HeadForms, total: dict[int, Fraction], cells: list[Cell], atoms: BoundedAtoms, where: str
+) -> tuple[int, Fraction, NDArray[np.float64]]:
+    """What rules out keys, its penalty Π, and T at every position, `<bos>` first."""
+    ruling = [p for p, w in total.items() if w and isinstance(cells[p], Bit)]
+    if len(ruling) > 1:
+        raise VoidError(f"{where} rules out keys by several bits")
+    places = np.zeros(h.context)
+    own = start = Fraction(0)
+    bad, penalty = atoms.space.false, Fraction(0)
+    for p, w in total.items():
+        match cells[p]:
+            case Bit(function) if w:  # w·v is -|w| or |w|: the better of the two is no penalty
+                bad = function if w < 0 else atoms.space.negation(function)
+                penalty = 2 * abs(w)
+                own += abs(w)
+                start -= w  # a bit is -1 at <bos>
+            case Table(values=table):
+                places += float(w) * table
+            case Constant(ordinary, bos):
+                own += w * Fraction(ordinary)
+                start += w * Fraction(bos)
+            case _ if w:
+                raise VoidError(f"{where} has scores that no kind of head has")
+    places[1:] += float(own)
+    places[0] += float(start)
+    return bad, penalty, places

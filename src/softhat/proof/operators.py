@@ -1,0 +1,86 @@
+"""The schematic laws that the checker relies on, one table: (name, left, right).
+
+`f` and `g` stand for any formulas, and both sides are true at the same positions of every word. The
+first part defines the operators that the checker has no other meaning for (`claims` reads it), the
+second are the normal forms of `atoms`, the third the recurrences of `every_word`. The names are
+those under which they can be proved over the semantics of proofs/Formula.v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softhat.logic.syntax.nodes import (
+    FIRST,
+    LAST,
+    TRUE,
+    Always,
+    And,
+    Eventually,
+    Formula,
+    Historically,
+    Iff,
+    Implies,
+    Node,
+    Not,
+    Once,
+    Or,
+    Release,
+    Since,
+    StrongRelease,
+    Symbol,
+    Tomorrow,
+    Triggered,
+    Until,
+    WeakTomorrow,
+    WeakUntil,
+    WeakYesterday,
+    Xor,
+    Yesterday,
+)
+from softhat.logic.syntax.walk import Distinct, distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """`left` and `right` are true at the same positions, whatever `f` and `g` are."""
+
+    name: str
+    left: Formula
+    right: Formula
+
+
+F, G = Symbol("f"), Symbol("g")
+DEFINITIONS = (
+    Law("implies", Implies(F, G), Or(Not(F), G)),
+    Law("iff", Iff(F, G), Not(Xor(F, G))),
+    Law("weak_yesterday", WeakYesterday(F), Not(Yesterday(Not(F)))),
+    Law("weak_tomorrow", WeakTomorrow(F), Not(Tomorrow(Not(F)))),
+    Law("once", Once(F), Since(TRUE, F)),
+    Law("historically", Historically(F), Not(Since(TRUE, Not(F)))),
+    Law("triggered", Triggered(F, G), Not(Since(Not(F), Not(G)))),
+    Law("eventually", Eventually(F), Until(TRUE, F)),
+    Law("always", Always(F), Not(Until(TRUE, Not(F)))),
+    Law("release", Release(F, G), Not(Until(Not(F), Not(G)))),
+    Law("weak_until", WeakUntil(F, G), Not(Until(Not(G), And(Not(F), Not(G))))),
+    Law("strong_release", StrongRelease(F, G), Until(G, And(F, G))),
+)
+NORMAL_FORMS = (
+    Law("since_apart", Since(F, G), Since(And(F, Not(G)), G)),
+    Law("until_apart", Until(F, G), Until(And(F, Not(G)), G)),
+    Law("yesterday_not", Yesterday(Not(F)), And(Not(FIRST), Not(Yesterday(F)))),
+    Law("tomorrow_not", Tomorrow(Not(F)), And(Not(LAST), Not(Tomorrow(F)))),
+    Law("yesterday_true", Yesterday(TRUE), Not(FIRST)),
+    Law("tomorrow_true", Tomorrow(TRUE), Not(LAST)),
+)
+RECURRENCES = (
+    Law("since_step", Since(F, G), Or(G, And(F, Yesterday(Since(F, G))))),
+    Law("until_step", Until(F, G), Or(G, And(F, Tomorrow(Until(F, G))))),
+)
+LAWS = (*DEFINITIONS, *NORMAL_FORMS, *RECURRENCES)
+
+DEFINED: dict[type[Node], tuple[Distinct, int]] = {}
+"""For each operator that a law defines, the right side: its nodes in order, and its top."""
+for _law in DEFINITIONS:
+    _rows, (_top,) = distinct(_law.right)
+    DEFINED[type(_law.left)] = (_rows, _top)

@@ -1,0 +1,80 @@
+"""Weights that nobody accounts for, in a stock checkpoint that is not disguised.
+
+The proof says what heads and hidden units compute from the weights that take part. A weight takes
+part if something reads what it makes. All others must be 0: a unit that is written nowhere, a value
+that no output reads, a dimension of queries without one of keys. They could change nothing in exact
+arithmetic, but what overflows there is no number any more, and 0 times that is none either. (In a
+disguise such weights are the point: there they are bounded, see `proof.dense`.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.proof.cells import VoidError
+from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+
+Array = NDArray[np.float32]
+
+
+def check_gpt2(c: Checkpoint) -> None:
+    """Every non-zero weight of heads and units is read by something."""
+    d, size = c.d_model, c.d_head
+    for at in range(c.blocks):
+        name = f"transformer.h.{at}"
+        read = _some(c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d), 0)
+        read |= c.tensor(f"{name}.attn.c_attn.bias", 3 * d) != 0
+        query, key, value = read[:d], read[d : 2 * d], read[2 * d :]
+        written = _some(c.tensor(f"{name}.attn.c_proj.weight", d, d), 1)
+        for h in range(c.n_head):
+            own = slice(h * size, (h + 1) * size)
+            where = f"block {at}, head {h}"
+            _same(query[own], key[own], f"{where}: a dimension of queries or keys")
+            _same(value[own] & written[own], value[own], f"{where}: a value")
+            _same(value[own] & written[own], written[own], f"{where}: an output")
+        hidden = int(c.tensor(f"{name}.mlp.c_fc.bias").shape[0])
+        into = _some(c.tensor(f"{name}.mlp.c_fc.weight", d, hidden), 0)
+        into |= c.tensor(f"{name}.mlp.c_fc.bias", hidden) != 0
+        out = _some(c.tensor(f"{name}.mlp.c_proj.weight", hidden, d), 1)
+        _same(into, out, f"block {at}: a unit")
+
+
+def check_llama(c: LlamaCheckpoint) -> None:
+    """Every non-zero weight of heads and units is read by something; heads that share keys and
+    values are taken together."""
+    if c.n_kv < 1 or c.n_head % c.n_kv:
+        raise VoidError(f"{c.n_head} heads do not share {c.n_kv} heads of keys and values")
+    size, half, heads = c.head_dim, c.head_dim // 2, c.n_head // c.n_kv
+    for at in range(c.blocks):
+        name = f"model.layers.{at}"
+
+        def rows(kind: str, groups: int, name: str = name) -> NDArray[np.bool_]:
+            shape = (c.n_kv * groups * size, c.d_model)
+            weight = c.tensor(f"{name}.self_attn.{kind}_proj.weight", *shape)
+            return _some(weight, 1).reshape(c.n_kv, groups, size)
+
+        query, key, value = rows("q", heads), rows("k", 1)[:, 0], rows("v", 1)[:, 0]
+        output = _some(c.tensor(f"{name}.self_attn.o_proj.weight", c.d_model, c.n_head * size), 0)
+        written = np.asarray(output.reshape(c.n_kv, heads, size).any(axis=1))
+        # Two dimensions turn together: either of them may read the other's.
+        asked = np.asarray(query.any(axis=1))
+        queries, keys = (turned[:, :half] | turned[:, half:] for turned in (asked, key))
+        _same(queries, keys, f"block {at}: a dimension of queries or keys")
+        _same(value & written, value, f"block {at}: a value")
+        _same(value & written, written, f"block {at}: an output")
+        gate = _some(c.tensor(f"{name}.mlp.gate_proj.weight"), 1)
+        up = _some(c.tensor(f"{name}.mlp.up_proj.weight"), 1)
+        _same(gate, up, f"block {at}: a unit")
+        _same(up, _some(c.tensor(f"{name}.mlp.down_proj.weight"), 0), f"block {at}: a unit")
+
+
+def _some(array: Array, axis: int) -> NDArray[np.bool_]:
+    """Along which rows or columns anything is not 0."""
+    return np.asarray((array != 0).any(axis=axis))
+
+
+def _same(a: NDArray[np.bool_], b: NDArray[np.bool_], what: str) -> None:
+    if not np.array_equal(a, b):
+        raise VoidError(f"{what} has weights that nothing reads, or reads nothing")

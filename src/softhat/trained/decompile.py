@@ -1,0 +1,254 @@
+"""`decompile`: the machine that a trained model computes, learned from it and proved.
+
+Angluin's L*, with the model as the oracle for questions ("which tokens follow this word?") and the
+prover as the oracle for equivalence. States are words; two are one state until a suffix tells them
+apart. A word on which the machine and the model differ gives such a suffix (Rivest and Schapire's
+search finds it by halving). When nothing differs any more the machine is proved, up to a length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from time import thread_time
+from typing import Any
+
+import numpy as np
+
+from softhat.io.errors import SofthatError
+from softhat.trained.checkpoint import Checkpoint, read_checkpoint
+from softhat.trained.prove import Show, prove
+from softhat.trained.searching import Search
+from softhat.trained.specification import Specification
+from softhat.trained.verdict import Verdict
+from softhat.trained.walk import forward
+
+MOST_STATES = 60
+"""A machine with more is a sign of a language that counts, or of noise."""
+LOOKING = 1.0
+"""Processor seconds of search before each proof."""
+
+Word = tuple[int, ...]
+
+
+def decompile(
+    checkpoint: str | Path | Checkpoint,
+    symbols: str | Iterable[str] | Mapping[str, int],
+    *,
+    bos: int | None = None,
+    eos: int | None = None,
+    max_length: int | None = None,
+    offset: int = 0,
+    dtype: str = "float32",
+    budget: float = 600,
+    seed: int = 0,
+    progress: Show | None = None,
+) -> tuple[dict[str, Any], Verdict]:
+    """The automaton of a language model, and the verdict that says how far it is proved.
+
+    `symbols` are names with their token ids, or names alone (ids 0, 1, …). `bos` and `eos` are
+    those of the configuration unless given. The automaton is a mapping that `softhat.from_dfa`
+    takes; `softhat.spec(dfa=…)` makes its specification.
+    """
+    machine, verdict = learned(
+        checkpoint, symbols, bos=bos, eos=eos, max_length=max_length, offset=offset, dtype=dtype,
+        budget=budget, seed=seed, progress=progress,
+    )  # fmt: skip
+    return automaton_of(machine), verdict
+
+
+def automaton_of(machine: Specification) -> dict[str, Any]:
+    """A specification as an automaton: it accepts where `<eos>` is allowed."""
+    document = machine.to_json()
+    return {
+        "alphabet": list(machine.symbols),
+        "states": list(machine.names),
+        "start": machine.names[machine.start],
+        "accept": [
+            name for name, allowed in zip(machine.names, machine.allowed, strict=True)
+            if machine.eos in allowed
+        ],
+        "transitions": document["next"],
+    }  # fmt: skip
+
+
+def learned(
+    checkpoint: str | Path | Checkpoint,
+    symbols: str | Iterable[str] | Mapping[str, int],
+    *,
+    bos: int | None = None,
+    eos: int | None = None,
+    max_length: int | None = None,
+    offset: int = 0,
+    dtype: str = "float32",
+    budget: float = 600,
+    seed: int = 0,
+    progress: Show | None = None,
+) -> tuple[Specification, Verdict]:
+    """The machine as a specification, with its verdict."""
+    model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
+    deadline = thread_time() + budget
+    teacher = _teacher(model, symbols, bos, eos, offset)
+    most = teacher.room if max_length is None else max_length
+    if not 0 < most <= model.context - 1 - offset:
+        raise SofthatError(f"max_length {most} does not fit a context of {model.context} positions")
+    learner = _Learner(teacher, most)
+    while True:
+        machine = learner.hypothesis()
+        left = max(deadline - thread_time(), 0.1)
+        if progress is not None:
+            progress("states", machine.states, None, f"{teacher.asked:,} questions")
+        word = _differs(model, machine, offset, most, min(LOOKING, left / 4), seed)
+        if word is not None and left > 0.1 and learner.learn(word):
+            continue
+        verdict = prove(
+            model, machine, max_length=most, offset=offset, dtype=dtype, budget=left, seed=seed,
+            progress=progress,
+        )  # fmt: skip
+        if verdict.broken_by is None or thread_time() > deadline:
+            return machine, verdict
+        broken = tuple(machine.symbols.index(symbol) for symbol in verdict.broken_by.prefix)
+        if machine.states > MOST_STATES or not learner.learn(broken):
+            return machine, verdict
+
+
+def _teacher(
+    model: Checkpoint,
+    symbols: str | Iterable[str] | Mapping[str, int],
+    bos: int | None,
+    eos: int | None,
+    offset: int,
+) -> _Teacher:
+    if model.head != "GPT2LMHeadModel":
+        raise SofthatError("only language models are decompiled: a classifier says no language")
+    names = dict(symbols) if isinstance(symbols, Mapping) else {s: k for k, s in enumerate(symbols)}
+    if not names:
+        raise SofthatError("there are no symbols: name those that words are made of")
+    first, last = model.bos if bos is None else bos, model.eos if eos is None else eos
+    if first is None or last is None:
+        raise SofthatError(
+            "the configuration does not say what <bos> and <eos> are: give their ids"
+        )
+    for name, token in {**names, "<bos>": first, "<eos>": last}.items():
+        if not 0 <= token < model.vocabulary:
+            raise SofthatError(f"the token id {token} of {name!r} is not in the vocabulary")
+    return _Teacher(model, tuple(names), tuple(names.values()), first, last, offset)
+
+
+def _differs(
+    model: Checkpoint, machine: Specification, offset: int, most: int, seconds: float, seed: int
+) -> Word | None:
+    """A short word after which the model and the machine differ, if a search finds one."""
+    search = Search(model, machine, offset, most, "completable", seed)
+    end = thread_time() + seconds
+    _, failures, _ = search.every(end)
+    if failures:
+        return failures[0].word
+    failure = search.evolve(most, end)
+    return None if failure is None else failure.word
+
+
+class _Teacher:
+    """Answers which tokens follow a word; None once a word has a symbol that did not."""
+
+    def __init__(
+        self,
+        model: Checkpoint,
+        names: tuple[str, ...],
+        ids: tuple[int, ...],
+        bos: int,
+        eos: int,
+        offset: int,
+    ) -> None:
+        self.model, self.names, self.ids, self.bos, self.eos = model, names, ids, bos, eos
+        self.offset = offset
+        self.room = model.context - 2 - offset
+        self.known: dict[Word, frozenset[int] | None] = {}
+        self.asked = 0
+
+    def follows(self, word: Word) -> frozenset[int] | None:
+        word = word[: self.room + 1]
+        if word not in self.known:
+            self.asked += 1
+            ids = np.array([[self.bos, *(self.ids[k] for k in word)]])
+            with np.errstate(all="ignore"):
+                logits = forward(self.model, ids, self.offset)[0]
+            lost = False
+            for end in range(len(word) + 1):
+                positive = frozenset(int(k) for k in np.flatnonzero(logits[end] > 0))
+                self.known[word[:end]] = None if lost else positive
+                if end < len(word) and self.ids[word[end]] not in positive:
+                    lost = True
+        return self.known[word]
+
+
+class _Learner:
+    """The observation table: words that stand for states, and suffixes that tell them apart."""
+
+    def __init__(self, teacher: _Teacher, most: int) -> None:
+        self.teacher, self.most = teacher, most
+        self.words: list[Word] = [()]
+        self.suffixes: list[Word] = [()]
+        self.machine: Specification | None = None
+
+    def row(self, word: Word) -> tuple[frozenset[int] | None, ...]:
+        return tuple(self.teacher.follows(word + suffix) for suffix in self.suffixes)
+
+    def hypothesis(self) -> Specification:
+        """The machine of the table, closed."""
+        teacher, symbols = self.teacher, range(len(self.teacher.names))
+        known = {self.row(word): word for word in reversed(self.words)}
+        todo = list(self.words)
+        while todo and len(known) <= 2 * MOST_STATES:
+            word = todo.pop(0)
+            if teacher.follows(word) is None:
+                continue
+            for k in symbols:
+                longer = (*word, k)
+                if self.row(longer) not in known:
+                    known[self.row(longer)] = longer
+                    self.words.append(longer)
+                    todo.append(longer)
+        states = [
+            word for word in self.words
+            if known.get(self.row(word)) == word and teacher.follows(word) is not None
+        ]  # fmt: skip
+        place = {self.row(word): at for at, word in enumerate(states)}
+        step = np.full((len(states), len(teacher.names)), -1, np.int64)
+        allowed = []
+        for at, word in enumerate(states):
+            follow = teacher.follows(word) or frozenset()
+            allowed.append(follow)
+            for k in symbols:
+                if teacher.ids[k] in follow:
+                    step[at, k] = place.get(self.row((*word, k)), -1)
+        self.states = states
+        self.machine = Specification(
+            teacher.names, teacher.ids, teacher.bos, teacher.eos, "sign",
+            tuple(f"q{at}" for at in range(len(states))), 0, step, tuple(allowed),
+        )  # fmt: skip
+        return self.machine
+
+    def learn(self, word: Word) -> bool:
+        """Add the suffix of a word on which model and machine differ; False if there is none."""
+        assert self.machine is not None
+        run = self.machine.run(word)
+        if len(run) <= len(word):
+            return False
+
+        def agrees(cut: int) -> bool:
+            """Does the state after the cut stand for the word before it, judged by the rest?"""
+            return self.teacher.follows(self.states[run[cut]] + word[cut:]) == target
+
+        target = self.teacher.follows(word)
+        low, high = 0, len(word)
+        if agrees(high):
+            return False
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if agrees(middle) else (low, middle)
+        for suffix in (word[high:], word[low:]):
+            if suffix not in self.suffixes:
+                self.suffixes.append(suffix)
+                return True
+        return False

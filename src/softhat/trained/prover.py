@@ -1,0 +1,161 @@
+"""The proof for models of one layer: every cell's set of activations, through to its margins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import thread_time
+
+import numpy as np
+
+from softhat.trained.checkpoint import Checkpoint
+from softhat.trained.decisions import Decisions
+from softhat.trained.reads import Cell, FirstLayer
+from softhat.trained.rounding import Rounding
+from softhat.trained.specification import Specification
+from softhat.trained.walk import feed_forward, logits, tail
+from softhat.trained.zonotopes import Zonotope
+
+PIECES = 300
+"""A cell's set is cut into at most so many pieces."""
+TOGETHER = 12
+"""More states than this, with one last symbol and one decision, are proved together first."""
+WAVE = 64
+"""Cells whose sets are computed at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of a cell."""
+
+    cell: Cell
+    length: int
+    """From this length on its words count."""
+    margin: float
+    """A lower bound of the margins of all its words, if `proved`."""
+    proved: bool
+    set: Zonotope | None = None
+    """What the last layer's attention can give, for a search that starts from there."""
+
+
+def cells_to(spec: Specification, most: int, domain: str) -> list[Cell]:
+    """All cells that words of at most `most` symbols show, short ones first. States with one
+    decision are together where they are many."""
+    reached = spec.reachable(most)
+    cells = []
+    for read in range(1, most + 1):
+        for last in range(len(spec.symbols)):
+            states = np.unique(spec.step[reached[read - 1], last])
+            good = [
+                int(state)
+                for state in states
+                if state >= 0
+                and spec.decided[state]
+                and spec.length(int(state), read, domain) <= most
+            ]
+            if len(good) <= TOGETHER:
+                cells += [Cell(read, last, (state,)) for state in good]
+                continue
+            groups: dict[frozenset[int], list[int]] = {}
+            for state in good:
+                groups.setdefault(spec.allowed[state], []).append(state)
+            cells += [Cell(read, last, tuple(group)) for group in groups.values()]
+    return cells
+
+
+def cell_length(spec: Specification, cell: Cell, domain: str) -> int:
+    """From which length on the first of a cell's words counts."""
+    return min(spec.length(state, cell.read, domain) for state in cell.states)
+
+
+class OneLayer:
+    """Proves cells of a model of one layer, at one offset."""
+
+    def __init__(
+        self, model: Checkpoint, spec: Specification, offset: int, most: int, rounding: Rounding
+    ) -> None:
+        self.model, self.spec, self.rounding = model, spec, rounding
+        self.decisions = Decisions(spec, model.outputs)
+        self.first = FirstLayer(model, spec, offset, most, rounding)
+
+    def prove(
+        self,
+        cells: Sequence[Cell],
+        domain: str,
+        deadline: float,
+        patience: Callable[[], int] = lambda: PIECES,
+    ) -> Iterator[Outcome]:
+        """An outcome for each cell, in order of reading; cells that fail together are split."""
+        for at in range(0, len(cells), WAVE):
+            todo = list(cells[at : at + WAVE])
+            while todo:
+                if thread_time() > deadline:
+                    return
+                again: list[Cell] = []
+                for cell, stream in zip(todo, self.first.zonotopes(todo), strict=True):
+                    length = cell_length(self.spec, cell, domain)
+                    many = len(cell.states) > 1
+                    margin, proved = self.cell(stream, cell.states[0], 4 if many else patience())
+                    if proved or not many:
+                        yield Outcome(cell, length, margin, proved, stream)
+                    else:
+                        again += _halves(cell, self.spec)
+                todo = again
+
+    def cell(self, stream: Zonotope | None, state: int, pieces: int) -> tuple[float, bool]:
+        """A lower bound of the margins over a set, cut into pieces until it is positive."""
+        if stream is None:
+            return -np.inf, False
+        todo, least, count = [stream.folded()], np.inf, 0
+        while todo:
+            piece = todo.pop()
+            count += 1
+            margin = self.margin(piece, state)
+            if margin > 0:  # false for NaN
+                least = min(least, margin)
+                continue
+            at_centre = self.decisions.margins(
+                tail(piece.centre, self.model, len(self.model.blocks) - 1), np.asarray(state)
+            )
+            if count + len(todo) >= pieces or not at_centre > 0:
+                return margin, False
+            try:
+                todo += self.halves(piece)
+            except FloatingPointError:
+                return margin, False
+        return float(least), True
+
+    def margin(self, stream: Zonotope, state: int) -> float:
+        block = self.model.blocks[-1]
+        try:
+            with np.errstate(all="ignore"):
+                after = feed_forward(stream, block, self.model, self.rounding)
+                return self.decisions.lower(logits(after, self.model, self.rounding), state)
+        except FloatingPointError:
+            return -np.inf
+
+    def halves(self, stream: Zonotope) -> list[Zonotope]:
+        """Cut across the generator that moves the units most."""
+        block = self.model.blocks[-1]
+        y = stream.normalised(block.before_units, self.model.epsilon, self.rounding)
+        moved = np.abs(y.generators[: len(stream.generators)] @ block.units.weight).sum(1)
+        return cut(stream, int(moved.argmax()))
+
+
+def cut(stream: Zonotope, generator: int) -> list[Zonotope]:
+    """The two halves of a set along one generator; the halves' centres are rounded outward."""
+    generators = stream.generators.copy()
+    generators[generator] /= 2
+    step = generators[generator]
+    error = stream.error + 2.0**-52 * (np.abs(stream.centre) + np.abs(step))
+    return [
+        replace(stream, centre=stream.centre + sign * step, generators=generators, error=error)
+        for sign in (1.0, -1.0)
+    ]
+
+
+def _halves(cell: Cell, spec: Specification) -> list[Cell]:
+    """States apart by how much they still need and when they are met: counters come in order."""
+    states = sorted(cell.states, key=lambda state: (int(spec.need[state]), state))
+    middle = len(states) // 2
+    return [replace(cell, states=tuple(half)) for half in (states[:middle], states[middle:])]

@@ -1,0 +1,71 @@
+"""How far a computed number can be from the exact one.
+
+The model computes in float32 (or float64), the proof itself in float64. Both round each step of the
+same computation. A bound that is linear in the unit roundoff, or grows faster, holds for the
+difference of the two results when the units are added: γ(u) + γ(v) <= γ(u + v). So one `Rounding`
+with the sum of both units counts the model's rounding and the proof's own at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+OWN_UNIT = 2.0**-53
+"""Unit roundoff of float64, in which the proof computes."""
+FUNCTION_ULPS = 20
+"""Library functions (exp, tanh, erf, pow) are assumed to be within this many units in the last
+place; those of PyTorch and NumPy are within 4. A unit is two roundoffs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """`unit`: roundoff of the model's format plus the proof's own; `least`: what may vanish."""
+
+    unit: float
+    least: float
+    """The least normal number: a result below it may be flushed to zero."""
+    weights: float = 0.0
+    """How far each weight may be from the checkpoint's, relatively: 0 but for a radius."""
+
+    def gamma(self, steps: float) -> float:
+        """γ_k = k u / (1 - k u): the relative error of k roundings, in any order (Higham, 3.1)."""
+        k = steps * self.unit
+        if not k < 0.5:
+            return np.inf
+        return float(raised(k / (1 - k), 4))
+
+    def product(self, steps: float) -> float:
+        """The relative error of a product with a weight, and of so many roundings."""
+        gamma = self.gamma(steps)
+        return float(raised(gamma + self.weights * (1 + gamma), 4))
+
+    @property
+    def function(self) -> float:
+        """The relative error of a library function."""
+        return self.gamma(2 * FUNCTION_ULPS)
+
+
+UNITS = {"float32": (2.0**-24, 2.0**-126), "float64": (2.0**-53, 2.0**-1022)}
+
+
+def rounding_of(dtype: str) -> Rounding:
+    """What a model that runs in this format, and the proof about it, can be off by."""
+    unit, least = UNITS[dtype]
+    return Rounding(unit + OWN_UNIT, least)
+
+
+def raised(bound: Any, roundings: float) -> Any:
+    """An upper bound of a sum of products of non-negative numbers, computed with so many
+    roundings: each takes away at most a factor 1 - u."""
+    return bound * (1 + (roundings + 2) * 2 * OWN_UNIT)
+
+
+def lowered(bound: Any, roundings: float) -> Any:
+    """A lower bound of a non-negative expression that was computed with so many roundings."""
+    return bound * (1 - (roundings + 2) * 2 * OWN_UNIT)

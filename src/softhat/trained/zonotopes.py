@@ -1,0 +1,178 @@
+"""Sets of activations: the abstract domain of the walk.
+
+A zonotope is a centre and generators: all c + Σ ε_k g_k with |ε_k| <= 1. Linear maps keep it exact.
+Beside it stands a box of errors; before a non-linear step the box becomes generators too, one an
+entry, so that rounding errors keep their direction instead of growing by |W| at each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from softhat.trained.activations import Activation
+from softhat.trained.checkpoint import Affine, Norm
+from softhat.trained.points import norm_rounding, own_error
+from softhat.trained.rounding import Array, Rounding, lowered, raised
+
+SAMPLES = np.linspace(0.0, 1.0, 65)[:, None]
+"""Where an activation is compared with its chord."""
+FIRST_ORDER = 0.85
+"""The norm of a set may vary by this much, relative to the centre's, for the first-order form."""
+MANY = 400
+"""With more generators their Gram matrix costs more than it is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zonotope:
+    """`centre` (width,), `generators` (count, width) and the box `error` (width,)."""
+
+    centre: Array
+    generators: Array
+    error: Array
+
+    @property
+    def radius(self) -> Array:
+        """How far an entry is from the centre, errors left out."""
+        return raised(np.abs(self.generators).sum(0), len(self.generators))
+
+    @property
+    def size(self) -> Array:
+        return np.abs(self.centre) + self.radius + self.error
+
+    def folded(self) -> Zonotope:
+        """The same set with its box as generators."""
+        if not self.error.any():
+            return self
+        kept = np.flatnonzero(self.error)
+        box = np.zeros((len(kept), len(self.centre)))
+        box[np.arange(len(kept)), kept] = self.error[kept]
+        return Zonotope(self.centre, np.vstack([self.generators, box]), np.zeros_like(self.error))
+
+    def affine(self, step: Affine, rounding: Rounding) -> Zonotope:
+        """A product with a bias. The box goes through |W|: fold it first where that matters."""
+        terms = step.weight.shape[0]
+        sizes = np.abs(step.weight)
+        centre = self.centre @ step.weight + step.bias
+        total = self.size @ sizes + np.abs(step.bias)
+        error = rounding.product(terms + 2) * total + terms * rounding.least
+        if self.error.any():
+            error = error + self.error @ sizes
+        return Zonotope(centre, self.generators @ step.weight, raised(error, 2 * terms + 8))
+
+    def added(self, other: Zonotope, rounding: Rounding) -> Zonotope:
+        """The sum, where the first generators of the other are images of these, in order."""
+        generators = other.generators.copy()
+        generators[: len(self.generators)] += self.generators
+        centre = self.centre + other.centre
+        error = self.error + other.error
+        sizes = np.abs(centre) + np.abs(generators).sum(0) + error
+        error = error + rounding.gamma(1) * sizes
+        return Zonotope(centre, generators, raised(error, len(generators) + 8))
+
+    def activated(self, activation: Activation, rounding: Rounding) -> Zonotope:
+        """Entry by entry a line with the chord's slope, and a box that holds the rest.
+
+        Between two samples the rest differs from the chord's by at most bend h²/8. ReLU minus a
+        line is convex, so its extremes lie at the ends and at 0.
+        """
+        radius = self.radius
+        low, high = self.centre - radius, self.centre + radius
+        width = high - low
+        at_low, at_high = activation.function(low), activation.function(high)
+        slope = np.where(width > 1e-9, (at_high - at_low) / np.maximum(width, 1e-9), 0.0)
+        slope = np.clip(slope, -activation.slope, activation.slope)
+        if activation.bend is None:
+            inside = np.clip(0.0, low, high)
+            places = np.stack([low, inside, high])
+            between = np.zeros_like(width)
+        else:
+            places = low + width * SAMPLES
+            between = activation.bend * (width / (len(SAMPLES) - 1)) ** 2 / 8
+        rest = activation.function(places) - slope * places
+        least, most = rest.min(0), rest.max(0)
+        # Rounding of the proof: samples, function values and products, each relative to |x|. An
+        # entry whose bounds are rounded inward is off by a rounding, which the slope carries over.
+        error = (most - least) / 2 + between + activation.slope * self.error
+        error = error + activation.error(self.size, rounding) + own_error(16) * self.size
+        error = raised(error, 16)
+        centre = slope * self.centre + (least + most) / 2
+        return Zonotope(centre, self.generators * slope, error).folded()
+
+    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Zonotope:
+        """Layer normalisation of a folded set, to first order where the norm varies little.
+
+        With c the centred centre, δ the rest and v = |c|² + Dε, the squared norm is v (1 + t) with
+        t = t₁ + t₂, t₁ = 2 c·δ/v in [-T₁, T₁] and t₂ = |δ|²/v in [0, T₂]. Then (1 + t)^-½ is
+        1 - t₁/2 + ρ with -T₂/2 <= ρ <= ⅜ (T₁ + T₂)² (1 - T₁)^-2.5: the derivative along c becomes
+        generators, ρ one more. Where the norm varies more, 1/s is an interval.
+        """
+        width = len(self.centre)
+        c = self.centre - self.centre.mean()
+        G = self.generators - self.generators.mean(1, keepdims=True)
+        rounds = len(G) + 3 * width + 16
+        radius = raised(np.abs(G).sum(0), rounds)
+        squared = float(c @ c)
+        s0 = sqrt(squared / width + epsilon)
+        v = width * s0 * s0
+        along = G @ c
+        swing = float(raised(2 * np.abs(along).sum(), rounds))
+        spread = float((radius**2).sum())
+        if len(G) < MANY:
+            spread = min(spread, float(np.abs(G @ G.T).sum()))
+        spread = float(raised(spread, 2 * rounds))
+        T1, T2 = raised(swing / v, rounds), raised(spread / v, rounds)
+        lowest = max(lowered(squared, rounds) - raised(swing, 4), 0.0)
+        own = own_error(4 * width + len(G) + 32)
+        centring = own * sqrt(
+            float((self.size**2).mean())
+        )  # of the proof's own centring, in the norm
+        smallest = lowered(sqrt(lowest / width + epsilon), 8) - 4 * centring
+        if not smallest > 0:
+            raise FloatingPointError("rounding can be as large as the norm")
+        largest = raised(sqrt((sqrt(squared) + sqrt(spread)) ** 2 / width + epsilon), rounds)
+        inverse, half = (1 / largest + 1 / smallest) / 2, (1 / smallest - 1 / largest) / 2
+        centre, generators, extra, error = c * inverse, G * inverse, c * half, radius * half
+        if T1 < FIRST_ORDER:
+            above = 0.375 * (T1 + T2) ** 2 / (1 - T1) ** 2.5
+            middle, off = (above - T2 / 2) / 2, (above + T2 / 2) / 2
+            rest = radius * (T1 / 2 + max(above, T2 / 2)) / s0
+            tilted = np.abs(c * off / s0).sum() + rest.sum()
+            if T1 < 0.3 or tilted < np.abs(extra).sum() + error.sum():
+                centre, extra, error = c * (1 + middle) / s0, c * off / s0, rest
+                generators = (G - np.outer(along, c / v)) / s0
+        size = np.abs(centre) + np.abs(generators).sum(0) + np.abs(extra) + error
+        cap = sqrt(width)  # no entry of a normalised vector exceeds √(D - 1)
+        if not size.max() <= 2.5 * cap:
+            centre, extra = np.zeros(width), np.zeros(width)
+            generators = np.zeros_like(generators)
+            error = np.full(width, cap)
+            size = error
+        inner = (radius @ np.abs(c)) * np.abs(c) / v
+        error = error + own * (size + (radius + inner + self.size + self.size.mean()) / smallest)
+        error = error + size * 2 * centring / smallest
+        scale, shift, moved = norm_rounding(self.size, np.array([smallest]), rounding)
+        if not np.isfinite(scale).all():
+            raise FloatingPointError("rounding can be as large as the norm")
+        error = (error + moved) * (1 + scale) + radius_of(generators, extra) * scale
+        error = raised(error, rounds)
+        gain = np.abs(norm.gain)
+        whole = (size + shift) * (1 + scale) + error
+        error = error * gain + rounding.product(2) * (whole * gain + np.abs(norm.shift))
+        error = raised(error + 2 * rounding.least, 8)
+        # Rounding of the norm scales all entries alike, and of the mean shifts them.
+        alike = [centre * raised(scale, 4), np.ones(width) * raised(shift * (1 + scale), 4)]
+        together = np.vstack([generators, extra[None], *(row[None] for row in alike)]) * norm.gain
+        return Zonotope(centre * norm.gain + norm.shift, together, error).folded()
+
+
+def radius_of(*generators: Array) -> Array:
+    """How far the sum of generators reaches, entry by entry."""
+    return sum((np.abs(np.atleast_2d(rows)).sum(0) for rows in generators), np.zeros(1))
+
+
+def box(values: Array) -> Array:
+    """Generators of a box."""
+    return np.diag(values)

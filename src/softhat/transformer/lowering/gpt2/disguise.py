@@ -1,0 +1,250 @@
+"""The same GPT-2 in a random basis: no coordinate, head dimension or neuron is a variable's own.
+
+Theorem 27. LayerNorm with one weight g and no bias maps Σ v_p·û_p, with orthonormal û_p orthogonal
+to (1, …, 1) and Σ v_p² = g²d, to itself. So if x = Σ v_p·û_p solves a trunk whose pairs hold v_p,
+every linear form Σ w_p·v_p is the dot product with Σ w_p·û_p, and what a pair adds to itself is
+added along û_p: the residual stream needs one direction a pair, and one for the mean.
+
+Within a head, queries and keys may be multiplied by one orthogonal matrix, values and the output
+matrix by another; directions that only queries, only keys, only values or only the output matrix
+use change nothing and are filled with noise. relu(λz)/λ = relu(z), so neurons are split with
+random shares and scales. Head and neuron numbers are permuted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.transformer.directions import Directions, HeadBasis, Units
+from softhat.transformer.lowering.disguise import (
+    Array,
+    as_float32,
+    orthonormal,
+    product,
+    seeded,
+    spare_units,
+    split_units,
+)
+from softhat.transformer.lowering.gpt2.weights import Block, Trunk
+
+NOISE = 2.0**-3
+"""Size of what fills idle dimensions of queries, keys and outputs: it costs rounding, so it is
+smaller than what is used."""
+VALUE_NOISE = 2.0**-5
+"""Size of what fills idle dimensions of values: sums over many keys round these too."""
+IDLE = 0.02
+"""Size of what neurons write that cancel each other."""
+
+
+@dataclass(frozen=True)
+class Disguised:
+    """A trunk's tensors in a random basis, and the basis."""
+
+    d_model: int
+    n_head: int
+    tensors: dict[str, NDArray[np.float32]]
+    directions: Directions
+    head_places: tuple[tuple[int, ...], ...]
+    """Where head h of a block went."""
+    residual: Array
+    """The directions û_p before they were rounded, (variables, d_model)."""
+
+    def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Read-out rows over pairs as rows over the new basis."""
+        return as_float32(product(_forms(matrix.T, len(self.residual)).T, self.residual))
+
+    def units_of(self, block: int, units: tuple[int, ...]) -> tuple[int, ...]:
+        """The hidden units that do the work of these sides of clips."""
+        return tuple(map(int, np.flatnonzero(np.isin(self.directions.units[block].part, units))))
+
+
+def disguise(trunk: Trunk, seed: int) -> Disguised:
+    """A trunk of a dense layout, disguised."""
+    layout = trunk.layout
+    used, d_head = layout.used, layout.d_head
+    widest = max((len(block) for block in layout.heads), default=1)
+    n_head = max(widest, -(-(used + 1) // d_head))
+    d = n_head * d_head
+    ones = np.full((1, d), d**-0.5)
+    basis = orthonormal(seeded(seed, 0), d, used, ones)
+    tokens, positions = (_pairs(table, used) for table in (trunk.wte, trunk.wpe))
+    own = tokens[0] + positions[1]
+    gain = float(np.sqrt(np.sum(own * own) / d))
+    tensors = {
+        "transformer.wte.weight": as_float32(product(tokens, basis)),
+        "transformer.wpe.weight": as_float32(product(positions, basis)),
+    }
+    for name in _norms(len(trunk.blocks)):
+        tensors[f"transformer.{name}.weight"] = np.full(d, gain, np.float32)
+        tensors[f"transformer.{name}.bias"] = np.zeros(d, np.float32)
+    hidden = spare_units(max(2 * len(block.gates) for block in trunk.blocks))
+    heads, units, places = [], [], []
+    for at, block in enumerate(trunk.blocks):
+        rng = seeded(seed, 1, at)
+        count = len(layout.heads[at]) if at < len(layout.heads) else 0
+        order = rng.permutation(n_head)
+        bases = []
+        attn = np.zeros((d, 3 * d))
+        bias = np.zeros(3 * d)
+        proj = np.zeros((d, d))
+        for h in range(n_head):
+            (own_head,) = np.flatnonzero(order == h)
+            source = int(own_head) if own_head < count else None
+            made = _head(rng, block, source, d_head, layout.d_model, used, basis, ones)
+            for part in range(3):
+                columns = slice(part * d + h * d_head, part * d + (h + 1) * d_head)
+                attn[:, columns], bias[columns] = made.reading[part]
+            proj[h * d_head : (h + 1) * d_head] = made.writing
+            bases.append(made.basis)
+        places.append(tuple(int(order[h]) for h in range(count)))
+        name = f"transformer.h.{at}"
+        neurons, tensor = _neurons(rng, block, hidden, used, basis, ones)
+        parts = {
+            "attn.c_attn": (attn, bias),
+            "attn.c_proj": (proj, np.zeros(d)),
+            **tensor,
+        }
+        for part_name, (matrix, offset) in parts.items():
+            tensors[f"{name}.{part_name}.weight"] = as_float32(matrix)
+            tensors[f"{name}.{part_name}.bias"] = as_float32(offset)
+        heads.append(tuple(bases))
+        units.append(neurons)
+    directions = Directions(as_float32(basis), tuple(heads), tuple(units))
+    return Disguised(d, n_head, tensors, directions, tuple(places), basis)
+
+
+def _norms(blocks: int) -> list[str]:
+    return [f"h.{at}.ln_{k}" for at in range(blocks) for k in (1, 2)] + ["ln_f"]
+
+
+def _pairs(table: NDArray[np.float32], used: int) -> Array:
+    """(rows, d_model) as the values of pairs."""
+    return table[:, 0 : 2 * used : 2].astype(np.float64)
+
+
+def _forms(matrix: NDArray[np.float32], used: int | None = None) -> Array:
+    """(d_model, columns) as weights on pairs: w/2 on x₊ and -w/2 on x₋ is w on v."""
+    end = None if used is None else 2 * used
+    return matrix[0:end:2].astype(np.float64) * 2
+
+
+@dataclass(frozen=True)
+class _Head:
+    reading: list[tuple[Array, Array]]
+    """Queries, keys, values: matrix and bias."""
+    writing: Array
+    basis: HeadBasis
+
+
+def _head(
+    rng: np.random.Generator,
+    block: Block,
+    source: int | None,
+    d_head: int,
+    width: int,
+    used: int,
+    basis: Array,
+    ones: Array,
+) -> _Head:
+    """Head `source` of a block (none: an idle head) in random bases of its own."""
+    forms: list[Array] = [np.zeros((used, 0))] * 3
+    offsets: list[Array] = [np.zeros(0)] * 3
+    written = np.zeros((0, used))
+    if source is not None:
+        own = slice(source * d_head, (source + 1) * d_head)
+        columns = [slice(part * width + own.start, part * width + own.stop) for part in range(3)]
+        forms = [_forms(block.c_attn[:, c], used) for c in columns]
+        offsets = [block.c_attn_bias[c].astype(np.float64) for c in columns]
+        written = _pairs(block.attn_proj[own], used)
+        scored = np.flatnonzero((np.abs(forms[1]).sum(axis=0) + np.abs(offsets[1])) > 0)
+        kept = np.flatnonzero(np.abs(written).sum(axis=1) > 0)
+        for part, rows in enumerate((scored, scored, kept)):
+            forms[part], offsets[part] = forms[part][:, rows], offsets[part][rows]
+        written = written[kept]
+        _balance(forms, offsets)
+    d = basis.shape[1]
+    reading: list[tuple[Array, Array]] = []
+    space = orthonormal(rng, d_head, d_head)
+    rows = forms[0].shape[1]
+    query_key = space[:rows]
+    spare = np.array_split(space[rows:], 2)
+    for part in (0, 1):
+        made = forms[part], offsets[part], query_key, spare[part]
+        reading.append(_read(rng, *made, basis, ones, NOISE))
+    space = orthonormal(rng, d_head, d_head)
+    values = len(written)
+    spare = np.array_split(space[values:], 2)
+    made = forms[2], offsets[2], space[:values], spare[0]
+    reading.append(_read(rng, *made, basis, ones, VALUE_NOISE))
+    writing = product(space[:values].T, product(written, basis))
+    if len(spare[1]):
+        loud = NOISE * min(1.0, float(np.abs(written).max(initial=1.0 if not values else 0.0)))
+        writing = writing + product(spare[1].T, orthonormal(rng, d, len(spare[1]), ones)) * loud
+    found = HeadBasis(as_float32(query_key), as_float32(space[:values]))
+    return _Head(reading, writing, found)
+
+
+def _balance(forms: list[Array], offsets: list[Array]) -> None:
+    """Queries and keys of one size, row by row, by powers of two: the product stays, and rounding
+    in a mixed basis, which is relative to the largest row, costs the least."""
+    for r in range(forms[0].shape[1]):
+        sizes = [
+            np.sqrt(np.sum(form[:, r] ** 2) + offset[r] ** 2)
+            for form, offset in zip(forms[:2], offsets[:2], strict=True)
+        ]
+        scale = 2.0 ** np.round(np.log2(sizes[0] / sizes[1]) / 2)
+        for part, factor in ((0, 1 / scale), (1, scale)):
+            forms[part][:, r] *= factor
+            offsets[part][r] *= factor
+
+
+def _read(
+    rng: np.random.Generator,
+    form: Array,
+    offset: Array,
+    rows: Array,
+    spare: Array,
+    basis: Array,
+    ones: Array,
+    loud: float,
+) -> tuple[Array, Array]:
+    """Forms over pairs, written to `rows` of a head's space, and noise in the spare ones."""
+    matrix = product(product(basis.T, form), rows)
+    bias = np.einsum("r,rj->j", offset, rows)
+    if len(spare):
+        noise = orthonormal(rng, len(matrix), len(spare), ones)
+        matrix = matrix + loud * product(noise.T, spare)
+        bias = bias + loud * np.einsum("r,rj->j", rng.standard_normal(len(spare)), spare)
+    return matrix, bias
+
+
+def _neurons(
+    rng: np.random.Generator, block: Block, hidden: int, used: int, basis: Array, ones: Array
+) -> tuple[Units, dict[str, tuple[Array, Array]]]:
+    """A block's clips, split and permuted, and neurons that cancel."""
+    sides = 2 * len(block.gates)
+    units = split_units(rng, sides, hidden)
+    d = basis.shape[1]
+    into = product(_forms(block.c_fc[:, :sides], used).T, basis)
+    bias = block.c_fc_bias[:sides].astype(np.float64)
+    out = product(_pairs(block.mlp_proj[:sides], used), basis)
+    matrix, offset, writing = np.zeros((d, hidden)), np.zeros(hidden), np.zeros((hidden, d))
+    idle = {
+        int(group): (
+            rng.standard_normal(d) * d**-0.5,
+            float(rng.standard_normal()) * 0.5,
+            orthonormal(rng, d, 1, ones)[0] * IDLE,
+        )
+        for group in np.unique(units.part[units.part < 0])
+    }
+    for u in range(hidden):
+        side = int(units.part[u])
+        reads, shift, writes = (into[side], bias[side], out[side]) if side >= 0 else idle[side]
+        factor = float(units.factor[u])
+        matrix[:, u] = factor * reads
+        offset[u] = factor * shift
+        writing[u] = float(units.share[u]) / factor * writes
+    return units, {"mlp.c_fc": (matrix, offset), "mlp.c_proj": (writing, np.zeros(d))}

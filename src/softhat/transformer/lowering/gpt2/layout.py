@@ -1,0 +1,298 @@
+"""Where everything lives in the residual stream of a stock GPT-2, so that LayerNorm does nothing.
+
+LayerNorm is the identity on vectors of mean 0 and variance 1. Coordinates come in *pairs*
+(+v, -v), read as v = (x₊ - x₋)/2, so the mean is 0. A Boolean has v = ±1; a stored bit starts at
+its constant and the feed-forward layer that computes it adds 0 or ±2, so the norm stays. `<bos>`
+and the word's own positions have a pair each that is 1 there and 0 elsewhere: together their norm
+is constant, and what hangs on `<bos>` is exactly 0 elsewhere. Heads write their raw output into
+*scratch* pairs: Boolean ones start at -A, A = 1/16 or 1/8, and the head adds 2A or 0, so that its
+leak hardly touches the norm; means of counts start at 0 and stay tiny. *Pads*, pairs of amplitude
+2 (two squares of 4 for six of 0), bring the variance to 1 but for the A², which are the same at
+every position. *Trims*, constant pairs a little below 1, take these off again as far as eight
+digits go; what is left goes into LayerNorm's weight.
+
+Positions are the ±1 bits of their binary expansion: norm constant, exact in every format.
+
+A *dense* layout is for a basis in which no coordinate is a variable's own (`disguise`), and for
+float32 alone: rounding then hits every direction in proportion to the whole norm, so raw outputs
+and means are as large as LayerNorm allows, and there are neither pads nor trims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal as Choice
+
+from softhat.io.errors import SofthatError
+from softhat.program.heads import Average, Latest, Previous, Recall, Sign
+from softhat.program.inputs import PositionAtLeast
+from softhat.program.literals import Literal
+from softhat.program.narrow import narrowed
+from softhat.program.registers import Register, stored_layers
+from softhat.program.schedule import HeadGroup, Schedule, schedule
+from softhat.program.signals import Program, Signal
+from softhat.program.strict import spelled_out
+from softhat.transformer.lowering.gpt2.constants import told_by_positions, within_reach
+
+ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
+AMPLITUDES = (2.0**-4, 2.0**-3)
+"""A: a raw Boolean output is ±A. LayerNorm's mean, whose error grows with the number of
+coordinates, must not drown it in float16: the larger from NARROW_MODEL coordinates on."""
+NARROW_MODEL = 176
+LARGEST_MEAN = 2.0**-6
+DENSE_AMPLITUDE = 0.25
+"""A of a dense layout: a balance of what is lost in writing and in reading."""
+
+WIDEST = 8
+"""Literals of a gate. Their sum's rounding grows with the square of their number, and must leave
+hidden units exact in float16; wider gates are trees."""
+
+Key = str | Register
+Kind = Choice["Latest", "Recall", "Previous", "Average", "Sign"]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A Sign as GPT-2 computes it: first the mean of Σ a·bit - (c - 1/2)·bos, then its sign."""
+
+    average: int
+    terms: tuple[tuple[int, int], ...]
+    threshold: int
+    scale: float
+    """V: the power of two >= every |value averaged| by which the values are divided."""
+    largest: int
+    """Of |Σ a·bit| at an ordinary position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One attention head. An Average is listed by the Signs whose means it computes."""
+
+    kind: Kind
+    signals: tuple[int, ...]
+    bad: Literal | None = None
+    queries: tuple[Literal, ...] = ()
+    keys: tuple[Literal, ...] = ()
+
+    def target(self, signal: int) -> Key:
+        """Where the value of one of its signals is written."""
+        return mean_of(signal) if self.kind == "Average" else Register(signal, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The pair of every register and feature, the heads of each block, and the sizes."""
+
+    program: Program
+    schedule: Schedule
+    context: int
+    bits: int
+    """Positions have this many binary digits."""
+    heads: tuple[tuple[Head, ...], ...]
+    stored: dict[int, int]
+    counts: dict[int, Count]
+    pair: dict[Key, int]
+    scratch: tuple[int, ...]
+    pads: tuple[int, ...]
+    trims: tuple[int, ...]
+    trim: float
+    """The amplitude of the trims."""
+    dense: bool
+    amplitude: float
+    """A: a raw Boolean output is ±A."""
+    mean_amplitude: float
+    """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
+    d_head: int
+    n_head: int
+
+    @property
+    def d_model(self) -> int:
+        return self.d_head * self.n_head
+
+    @property
+    def used(self) -> int:
+        """Pairs from this one on hold nothing but the constant that keeps the norm."""
+        return max([*self.pair.values(), *self.scratch, *self.pads, *self.trims]) + 1
+
+    @property
+    def variance(self) -> float:
+        """Of the residual at every position: 1, A² for each Boolean scratch coordinate, trims."""
+        outputs = sum(len(head.signals) for block in self.heads for head in block)
+        raws = outputs - len(self.counts)  # each count has a mean and a Sign
+        surplus = raws * self.amplitude**2 - len(self.trims) * (1 - self.trim**2)
+        return 1.0 + 2 * surplus / self.d_model
+
+    @property
+    def blocks(self) -> int:
+        """GPT-2 has at least one block, even where there is nothing to compute."""
+        return max(1, len(self.heads))
+
+
+def bit(b: int) -> str:
+    return f"bit {b} of the position"
+
+
+def previous_bit(b: int) -> str:
+    return f"bit {b} of the position before"
+
+
+def mean_of(sign: int) -> str:
+    return f"mean for s{sign}"
+
+
+def lay_out(program: Program, context: int, dense: bool = False, steady: bool = False) -> Layout:
+    """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
+    program = told_by_positions(with_position_inputs(spelled_out(program)), context)
+    program = narrowed(program, WIDEST)
+    layers = schedule(program, store_outputs=True, widest=WIDEST)
+    stored = stored_layers(program, layers)
+    counts = counts_of(program, context)
+    bits = (context - 1).bit_length()
+    # 1/√d_head is a power of two. A dense head has room for what scores do not see.
+    codes = max((2 * len(s.keys) + 2 for s in program.signals if isinstance(s, Recall)), default=0)
+    d_head = 16 if bits + codes + (4 if dense else 2) <= 16 else 64
+    if bits + codes + 2 > 64:
+        raise SofthatError(
+            f"a recall by {codes // 2 - 1} digits: a head has room for {(60 - bits) // 2}"
+        )
+    heads = tuple(
+        tuple(head for group in layer.heads for head in heads_of(program, group, counts, d_head))
+        for layer in layers.layers
+    )
+    flat = [head for block in heads for head in block]
+    keys: list[Key] = [ONE, BOS_PAIR, ORDINARY, *map(bit, range(bits))]
+    if any(head.kind == "Previous" for head in flat):
+        keys += map(previous_bit, range(bits))
+    keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
+    scratch_keys = [head.target(at) for head in flat for at in head.signals]
+    # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
+    empty = len(scratch_keys) + (0 if dense else -(len(scratch_keys) + 1) % 3)
+    first_scratch = len(keys)
+    first_pad = first_scratch + empty
+    first_trim = first_pad + (0 if dense else (empty + 1) // 3)
+    raws = len(scratch_keys) - len(counts)
+    widest = max((len(block) for block in heads), default=1)
+    for amplitude in (DENSE_AMPLITUDE,) if dense else AMPLITUDES:
+        # Each takes off a quarter of its square at most.
+        trims = 0 if dense else ceil(4 * raws * amplitude**2)
+        used = first_trim + trims
+        n_head = max(widest, -(-2 * used // d_head), 1)
+        if n_head * d_head < NARROW_MODEL:
+            break
+    return Layout(
+        program=program,
+        schedule=layers,
+        context=context,
+        bits=bits,
+        heads=heads,
+        stored=stored,
+        counts=counts,
+        pair={key: at for at, key in enumerate([*keys, *scratch_keys])},
+        scratch=tuple(range(first_scratch, first_pad)),
+        pads=tuple(range(first_pad, first_trim)),
+        trims=tuple(range(first_trim, used)),
+        trim=_trim(raws * amplitude**2, trims),
+        dense=dense,
+        amplitude=amplitude,
+        mean_amplitude=(
+            _dense_mean_amplitude(heads, len(keys), len(counts), steady)
+            if dense
+            else _mean_amplitude(len(counts), n_head * d_head)
+        ),
+        d_head=d_head,
+        n_head=n_head,
+    )
+
+
+def _trim(surplus: float, trims: int) -> float:
+    """√(1 - raws·A²/trims) with eight digits, as bfloat16 has them."""
+    exact = (1 - surplus / trims) ** 0.5 if trims else 1.0
+    return round(exact * 256) / 256
+
+
+def _mean_amplitude(means: int, d_model: int) -> float:
+    """Large, so that LayerNorm's own rounding does not drown a small mean, but their squares must
+    not change the variance by more than 2^-19, which float32's other errors exceed."""
+    amplitude = LARGEST_MEAN
+    while 2 * means * amplitude**2 > d_model * 2.0**-19:
+        amplitude /= 2
+    return amplitude
+
+
+def _dense_mean_amplitude(
+    heads: tuple[tuple[Head, ...], ...], squares: int, means: int, steady: bool
+) -> float:
+    """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
+    blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far
+    above 2^-7 (`squares` is about the square of the norm). A *steady* read-out has logits that
+    mean something: log-weights."""
+    kinds = [{head.kind for head in block} for block in heads]
+    first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
+    later = set[str]().union(*kinds[first + 1 :])
+    most = 2.0**-13 if steady or "Average" in later else 2.0**-12 if "Latest" in later else 2.0**-7
+    amplitude = 1.0
+    while means * amplitude**2 > 2 * most * squares:
+        amplitude /= 2
+    return amplitude
+
+
+def with_position_inputs(program: Program) -> Program:
+    """Comparisons of `i` with a constant become inputs, like `first` and `mod`."""
+
+    def changed(signal: Signal) -> Signal:
+        match signal:
+            case Sign(None, None, None, coefficient, 0, threshold):
+                return PositionAtLeast(coefficient, threshold)
+            case _:
+                return signal
+
+    return Program(
+        signals=tuple(map(changed, program.signals)),
+        labels=program.labels,
+        outputs=program.outputs,
+        symbols=program.symbols,
+        propositional=program.propositional,
+    )
+
+
+def heads_of(
+    program: Program, group: HeadGroup, counts: dict[int, Count], d_head: int
+) -> Iterable[Head]:
+    """A group of equal scores as heads of at most d_head values each."""
+    kind: Kind
+    signals = group.signals
+    bad: Literal | None = None
+    queries: tuple[Literal, ...] = ()
+    keys: tuple[Literal, ...] = ()
+    match program.signals[signals[0]]:
+        case Latest(condition, _, _):
+            kind, bad = "Latest", condition
+        case Recall(condition, queries, keys, _):
+            kind, bad = "Recall", condition
+        case Previous():
+            kind = "Previous"
+        case Average():
+            kind = "Average"
+            signals = tuple(at for at, count in counts.items() if count.average in signals)
+        case Sign():
+            kind = "Sign"
+        case other:
+            raise TypeError(f"not a head: {other!r}")
+    for start in range(0, len(signals), d_head):
+        yield Head(kind, signals[start : start + d_head], bad, queries, keys)
+
+
+def counts_of(program: Program, context: int) -> dict[int, Count]:
+    counts = {}
+    for at, signal in enumerate(program.signals):
+        if not isinstance(signal, Sign):
+            continue
+        assert signal.past is not None
+        terms, low, high, threshold = within_reach(program, signal, context)
+        scale = 1.0
+        while scale < max(high, -low, abs(threshold - 0.5)):
+            scale *= 2
+        counts[at] = Count(signal.past, terms, threshold, scale, max(high, -low))
+    return counts

@@ -1,0 +1,229 @@
+"""A layout to the tensors of a stock GPT-2.
+
+Every linear form here reads *pairs*: weight w on pair p is w/2 on x₊ and -w/2 on x₋. Queries and
+keys are multiplied by √d_head between them, because GPT-2 divides scores by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.numbers.predicates import column
+from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod, TokenIn
+from softhat.program.registers import Register
+from softhat.program.schedule import Term, keys_of_recalls
+from softhat.transformer.lowering.gpt2.heads import conjunction, scores, value
+from softhat.transformer.lowering.gpt2.layout import (
+    BOS_PAIR,
+    ONE,
+    ORDINARY,
+    Key,
+    Layout,
+    bit,
+    previous_bit,
+)
+
+Array = NDArray[np.float32]
+
+GAIN = {"relu": 1.0, "gelu_new": 32.0}
+"""G: a gate clips G·s. gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on, and
+|G(s - 1/4)|, |G(s - 3/4)| >= 6 for s <= 1/16 and s >= 15/16."""
+LOW, HIGH = 1 / 4, 3 / 4
+
+
+@dataclass(frozen=True, slots=True)
+class GateTerm:
+    """The two hidden units that clip one term of the gate that stores `signal`."""
+
+    signal: int
+    term: Term
+    complement: bool
+    units: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The matrices of one block, inputs first, as GPT-2's Conv1D stores them."""
+
+    c_attn: Array  # (d, 3d)
+    c_attn_bias: Array
+    attn_proj: Array  # (d, d)
+    c_fc: Array  # (d, d_ff)
+    c_fc_bias: Array
+    mlp_proj: Array  # (d_ff, d)
+    gates: tuple[GateTerm, ...]
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """Embeddings and blocks, before any head."""
+
+    layout: Layout
+    activation: str
+    wte: Array
+    wpe: Array
+    blocks: tuple[Block, ...]
+
+    @property
+    def d_ff(self) -> int:
+        return int(self.blocks[0].c_fc.shape[1])
+
+
+def trunk(layout: Layout, tokens: tuple[frozenset[str], ...], activation: str) -> Trunk:
+    """All weights but the read-out. `tokens` says which symbols hold at each ordinary token."""
+    d_ff = max([1, *(_units(layout, at) for at in range(len(layout.schedule.layers)))])
+    return Trunk(
+        layout=layout,
+        activation=activation,
+        wte=_token_embedding(layout, tokens),
+        wpe=_position_embedding(layout),
+        blocks=tuple(_block(layout, at, d_ff, activation) for at in range(layout.blocks)),
+    )
+
+
+def read_row(layout: Layout, weights: Mapping[Key, float]) -> NDArray[np.float64]:
+    """A linear form over pairs as a row over coordinates."""
+    row = np.zeros(layout.d_model)
+    for key, w in weights.items():
+        at = layout.pair[key]
+        row[2 * at] += w / 2
+        row[2 * at + 1] -= w / 2
+    return row
+
+
+# Embeddings
+
+
+def _token_embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Array:
+    """Rows of the ordinary tokens, then `<bos>` and `<eos>` (which is also padding)."""
+    table = np.zeros((len(tokens) + 2, layout.d_model))
+
+    def put(key: Key, values: NDArray[Any]) -> None:
+        at = layout.pair[key]
+        table[:, 2 * at] = values
+        table[:, 2 * at + 1] = -values
+
+    bos = np.zeros(len(tokens) + 2)
+    bos[len(tokens)] = 1.0
+    put(BOS_PAIR, bos)
+    put(ORDINARY, 1.0 - bos)
+    for at, signal in enumerate(layout.program.signals):
+        if isinstance(signal, TokenIn) and Register(at, False) in layout.pair:
+            holds = [bool(symbols.intersection(signal.symbols)) for symbols in tokens]
+            put(Register(at, False), np.where([*holds, False, False], 1.0, -1.0))
+    for layer in layout.schedule.layers:
+        for gate in layer.gates:
+            if gate.cover.complement:  # true until a term takes it away
+                put(Register(gate.signal, False), 1.0 - 2.0 * bos)
+    return table.astype(np.float32)
+
+
+def _position_embedding(layout: Layout) -> Array:
+    table = np.zeros((layout.context, layout.d_model))
+    index = np.arange(layout.context)
+
+    def put(at: int, values: Any) -> None:
+        table[:, 2 * at] = values
+        table[:, 2 * at + 1] = -np.asarray(values)
+
+    def put_bool(key: Key, values: NDArray[np.bool_]) -> None:
+        put(layout.pair[key], np.where(values, 1.0, -1.0))
+
+    put(layout.pair[ONE], 1.0)
+    for b in range(layout.bits):
+        put_bool(bit(b), (index >> b & 1) == 1)
+        if previous_bit(b) in layout.pair:
+            put_bool(previous_bit(b), ((index - 1) >> b & 1) == 1)
+    for at, signal in enumerate(layout.program.signals):
+        key = Register(at, False)
+        match signal:
+            case FirstPosition():
+                put_bool(key, index == 1)
+            case PositionMod(modulus, remainder):
+                # In Python's integers, as below: moduli may be beyond int64.
+                holds = [i > 0 and i % modulus == remainder for i in range(layout.context)]
+                put_bool(key, np.array(holds))
+            case PositionIn(predicate):
+                put_bool(key, column(predicate, index, layout.context - 1))
+            case PositionAtLeast(coefficient, threshold):
+                holds = [i > 0 and coefficient * i >= threshold for i in range(layout.context)]
+                put_bool(key, np.array(holds))
+    for layer in layout.schedule.layers:
+        for gate in layer.gates:
+            if not gate.cover.complement:
+                put(layout.pair[Register(gate.signal, False)], -1.0)
+    for block in layout.heads:
+        for head in block:
+            if head.kind != "Average":
+                for target in map(head.target, head.signals):
+                    put(layout.pair[target], -layout.amplitude)
+    for at in layout.pads:
+        put(at, 2.0)
+    for at in layout.trims:
+        put(at, layout.trim)
+    for at in range(layout.used, layout.d_model // 2):
+        put(at, 1.0)
+    return table.astype(np.float32)
+
+
+# Blocks
+
+
+def _block(layout: Layout, number: int, d_ff: int, activation: str) -> Block:
+    d = layout.d_model
+    c_attn, c_attn_bias = np.zeros((d, 3 * d)), np.zeros(3 * d)
+    attn_proj = np.zeros((d, d))
+    heads = layout.heads[number] if number < len(layout.heads) else ()
+    for h, head in enumerate(heads):
+        query, key = scores(layout, head)
+        values = [value(layout, head, at) for at in head.signals]
+        for part, forms in enumerate((query, key, values)):
+            for r, form in enumerate(forms):
+                column = part * d + h * layout.d_head + r
+                c_attn[:, column] = read_row(layout, form.weights)
+                c_attn_bias[column] = form.constant
+        for r, signal in enumerate(head.signals):
+            at = layout.pair[head.target(signal)]
+            weight = layout.mean_amplitude if head.kind == "Average" else 2 * layout.amplitude
+            attn_proj[h * layout.d_head + r, 2 * at] = weight
+            attn_proj[h * layout.d_head + r, 2 * at + 1] = -weight
+    c_fc, c_fc_bias = np.zeros((d, d_ff)), np.zeros(d_ff)
+    mlp_proj = np.zeros((d_ff, d))
+    gates = []
+    unit = 0
+    gain = GAIN[activation]
+    layers = layout.schedule.layers
+    keys = keys_of_recalls(layout.program)
+    for gate in layers[number].gates if number < len(layers) else ():
+        at = layout.pair[Register(gate.signal, False)]
+        step = -2.0 if gate.cover.complement else 2.0
+        for term in gate.cover.terms:
+            total = conjunction(layout, term, number + 1, gate.signal in keys)
+            row = gain * read_row(layout, total.weights)
+            for threshold, sign in ((LOW, 1.0), (HIGH, -1.0)):
+                c_fc[:, unit] = row
+                c_fc_bias[unit] = gain * (total.constant - threshold)
+                weight = sign * step / (gain * (HIGH - LOW))
+                mlp_proj[unit, 2 * at] = weight
+                mlp_proj[unit, 2 * at + 1] = -weight
+                unit += 1
+            units = (unit - 2, unit - 1)
+            gates.append(GateTerm(gate.signal, term, gate.cover.complement, units))
+    return Block(
+        c_attn=c_attn.astype(np.float32),
+        c_attn_bias=c_attn_bias.astype(np.float32),
+        attn_proj=attn_proj.astype(np.float32),
+        c_fc=c_fc.astype(np.float32),
+        c_fc_bias=c_fc_bias.astype(np.float32),
+        mlp_proj=mlp_proj.astype(np.float32),
+        gates=tuple(gates),
+    )
+
+
+def _units(layout: Layout, number: int) -> int:
+    return sum(2 * len(gate.cover.terms) for gate in layout.schedule.layers[number].gates)

@@ -1,0 +1,143 @@
+"""The queries and keys of a Llama export, each with its theorem.
+
+A row is (pair, side) with a linear form: side 0 and 1 are the two coordinates of a rotary pair. The
+score of key j for query i is the sum over pairs of Re(q·conj(k)·e^(iω(i - j)))/√head_dim, whose
+root, a power of two, is part of the queries.
+"""
+
+from __future__ import annotations
+
+from math import ceil, cos, log2, pi, sin, sqrt
+
+from softhat.program.literals import Literal
+from softhat.transformer.lowering.gpt2.heads import DECISION, Form
+from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit, mean_of
+from softhat.transformer.lowering.llama.layout import Group, Head, Layout, bit_of
+from softhat.transformer.lowering.llama.rotary import DIGIT_SHARPNESS, SHARPNESS
+
+Rows = dict[tuple[int, int], Form]
+
+
+def keys(layout: Layout, group: Group) -> Rows:
+    """The rows of a group's keys: each kind of head reads its own."""
+    rotary, kinds = layout.rotary, {head.kind for head in group.heads}
+    rows: Rows = {}
+    if "Digit" in kinds:
+        for b in range(rotary.digits):
+            rows[b, 0] = Form({BOS_PAIR: _digit_scale(layout, b)})
+    if rotary.positions == "rope" and kinds & {"Latest", "Previous"}:
+        rows[2, 0] = Form({ONE: _key_scale(rotary.steepness)})
+    if "Previous" in kinds:
+        for pair in range(rotary.digits if rotary.positions == "bits" else 1):
+            rows[pair, 0] = Form({ONE: 1.0})
+    if rotary.positions == "bits" and "Latest" in kinds:
+        for b in range(rotary.digits):
+            rows[rotary.digit_pair(b), 0] = Form({bit(b): _key_scale(2.0**b)})
+    for at, form in enumerate(group.contents):
+        rows[rotary.content[at], 0] = form.times(_content_scale(layout, form))
+    return rows
+
+
+def queries(layout: Layout, group: Group, head: Head) -> Rows:
+    match head.kind:
+        case "Latest":
+            assert head.bad is not None
+            return latest(layout, group, head.bad)
+        case "Previous":
+            return previous(layout)
+        case "Sign":
+            return sign(layout, group, head.signals[0])
+        case "Digit":
+            return digit(layout, head.digit)
+        case "Average":
+            return {}
+
+
+def latest(layout: Layout, group: Group, bad: Literal) -> Rows:
+    """Theorem 24. Over j <= i, softmax of T - P·bad_j, where T falls by at least C a step back and
+    by less than P - 2C in all, puts all but e^-C/(1 - e^-C) + n·e^-2C on the last j without bad
+    (`<bos>` is never bad). T is -S·sin(w(i - j) - wN/2), S·w·cos(wN/2) >= C, or in *bits* the
+    number j itself, C·Σ_b 2^b·digit_b(j)."""
+    rotary = layout.rotary
+    root = sqrt(rotary.head_dim)
+    rows: Rows = {}
+    if rotary.positions == "rope":
+        total = rotary.steepness * root / _key_scale(rotary.steepness)
+        half = rotary.slow * rotary.context / 2
+        rows[2, 0], rows[2, 1] = _constant(total * sin(half)), _constant(total * cos(half))
+    else:
+        for b in range(rotary.digits):
+            weight = rotary.sharpness * 2.0 ** (b - 1) * root / _key_scale(2.0**b)
+            rows[rotary.digit_pair(b), 0] = _constant(weight)
+    form = bit_of(bad)
+    pair = rotary.content[group.contents.index(form)]
+    rows[pair, 0] = _constant(-rotary.penalty * root / _content_scale(layout, form))
+    return rows
+
+
+def previous(layout: Layout) -> Rows:
+    """Theorem 25. *rope*: the recency of `latest` and R·cos(i - j - 1), with R(1 - cos 1) >= C plus
+    what recency gives j = i over j = i-1: all others lose at least C a step.
+    *bits*: (C/2)·Σ_b cos(π(i - j - 1)/2^b) over all digits b: if i - j - 1 is 2^b times an odd
+    number, term b loses C, and no term gains. All but n·e^-C is on j = i-1."""
+    rotary = layout.rotary
+    root = sqrt(rotary.head_dim)
+    rows: Rows = {}
+    if rotary.positions == "bits":
+        for b in range(rotary.digits):
+            angle, size = pi / 2**b, DIGIT_SHARPNESS / 2 * root
+            # q·e^(iω) with q = e^(-iω): largest at a distance of 1
+            rows[b, 0], rows[b, 1] = _constant(size * cos(angle)), _constant(-size * sin(angle))
+        return rows
+    total = rotary.steepness * root / _key_scale(rotary.steepness)
+    half = rotary.slow * rotary.context / 2
+    rows[2, 0], rows[2, 1] = _constant(total * sin(half)), _constant(total * cos(half))
+    nearer = rotary.recency(0) - rotary.recency(1)
+    size = 1.05 * (rotary.sharpness + nearer) / (1 - cos(1)) * root
+    rows[0, 0], rows[0, 1] = _constant(size * cos(1)), _constant(-size * sin(1))
+    return rows
+
+
+def sign(layout: Layout, group: Group, signal: int) -> Rows:
+    """Theorem 20. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions
+    all but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean x_i =
+    (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
+    form = Form({ORDINARY: 1.0})
+    pair = layout.rotary.content[group.contents.index(form)]
+    weight = _decision(layout, signal) / _content_scale(layout, form) / layout.mean_amplitude
+    return {(pair, 0): Form({mean_of(signal): weight})}
+
+
+def digit(layout: Layout, b: int) -> Rows:
+    """Theorem 26. `<bos>` has the score 2C·2^b·sin(π(i + 1/2)/2^b), all others 0; its sign is that
+    of digit b of i (negative iff the digit is 1), and its size at least 2C: sin x >= 2x/π to
+    π/2."""
+    total = 2 * SHARPNESS * 2.0**b * sqrt(layout.rotary.head_dim) / _digit_scale(layout, b)
+    half = pi / 2 ** (b + 1)
+    return {(b, 0): _constant(total * sin(half)), (b, 1): _constant(-total * cos(half))}
+
+
+def _constant(weight: float) -> Form:
+    return Form({ONE: weight})
+
+
+def _decision(layout: Layout, signal: int) -> float:
+    least = 2.0 * layout.counts[signal].scale * (1 << layout.rotary.digits)
+    return DECISION * least * sqrt(layout.rotary.head_dim)
+
+
+def _content_scale(layout: Layout, form: Form) -> float:
+    """A large product is shared between query and key: half-precision formats have little range."""
+    if form == Form({ORDINARY: 1.0}):
+        largest = max((_decision(layout, signal) for signal in layout.counts), default=1.0)
+        return _key_scale(max(largest / layout.mean_amplitude, layout.rotary.penalty))
+    return _key_scale(layout.rotary.penalty)
+
+
+def _digit_scale(layout: Layout, b: int) -> float:
+    return _key_scale(2.0**b * SHARPNESS)
+
+
+def _key_scale(total: float) -> float:
+    """A power of two, about the root."""
+    return 2.0 ** (max(0, ceil(log2(total))) // 2)

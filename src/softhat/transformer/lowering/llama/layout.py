@@ -1,0 +1,342 @@
+"""Where everything lives in the residual stream of a stock Llama, so that RMSNorm does nothing.
+
+RMSNorm is the identity on vectors whose squares have the mean 1, and it subtracts no mean: nothing
+needs to come in pairs. A Boolean is ±1: a stored bit starts at its constant and the gate that
+computes it adds 0 or ±2; a head's Boolean output starts at -1 and the head adds twice what it
+returns. `<bos>` and the word's own positions have a coordinate each, 1 there and 0 elsewhere.
+Means of counts start at 0 and stay small. *Pads* of amplitude 2, one for every three coordinates of
+square 0, bring the mean square to 1.
+
+Several query heads share one head of keys and values (grouped-query attention): each reads its own
+row of the keys and its own values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from math import log2
+from typing import Literal as Choice
+from typing import cast, get_args
+
+from softhat.program.heads import Latest, Previous
+from softhat.program.literals import Literal
+from softhat.program.recalls import without_recalls
+from softhat.program.registers import Register, stored_layers
+from softhat.program.schedule import Schedule, schedule
+from softhat.program.signals import Program
+from softhat.program.strict import spelled_out
+from softhat.transformer.lowering.gpt2.heads import Form
+from softhat.transformer.lowering.gpt2.layout import (
+    BOS_PAIR,
+    ONE,
+    ORDINARY,
+    Count,
+    Key,
+    bit,
+    counts_of,
+    heads_of,
+    mean_of,
+    with_position_inputs,
+)
+from softhat.transformer.lowering.llama.inputs import (
+    Digits,
+    conjunctions,
+    position_table,
+    within,
+    without_positions,
+)
+from softhat.transformer.lowering.llama.resting import rested
+from softhat.transformer.lowering.llama.rotary import Rotary
+
+PAD = "pad"
+LARGEST_MEAN = 2.0**-8
+DENSE_DIGITS = 2
+"""Digits that one block of a disguised checkpoint finds: rounding grows with the square of it. The
+highest come first: they weigh most, and later blocks read what earlier ones are off."""
+SPARE_PADS = 2
+"""More of a disguised checkpoint: the more of the norm is constant, the less RMSNorm's factor moves
+with what bits are off, and the less noise is read with a constant."""
+FEW_SQUARES, MOST_SQUARES = 1.2e-2, 4e-2
+"""Shares of the norm's square that means may have in a disguised checkpoint: in short contexts, and
+in those of 1,000 positions and more, whose means are finer."""
+STEP_SQUARES, STEADY_SQUARES = 1.6, 6e-4
+"""The same, over the context, where positions are looked up later; and where means are taken later
+or logits are stated."""
+Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One query head: a kind of the program's heads, or a digit of the position."""
+
+    kind: Kind
+    signals: tuple[int, ...] = ()
+    bad: Literal | None = None
+    digit: int = -1
+
+    @property
+    def targets(self) -> tuple[Key, ...]:
+        """Where its values are written."""
+        if self.kind == "Digit":
+            return (bit(self.digit),)
+        if self.kind == "Average":
+            return tuple(map(mean_of, self.signals))
+        return tuple(Register(signal, True) for signal in self.signals)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Query heads that share keys and values: rows of the slow pairs, and values."""
+
+    heads: tuple[Head, ...]
+    contents: tuple[Form, ...]
+    values: tuple[Form, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The coordinate of every register and feature, the heads of each block, and the sizes."""
+
+    program: Program
+    schedule: Schedule
+    rotary: Rotary
+    first: int
+    """The block of the schedule's first layer: those before find the digits of positions."""
+    tables: dict[int, list[Digits]]
+    """Signals that are predicates of the position, as conjunctions of digits."""
+    groups: tuple[tuple[Group, ...], ...]
+    stored: dict[int, int]
+    counts: dict[int, Count]
+    coordinate: dict[Key, int]
+    pads: tuple[int, ...]
+    zeros: tuple[int, ...]
+    mean_amplitude: float
+    d_model: int
+    n_head: int
+    n_kv: int
+
+    @property
+    def context(self) -> int:
+        return self.rotary.context
+
+    @property
+    def blocks(self) -> int:
+        return max(1, len(self.groups))
+
+    @property
+    def shared(self) -> int:
+        """Query heads a head of keys and values serves."""
+        return self.n_head // self.n_kv
+
+
+def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool = False) -> Layout:
+    """Schedule a decoder's program and give everything its place; `square`: d_model must be the
+    number of heads times their size; `steady`: its logits will be log-weights."""
+    program = spelled_out(without_recalls(program))
+    by_digits = rotary.positions == "bits"
+    program = with_position_inputs(program) if by_digits else without_positions(program)
+    if rotary.dense:
+        program = within(program, rotary.context)
+    layers = schedule(program, store_outputs=True)
+    if rotary.dense:
+        layers = rested(program, layers)
+    stored = stored_layers(program, layers)
+    counts = counts_of(program, rotary.context)
+    tables: dict[int, list[Digits]] = {}
+    for at, signal in enumerate(program.signals):
+        holds = position_table(signal, rotary.context)
+        if holds is not None and at in stored:
+            tables[at] = conjunctions(holds, program.labels[at])
+    blocks: list[list[Head]] = [
+        [
+            Head(_kind(head.kind), head.signals, head.bad)
+            for group in layer.heads
+            for head in heads_of(program, group, counts, rotary.head_dim)
+        ]
+        for layer in layers.layers
+    ]
+    latest = any(head.kind == "Latest" for block in blocks for head in block)
+    digits = [Head("Digit", digit=b) for b in range(rotary.digits)]
+    if rotary.dense:
+        digits.reverse()
+    together = DENSE_DIGITS if rotary.dense else len(digits)
+    finding = [digits[at : at + together] for at in range(0, len(digits), together)]
+    if not (by_digits and (latest or tables)):
+        finding = []
+    blocks[:0] = finding
+    grouped, n_head, n_kv = _shared(program, counts, blocks, rotary)
+    keys: list[Key] = [ONE, BOS_PAIR, ORDINARY]
+    keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
+    flat = [head for block in blocks for head in block]
+    keys += [target for head in flat if head.kind != "Average" for target in head.targets]
+    means = [target for head in flat if head.kind == "Average" for target in head.targets]
+    # <bos> and ordinary lack one square together; one pad makes up for three.
+    zeros = -(len(means) + 1) % 3
+    pads = (len(means) + 1 + zeros) // 3
+    if rotary.dense:
+        pads, zeros = pads + SPARE_PADS, zeros + 3 * SPARE_PADS
+    used = len(keys) + len(means) + zeros + pads
+    if square:
+        group = n_head // n_kv
+        n_kv = max(n_kv, -(-used // (rotary.head_dim * group)))
+        n_head = group * n_kv
+        d_model = n_head * rotary.head_dim
+    else:
+        d_model = -(-used // n_head) * n_head
+    start = len(keys) + len(means)
+    return Layout(
+        program=program,
+        schedule=layers,
+        rotary=rotary,
+        first=len(finding),
+        tables=tables,
+        groups=grouped,
+        stored=stored,
+        counts=counts,
+        coordinate={key: at for at, key in enumerate([*keys, *means])} | {PAD: start + zeros},
+        pads=tuple(range(start + zeros, start + zeros + pads)),
+        zeros=tuple(range(start, start + zeros)),
+        mean_amplitude=(
+            _dense_mean_amplitude(
+                [{h.kind for h in block} for block in blocks], used, counts, steady, rotary.context
+            )
+            if rotary.dense
+            else _mean_amplitude(len(means), d_model)
+        ),
+        d_model=d_model,
+        n_head=n_head,
+        n_kv=n_kv,
+    )
+
+
+def _kind(kind: str) -> Kind:
+    """A recall is spelled out before."""
+    assert kind in get_args(Kind), kind
+    return cast(Kind, kind)
+
+
+def _mean_amplitude(means: int, d_model: int) -> float:
+    """Large, for formats with little range, but their squares must not change the mean square by
+    more than 2^-19, which float32's other errors exceed."""
+    amplitude = LARGEST_MEAN
+    while means * amplitude**2 > d_model * 2.0**-19:
+        amplitude /= 2
+    return amplitude
+
+
+def _dense_mean_amplitude(
+    kinds: Sequence[AbstractSet[str]],
+    squares: int,
+    counts: Mapping[int, Count],
+    steady: bool,
+    context: int,
+) -> float:
+    """The larger, the less drowns in rounding; but the means' squares move RMSNorm's factor
+    (`squares` is the square of the norm), with it the scores of later heads that look up positions,
+    whose steps are the smaller the longer the context, and every bit that a gate writes, which a
+    later mean adds up and log-weights mean."""
+    first = next((at for at, block in enumerate(kinds) if "Average" in block), len(kinds))
+    later = set[str]().union(*kinds[first + 1 :])
+    most = max(FEW_SQUARES, MOST_SQUARES * min(1.0, context / 1000))
+    if later & {"Latest", "Previous"}:
+        most = min(FEW_SQUARES, STEP_SQUARES / context)
+    if steady or "Average" in later:
+        most = min(most, STEADY_SQUARES)
+    means = 0.0
+    for count in counts.values():
+        high = sum(a for a, _ in count.terms if a > 0)
+        low = sum(-a for a, _ in count.terms if a < 0)
+        means += (max(high, low, abs(count.threshold - 0.5)) / count.scale) ** 2
+    amplitude = 1.0
+    while means * amplitude**2 > most * squares:  # 1, 3/4, 1/2, 3/8, …
+        amplitude *= 3 / 4 if log2(amplitude).is_integer() else 2 / 3
+    return amplitude
+
+
+# Sharing keys and values
+
+
+def _shared(
+    program: Program, counts: dict[int, Count], blocks: Sequence[Sequence[Head]], rotary: Rotary
+) -> tuple[tuple[tuple[Group, ...], ...], int, int]:
+    """Groups for each block, with the number of query heads and of heads of keys and values: as
+    few as possible together, for each costs as much. In a disguised checkpoint heads share nothing:
+    what another head's values are would be rounded with its own."""
+    widest = max((len(block) for block in blocks), default=1) or 1
+    best = None
+    for size in range(1, 2 if rotary.dense else widest + 1):
+        packed = tuple(
+            tuple(_packed(program, counts, block, rotary.head_dim, size)) for block in blocks
+        )
+        n_kv = max((len(groups) for groups in packed), default=1) or 1
+        if best is None or size * n_kv + n_kv < best[1] + best[2]:
+            best = (packed, size * n_kv, n_kv)
+    assert best is not None
+    return best
+
+
+def _packed(
+    program: Program, counts: dict[int, Count], heads: Iterable[Head], head_dim: int, size: int
+) -> list[Group]:
+    """Each head to the first group with room for its row of keys and its values."""
+    groups: list[Group] = []
+    for head in heads:
+        content = content_of(head)
+        values = values_of(program, counts, head)
+        for at, group in enumerate(groups):
+            rows = _with(group.contents, [] if content is None else [content])
+            columns = _with(group.values, values)
+            same = (group.heads[0].kind == "Digit") == (head.kind == "Digit")
+            if same and len(group.heads) < size and len(rows) <= 2 and len(columns) <= head_dim:
+                groups[at] = Group((*group.heads, head), rows, columns)
+                break
+        else:
+            rows = () if content is None else (content,)
+            groups.append(Group((head,), rows, _with((), values)))
+    return groups
+
+
+def _with(forms: tuple[Form, ...], more: Sequence[Form]) -> tuple[Form, ...]:
+    new = [form for at, form in enumerate(more) if form not in forms and form not in more[:at]]
+    return (*forms, *new)
+
+
+def bit_of(literal: Literal, raw: bool = False) -> Form:
+    """A bit as 0 or 1, or its negation, which is 0 at `<bos>` too."""
+    if literal.signal < 0:
+        return Form({ORDINARY: 1.0} if literal.positive else {})
+    held = Form({Register(literal.signal, raw): 0.5, ONE: 0.5})
+    return held if literal.positive else Form({ORDINARY: 1.0}).plus(held, -1.0)
+
+
+def content_of(head: Head) -> Form | None:
+    """What a head's keys have on a slow pair."""
+    if head.kind == "Latest":
+        assert head.bad is not None
+        return bit_of(head.bad)
+    return Form({ORDINARY: 1.0}) if head.kind == "Sign" else None
+
+
+def values_of(program: Program, counts: dict[int, Count], head: Head) -> list[Form]:
+    """What a head's targets are told of each key."""
+    if head.kind in ("Digit", "Sign"):
+        return [Form({ORDINARY: 1.0})] * len(head.targets)
+    found = []
+    for signal in head.signals:
+        match head.kind, program.signals[signal]:
+            case "Average", _:
+                found.append(_averaged(counts[signal]))
+            case _, Latest(_, value, _) | Previous(value, _):
+                found.append(bit_of(value))
+    return found
+
+
+def _averaged(count: Count) -> Form:
+    """(Σ a·bit)/V on ordinary positions and -(c - 1/2)/V on `<bos>`, so that the mean over j <= i
+    is (Σcounts - c + 1/2)/(V(i+1))."""
+    total = Form({BOS_PAIR: -(count.threshold - 0.5)})
+    for a, source in count.terms:
+        total = total.plus(bit_of(Literal(source, True)), float(a))
+    return total.times(1.0 / count.scale)

@@ -1,0 +1,223 @@
+"""A layout to the tensors of a stock Llama.
+
+There are no biases: a constant is a weight on the coordinate that is always 1. A gate is two hidden
+units of SwiGLU whose second factor is that coordinate,
+
+    dst += [silu(G(z - 1/4)) - silu(G(z - 3/4))]·4/G,
+
+z the sum of the literals less their number, plus 1: silu differs from relu by at most |x|e^-|x|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.program.inputs import TokenIn
+from softhat.program.literals import Literal
+from softhat.program.registers import Register, read
+from softhat.program.schedule import Term
+from softhat.transformer.lowering.gpt2.heads import Form
+from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit
+from softhat.transformer.lowering.gpt2.weights import GateTerm
+from softhat.transformer.lowering.llama.heads import Rows, keys, queries
+from softhat.transformer.lowering.llama.inputs import Digits
+from softhat.transformer.lowering.llama.layout import PAD, Group, Layout, bit_of, values_of
+
+Array = NDArray[np.float32]
+GAIN = 128.0
+"""G: where z is 0 or 1 the units see ±32 at least, and silu's tail there is below 2^-41."""
+LOW, HIGH = 1 / 4, 3 / 4
+SHORT = 8
+"""Digits of a constant in bfloat16: what does not fit goes to a pad."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """The matrices of one block, outputs first, as Llama stores them."""
+
+    query: Array
+    key: Array
+    value: Array
+    output: Array
+    gate: Array
+    up: Array
+    down: Array
+    gates: tuple[GateTerm, ...]
+    """The terms of the program's gates; predicates of the position are in `tables`."""
+    tables: tuple[tuple[int, tuple[int, ...]], ...]
+    """(signal, its units) for predicates of the position."""
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """Embedding and blocks, before any head."""
+
+    layout: Layout
+    embedding: Array
+    blocks: tuple[Block, ...]
+
+    @property
+    def d_ff(self) -> int:
+        return len(self.blocks[0].gate)
+
+
+def trunk(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Trunk:
+    """All weights but the read-out. `tokens` says which symbols hold at each ordinary token."""
+    d_ff = max([1, *(2 * len(_clips(layout, at)) for at in range(layout.blocks))])
+    return Trunk(
+        layout=layout,
+        embedding=_embedding(layout, tokens),
+        blocks=tuple(_block(layout, at, d_ff) for at in range(layout.blocks)),
+    )
+
+
+def row_of(layout: Layout, form: Form) -> NDArray[np.float64]:
+    """A linear form as a row over coordinates."""
+    row = np.zeros(layout.d_model)
+    for key, w in form.weights.items():
+        row[layout.coordinate[key]] += w
+    row[layout.coordinate[ONE]] += form.constant
+    return row
+
+
+def _embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Array:
+    """Rows of the ordinary tokens, then `<bos>` and `<eos>` (which is also padding)."""
+    table = np.ones((len(tokens) + 2, layout.d_model))
+    bos = np.zeros(len(tokens) + 2)
+    bos[len(tokens)] = 1.0
+    for key, at in layout.coordinate.items():
+        if key != ONE:
+            table[:, at] = -1.0 if isinstance(key, Register) or key.startswith("bit ") else 0.0
+    table[:, layout.coordinate[BOS_PAIR]] = bos
+    table[:, layout.coordinate[ORDINARY]] = 1.0 - bos
+    for at, signal in enumerate(layout.program.signals):
+        if isinstance(signal, TokenIn) and Register(at, False) in layout.coordinate:
+            holds = [bool(symbols.intersection(signal.symbols)) for symbols in tokens]
+            column = np.where([*holds, False, False], 1.0, -1.0)
+            table[:, layout.coordinate[Register(at, False)]] = column
+    for layer in layout.schedule.layers:
+        for gate in layer.gates:
+            if gate.cover.complement:  # true until a term takes it away
+                table[:, layout.coordinate[Register(gate.signal, False)]] = 1.0 - 2.0 * bos
+    table[:, list(layout.zeros)] = 0.0
+    table[:, list(layout.pads)] = 2.0
+    return table.astype(np.float32)
+
+
+# Blocks
+
+
+def _block(layout: Layout, number: int, d_ff: int) -> Block:
+    d, size = layout.d_model, layout.rotary.head_dim
+    query, output = np.zeros((layout.n_head * size, d)), np.zeros((d, layout.n_head * size))
+    key, value = np.zeros((layout.n_kv * size, d)), np.zeros((layout.n_kv * size, d))
+    for at, group in enumerate(groups_of(layout, number)):
+        _put(layout, key, at * size, keys(layout, group))
+        for r, form in enumerate(group.values):
+            value[at * size + r] = row_of(layout, form)
+        for place, head in enumerate(group.heads):
+            start = (at * layout.shared + place) * size
+            _put(layout, query, start, queries(layout, group, head))
+            forms = values_of(layout.program, layout.counts, head)
+            amplitude = layout.mean_amplitude if head.kind == "Average" else 2.0
+            for target, form in zip(head.targets, forms, strict=True):
+                row = layout.coordinate[target]
+                output[row, start + group.values.index(form)] = amplitude
+    gate, up, down = np.zeros((d_ff, d)), np.zeros((d_ff, d)), np.zeros((d, d_ff))
+    gates: list[GateTerm] = []
+    tables: dict[int, tuple[int, ...]] = {}
+    for at, (signal, conjunction, step, term) in enumerate(_clips(layout, number)):
+        units = (2 * at, 2 * at + 1)
+        for unit, threshold, sign in zip(units, (LOW, HIGH), (1.0, -1.0), strict=True):
+            moved = Form(conjunction.weights, conjunction.constant - threshold)
+            gate[unit] = _short(layout, GAIN * row_of(layout, moved))
+            up[unit, layout.coordinate[ONE]] = 1.0
+            down[layout.coordinate[Register(signal, False)], unit] = (
+                sign * step / (GAIN * (HIGH - LOW))
+            )
+        if term is None:
+            tables[signal] = (*tables.get(signal, ()), *units)
+        else:
+            gates.append(GateTerm(signal, term, step < 0, units))
+    return Block(
+        query=query.astype(np.float32),
+        key=key.astype(np.float32),
+        value=value.astype(np.float32),
+        output=output.astype(np.float32),
+        gate=gate.astype(np.float32),
+        up=up.astype(np.float32),
+        down=down.astype(np.float32),
+        gates=tuple(gates),
+        tables=tuple(tables.items()),
+    )
+
+
+def _put(layout: Layout, matrix: NDArray[np.float64], start: int, rows: Rows) -> None:
+    """Rows of rotary pairs: coordinate p of a head turns with coordinate p + head_dim/2."""
+    for (pair, side), form in rows.items():
+        matrix[start + pair + side * layout.rotary.head_dim // 2] = row_of(layout, form)
+
+
+def _clips(layout: Layout, number: int) -> list[tuple[int, Form, float, Term | None]]:
+    """(signal, sum of literals, step, term) of each clip of a block; no term for digits, which are
+    all known in the last block that finds some."""
+    if number < layout.first - 1:
+        return []
+    if number < layout.first:
+        return [
+            (signal, _all(_digits(digits)), 2.0, None)
+            for signal, table in layout.tables.items()
+            for digits in table
+        ]
+    layers = layout.schedule.layers
+    layer = number - layout.first
+    found: list[tuple[int, Form, float, Term | None]] = []
+    for gate in layers[layer].gates if layer < len(layers) else ():
+        for term in gate.cover.terms:
+            literals = [
+                bit_of(literal, read(layout.stored, literal.signal, layer + 1).raw)
+                for literal in term
+            ]
+            found.append(
+                (gate.signal, _all(literals), -2.0 if gate.cover.complement else 2.0, term)
+            )
+    return found
+
+
+def _digits(digits: Digits) -> list[Form]:
+    """Digits as 0 or 1; the conjunction of none is that this is no sink."""
+    if not digits:
+        return [bit_of(Literal(-1, True))]
+    forms = []
+    for b, one in digits:
+        held = Form({bit(b): 0.5, ONE: 0.5})
+        forms.append(held if one else Form({ORDINARY: 1.0}).plus(held, -1.0))
+    return forms
+
+
+def _all(literals: Iterable[Form]) -> Form:
+    """Theorem 16. Σ literals - (k - 1) is 1 if all k hold, and <= 0 if not and at `<bos>`."""
+    total = Form(constant=1.0)
+    for literal in literals:
+        total = total.plus(literal)
+        total.constant -= 1.0
+    return total
+
+
+def _short(layout: Layout, row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The constant's lower digits go through a pad, which is 2: bfloat16 has few."""
+    at = layout.coordinate[ONE]
+    mantissa, exponent = np.frexp(row[at])
+    head = np.ldexp(np.round(np.ldexp(mantissa, SHORT)), exponent - SHORT)
+    row[layout.coordinate[PAD]] += (row[at] - head) / 2
+    row[at] = head
+    return row
+
+
+def groups_of(layout: Layout, number: int) -> tuple[Group, ...]:
+    """The groups of a block."""
+    return layout.groups[number] if number < len(layout.groups) else ()

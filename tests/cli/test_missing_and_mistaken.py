@@ -1,0 +1,200 @@
+"""Every command, given what people give it by mistake: a path that is not there, a typing error, an
+output named like an input. Nothing is lost, nothing is proved, and one line says what is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from softhat.cli import SUMMARIES
+from tests.cli.run import Outcome, softhat
+
+AHAT = Path(__file__).resolve().parent.parent.parent / "examples" / "ahat" / "last-token.json"
+
+FORMULA = {
+    "check": ["{}"],
+    "eval": ["{}", "abca"],
+    "satisfiable": ["{}"],
+    "equivalent": ["{}", "a"],
+    "implies": ["a", "{}"],
+    "compile": ["{}", "-o", "out"],
+    "run": ["{}", "abca"],
+    "trace": ["{}", "abca"],
+    "explain": ["{}", "abca", "-o", "out.html"],
+    "compare": ["{}"],
+    "certify": ["{}"],
+    "state": ["{}"],
+    "verify": ["{}"],
+    "export": ["{}", "--to", "torch", "-o", "out"],
+}
+"""Commands that take a formula, and most of them a folder in its place."""
+FOLDER = {
+    "analyze": ["{}"],
+    "simulate": ["{}", "-o", "out"],
+    "circuit": ["{}"],
+    "score": ["{}", "{}"],
+    "prove": ["{}", "--formula", "a", "--alphabet", "ab"],
+}
+"""Commands that take a folder or a file only."""
+NEITHER = {
+    "explore",
+    "corpus",
+    "zoo",
+    "bench",
+    "demo",
+    "machine",
+    "train",
+    "exam",
+    "generate",
+    "decompile",
+}
+MISSING = ["nofolder", "third-soft", "out/third", "my.model", "modle", "GFa", "нет", "v2"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    assert softhat("compile", "!c S a", "--alphabet", "abc", "-o", "model").code == 0
+    shutil.copy(AHAT, "my.json")
+    return tmp_path
+
+
+def contents() -> dict[str, str]:
+    """Every file under the current folder by name, with its digest."""
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(Path().rglob("*"))
+        if path.is_file()
+    }
+
+
+def one_line(done: Outcome) -> None:
+    assert done.code == 2, done
+    assert not done.out and done.err.startswith("error: ") and done.err.count("\n") == 1, done
+    assert "internal error" not in done.err
+
+
+def test_every_command_is_tried_here() -> None:
+    assert set(SUMMARIES) <= {*FORMULA, *FOLDER, *NEITHER}
+
+
+@pytest.mark.parametrize("name", MISSING)
+@pytest.mark.parametrize("command", FORMULA)
+def test_a_missing_path_is_no_formula(place: Path, command: str, name: str) -> None:
+    before = contents()
+    done = softhat(command, *(part.format(name) for part in FORMULA[command]))
+    one_line(done)
+    assert f"no such folder or file: {name}" in done.err
+    assert contents() == before
+
+
+@pytest.mark.parametrize("command", FORMULA)
+def test_with_an_alphabet_that_does_not_declare_it(place: Path, command: str) -> None:
+    arguments = [part.format("nofolder") for part in FORMULA[command]]
+    one_line(softhat(command, *arguments, "--alphabet", "abc"))
+
+
+@pytest.mark.parametrize("command", FOLDER)
+def test_a_missing_folder(place: Path, command: str) -> None:
+    before = contents()
+    one_line(softhat(command, *(part.format("nofolder") for part in FOLDER[command])))
+    assert contents() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "nofolder", "--alphabet", "nofolder,x"],
+        ["check", "'third-soft'"],
+        ["certify", "open", "--alphabet", "open,close"],
+        ["eval", "open", "open close", "--symbols"],
+        ["run", "ready", "{} {ready}", "--props"],
+        ["check", "!nofolder", "--alphabet", "nofolder x"],
+        ["check", "last"],
+        ["check", "a"],
+        ["eval", "a // not/a/path", "ab"],
+    ],
+)
+def test_what_is_meant_as_a_formula_is_one(place: Path, arguments: list[str]) -> None:
+    assert softhat(*arguments).code == 0
+
+
+INPUTS = ["model/config.json", "model/model.safetensors", "model/formula.txt", "my.json"]
+
+
+@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "model", "abc", "--format", "json", "-o"],
+        ["circuit", "model", "-o"],
+        ["export", "model", "--to", "onnx", "-o"],
+        ["export", "model", "--to", "torch", "-o"],
+        ["export", "model", "--to", "gguf", "-o"],
+        ["compile", "a", "-o"],
+        ["simulate", "my.json", "--max-length", "4", "-o"],
+    ],
+)
+def test_an_output_over_an_input(place: Path, arguments: list[str], name: str) -> None:
+    if name == "my.json" and "my.json" not in arguments:
+        return  # somebody else's file under the name that the user chose: replaced as ever
+    before = contents()
+    done = softhat(*arguments, name)
+    assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
+    assert contents() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["export", "model", "--to", "torch", "-o", "model"],
+        ["export", "model", "--to", "gpt2", "-o", "model"],
+        ["export", "model", "--to", "huggingface", "-o", "./model/"],
+        ["verify", "model", "--exhaustive", "2", "--resume", "model/config.json"],
+        ["verify", "model", "--exhaustive", "2", "--resume", "model/certificate.json"],
+        ["simulate", "my.json", "--max-length", "4", "-o", "my.json"],
+    ],
+)
+def test_a_model_is_not_replaced_by_what_is_made_of_it(place: Path, arguments: list[str]) -> None:
+    before = contents()
+    one_line(softhat(*arguments))
+    assert contents() == before
+
+
+@pytest.mark.parametrize("command", ["analyze", "simulate"])
+def test_the_data_of_a_plot_have_a_name_of_their_own(place: Path, command: str) -> None:
+    pytest.importorskip("matplotlib")
+    more = ["-o", "out", "--max-length", "4"] if command == "simulate" else ["--up-to", "3"]
+    before = Path("my.json").read_bytes()
+    done = softhat(command, "my.json", *more, "--plot", "my.png")
+    assert done.code == 0, done.err
+    assert Path("my.json").read_bytes() == before
+    assert json.loads(Path("my.plot.json").read_text())["format"] == "softhat-plot/1"
+    assert softhat(command, "my.json", *more, "--plot", "my.png").code == 0  # again, over our own
+    Path("my.plot.json").write_text('{"mine": 1}')
+    one_line(softhat(command, "my.json", *more, "--plot", "my.png"))
+    assert Path("my.plot.json").read_text() == '{"mine": 1}'
+
+
+def test_an_ahat_named_like_the_data_of_its_plot(place: Path) -> None:
+    pytest.importorskip("matplotlib")
+    shutil.copy(AHAT, "my.plot.json")
+    before = contents()
+    one_line(softhat("analyze", "my.plot.json", "--up-to", "3", "--plot", "my.png"))
+    assert contents() == before
+
+
+def test_links_do_not_hide_an_input(place: Path) -> None:
+    Path("link.json").symlink_to("model/config.json")
+    Path("hard.json").hardlink_to("model/config.json")
+    before = contents()
+    for name in ("link.json", "hard.json"):
+        one_line(softhat("trace", "model", "abc", "-o", name))
+    one_line(softhat("compile", "a", "--dot", "model/config.json"))
+    refused = softhat("bench", "compile", "--quick", "-o", "model/config.json")
+    assert refused.code == 2 and refused.err.count("\n") == 1  # after the line on the machine
+    assert contents() == before

@@ -1,0 +1,38 @@
+"""Exact numbers, by their definitions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softhat.io.errors import SofthatError
+from softhat.numbers.rationals import common_divisor, from_json, to_json
+
+fractions = st.fractions(-50, 50, max_denominator=60)
+
+
+@given(st.lists(fractions, max_size=5))
+def test_the_greatest_common_divisor(values: list[Fraction]) -> None:
+    found = common_divisor(values)
+    if not any(values):
+        assert found == 0
+        return
+    assert found > 0
+    parts = [value / found for value in values]
+    assert all(part.denominator == 1 for part in parts)
+    for k in range(2, 60):  # k times as much divides them all only if k divides every part
+        assert not all(int(part) % k == 0 for part in parts)
+
+
+@given(fractions)
+def test_json_keeps_every_digit(x: Fraction) -> None:
+    assert from_json(to_json(x), "here") == x
+
+
+@pytest.mark.parametrize("data", [0.5, None, True, "1/0", "x", "1e3", "١", "", "9" * 5000])
+def test_what_is_no_exact_number(data: object) -> None:
+    with pytest.raises(SofthatError, match="here"):
+        from_json(data, "here")

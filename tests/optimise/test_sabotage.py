@@ -1,0 +1,178 @@
+"""A wrong optimiser gives no wrong certificate: every rule and every pass replaced by wrong ones.
+
+A rule of `simplify` is what one of its functions returns at a node. Each is replaced in turn, where
+it fires, by wrong variants: the result negated, an operand for it, a constant, its negated operand.
+What is then compiled must be right or have no certificate, `equivalent` must say what the oracle
+says, and `verify` must report.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+import softhat
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import Formula
+from softhat.optimise import chains, entail, settle, simplify, simplify_counts
+from softhat.program import build
+from tests.logic.oracle import truth as by_definition
+
+WORDS = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
+FORMULAS = [
+    "O (a S b)", "H (a T b)", "F (a U b)", "G (a R b)", "a & !a | Y b", "!!a S b", "!(a & Y b)",
+    "a -> Y a", "a xor !Y a", "a <-> (b | Y a)", "Y true & a", "Z false | a", "X last | b",
+    "O O (a & Y b)", "O H O a", "H first | a", "a S (a S b)", "(a S b) S b", "false S a | b",
+    "(a | b) W b", "a M (a & Y b)", "O (first & Y a) | b", "2*#(a) >= 4", "#(a) > #(a) - 1",
+    "#(a & Y b) + 0 >= 1*#(b)", "(O a | Y b) & (O a | X b)", "Y a & (Y a | O b)", "mod(1, 0) & O a",
+    "O (a & Y b) & H !b | Y a", "(a S b) & H (a & !b) | O a", "#(a) + #(b) = i & Y a",
+    "G F a & O b",
+]  # fmt: skip
+Wrong = Callable[[nodes.Node, nodes.Node], nodes.Node]
+"""From what a rule is given and what it makes of it to something else."""
+
+
+def negated(_: nodes.Node, made: nodes.Node) -> nodes.Node:
+    return nodes.Not(made) if isinstance(made, Formula) else made
+
+
+def operand(given: nodes.Node, made: nodes.Node) -> nodes.Node:
+    parts = [part for part in given.children if isinstance(part, Formula)]
+    return parts[0] if parts and isinstance(made, Formula) else made
+
+
+def constant(_: nodes.Node, made: nodes.Node) -> nodes.Node:
+    return nodes.TRUE if isinstance(made, Formula) else nodes.Integer(0)
+
+
+def opposite(_: nodes.Node, made: nodes.Node) -> nodes.Node:
+    return nodes.FALSE if isinstance(made, Formula) else nodes.Integer(1)
+
+
+VARIANTS: tuple[Wrong, ...] = (negated, operand, constant, opposite)
+RULES: tuple[tuple[Any, str], ...] = (
+    (simplify, "without_not"),
+    (simplify, "_and_or"),
+    (simplify, "_gate"),
+    (simplify, "_unary"),
+    (simplify, "_at_the_end"),
+    (simplify, "_binary"),
+    (simplify, "_rule"),
+    (simplify, "_long_chain"),
+    (simplify, "without_implied"),
+    (simplify, "simplify_comparison"),
+    (simplify, "simplify_term"),
+    (simplify_counts, "to_balanced"),
+)
+ANSWERS: tuple[tuple[Any, str, Any], ...] = (
+    (entail.Look, "entails", lambda *_: True),
+    (entail.Look, "exclude", lambda *_: True),
+    (entail.Look, "cover", lambda *_: True),
+    (entail.Look, "at_edge", lambda *_: nodes.TRUE),
+    (entail.Look, "at_edge", lambda *_: nodes.FALSE),
+    (entail, "_both", lambda f, _: f),
+    (entail, "_either", lambda f, _: f),
+    (entail, "_no", lambda f: f),
+    (entail, "_differ", lambda f, _: f),
+    (simplify, "opposite", lambda *_: True),
+    (entail, "refuted", lambda *_: False),
+    (chains, "negated", lambda f: f),
+    (simplify_counts, "_decided", lambda *_: True),
+    (simplify_counts, "_decided", lambda *_: False),
+    (settle, "_never", lambda *_: True),
+    (settle, "_goal", lambda now, _: (nodes.FALSE, nodes.FALSE)),
+)
+PASSES: tuple[tuple[Any, str, Any], ...] = (
+    (build, "simplify", lambda f: nodes.Not(f)),
+    (build, "simplify", lambda f: nodes.TRUE),
+    (build, "simplify", lambda f: nodes.Yesterday(f)),
+    (build, "settled", lambda f, *_: nodes.Not(f)),
+    (build, "settled", lambda f, *_: nodes.FALSE),
+    (build, "settled", lambda f, *_: nodes.Once(f)),
+    (build, "strict", lambda program: program),
+)
+
+
+def sabotages() -> Iterator[tuple[str, Any, str, Any]]:
+    """(what, module, name, what stands there instead)."""
+    for module, name in RULES:
+        plain = getattr(module, name)
+        for wrong in VARIANTS:
+
+            def rule(node: Any, *more: Any, plain: Any = plain, wrong: Wrong = wrong) -> nodes.Node:
+                made: nodes.Node = plain(node, *more)
+                given = node if isinstance(node, nodes.Node) else made
+                if made is node:
+                    return made
+                changed = wrong(given, made)
+                return made if changed == given else changed
+
+            yield f"{name} {wrong.__name__}", module, name, rule
+    for at, (module, name, instead) in enumerate((*ANSWERS, *PASSES)):
+        yield f"{name} {at}", module, name, instead
+
+
+ALL = list(sabotages())
+
+
+def check(formula: str, verify: bool) -> bool:
+    """Compile with what is sabotaged; whether that gave a wrong model."""
+    parsed = softhat.parse(formula)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", softhat.CertificateWarning)
+        try:
+            model = softhat.compile(parsed, alphabet="ab")
+        except (RecursionError, TypeError, AssertionError, AttributeError):
+            return False  # so wrong that nothing is compiled
+        truth = {word: by_definition(parsed, word) for word in WORDS}
+        wrong = any(model.truth(word).tolist() != truth[word] for word in WORDS)
+        if wrong:
+            assert model.certificate.void, formula
+            assert set(model.certificate.max_length.values()) == {0}
+            if verify:
+                report = softhat.verify(model, exhaustive=4, random=5, adversarial=2)
+                assert not report.ok
+    other = softhat.parse(f"({formula}) & !(a & Y Y a)")
+    differs = any(truth[word] != by_definition(other, word) for word in WORDS)
+    word = softhat.equivalent(parsed, other, alphabet="ab", up_to=4)
+    assert (word is not None) == differs
+    assert softhat.equivalent(parsed, parsed, alphabet="ab", up_to=4) is None
+    return wrong
+
+
+@pytest.mark.parametrize("which", range(len(ALL)), ids=[what for what, *_ in ALL])
+def test_a_slice(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, module, name, instead = ALL[which]
+    monkeypatch.setattr(module, name, instead)
+    for at in range(3):
+        check(FORMULAS[(5 * which + 11 * at) % len(FORMULAS)], verify=at == 0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("which", range(len(ALL)), ids=[what for what, *_ in ALL])
+def test_every_rule_on_every_formula(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, module, name, instead = ALL[which]
+    monkeypatch.setattr(module, name, instead)
+    for formula in FORMULAS:
+        check(formula, verify=True)
+
+
+def test_the_sabotage_bites(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of which it all began: O (f S g) to O f."""
+    plain = simplify._unary
+
+    def planted(node: nodes.Unary, look: entail.Look) -> Formula:
+        match node:
+            case nodes.Once(nodes.Since(left, _)):
+                return nodes.Once(left)
+        return plain(node, look)
+
+    monkeypatch.setattr(simplify, "_unary", planted)
+    assert check("O (a S b)", verify=True)
+    assert softhat.equivalent("O (a S b)", "O a", alphabet="ab") is not None
+    assert softhat.implies("O a", "O (a S b)", alphabet="ab") is not None
+    assert softhat.satisfiable("O (a S b) & !O b", alphabet="ab") is None

@@ -1,0 +1,126 @@
+"""Agreement on every word: what is said to agree does so on all short words."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.logic.random import random_formula
+from softhat.logic.syntax.nodes import Formula
+from softhat.proof import every_word
+from softhat.proof.atoms import Atoms
+from softhat.proof.boolean import Space
+from softhat.proof.claims import claimed
+from softhat.proof.every_word import agree
+from tests.logic.oracle import truth as by_definition
+
+
+def agrees(
+    left: str | Formula, right: str | Formula, symbols: str = "ab", sets: bool = False
+) -> bool:
+    atoms = Atoms(Space(symbols, sets))
+    parsed = {
+        name: softhat.parse(x) if isinstance(x, str) else x
+        for name, x in (("f", left), ("g", right))
+    }
+    functions = claimed(atoms, parsed)
+    return agree(atoms, functions["f"], functions["g"])
+
+
+EQUAL = [
+    ("O (a S b)", "O b"),
+    ("F (a U b)", "F b"),
+    ("O O a", "O a"),
+    ("H O H a", "H (first -> a) & O H a"),
+    ("a S (a S b)", "a S b"),
+    ("Y last", "false"),
+    ("F N a", "true"),
+    ("X Y a", "!last & a"),
+    ("Y X a", "!first & a"),
+    ("G F (a & last) -> F (a & N a)", "true"),
+    ("mod(6, 1)", "mod(2, 1) & mod(3, 1)"),
+    ("mod(4, 1) & Y mod(4, 2)", "false"),
+    ("#(a) >= 2", "O (a & Y O a)"),
+    ("#>(a) >= 2", "F (a & X F a)"),
+    ("#*(a) >= 1", "O a | F a"),
+    ("#(a) + #(!a) >= 3", "Y Y true"),
+    ("H #(b) = 2*#(a)", "false"),
+    ("O (#(a) + #(b) <= 1)", "true"),
+    ("#(O a) > #(Y O a)", "O a"),
+    ("#(mod(5, 1) & mod(5, 2) -> b) > #(O a)", "i > #(O a)"),
+    ("#(a) + #>(a) - #*(a) >= 1", "a"),
+    ("(Y a -> a S b) & H (Y a -> a S b)", "H (Y a -> a S b)"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), EQUAL)
+def test_what_agrees(left: str, right: str) -> None:
+    assert agrees(left, right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("O (a S b)", "O a"),
+        ("Y a", "Z a"),
+        ("O a", "F a"),
+        ("O H a", "H O a & O a & H a"),
+        ("#(a) >= 2", "#(a) >= 3"),
+        ("#(a) >= 60", "#(a) >= 61"),
+        ("#*(a) >= 1", "O a"),
+        ("mod(5, 1)", "mod(5, 1) & !(Y Y Y Y Y Y true)"),
+        ("#(a) >= #(b)", "#(a) > #(b)"),
+        ("#(a) - #(b) >= 5", "false"),
+        ("#>(a) > 2*#(b)", "#>(a) > 2*#(b) & !(#(b) >= 4)"),
+        ("X X X a", "X X X (a & Y Y Y true) & !Y Y Y Y Y true"),
+        ("true", "!last | a"),
+        ("a U b", "(a U b) & !(O (a & X X X last))"),
+    ],
+)
+def test_what_does_not(left: str, right: str) -> None:
+    assert not agrees(left, right)
+
+
+def test_sets_of_propositions() -> None:
+    assert agrees("O (p S q)", "O q", "pq", sets=True)
+    assert agrees("p & q -> O (p & q)", "true", "pq", sets=True)
+    assert not agrees("p & q", "false", "pq", sets=True)
+    assert not agrees("O (p S q)", "O p", "pq", sets=True)
+
+
+WORDS = ["".join(word) for n in range(1, 6) for word in product("ab", repeat=n)]
+
+
+def check(seed: int, size: int, family: str) -> bool:
+    """Two random formulas, the second often nearly the first: a yes is checked on words."""
+    rng = np.random.default_rng([seed, size])
+    f, g, h = (random_formula(rng, size, "ab", family) for _ in range(3))
+    joined = [softhat.parse(f"({f}) & ({g})"), softhat.parse(f"({f}) & (({g}) | ({h}))")]
+    pairs = [(f, g), (joined[0], joined[1]), (f, joined[0]), (f, softhat.parse(f"({f}) | ({h})"))]
+    said = False
+    for left, right in pairs:
+        if agrees(left, right):
+            said = True
+            for word in WORDS:
+                assert by_definition(left, word) == by_definition(right, word), (left, right, word)
+    return said
+
+
+@pytest.mark.parametrize("family", ["past", "two-way", "all", "counting", "past-counting"])
+def test_yes_is_right(family: str) -> None:
+    assert sum(check(seed, 5, family) for seed in range(30)) >= 3
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("family", ["past", "two-way", "all", "counting", "past-counting"])
+def test_yes_is_right_of_many(family: str) -> None:
+    for seed in range(1000, 1600):
+        check(seed, 3 + seed % 6, family)
+
+
+def test_too_much_work_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(every_word, "WORK", 3)
+    assert not agrees("O (a S b)", "O b")

@@ -1,0 +1,159 @@
+"""The audit of the theorems refuses every proof of 0 = 1 that somebody could smuggle in.
+
+Each plant is a project of its own that coqc accepts (or would accept): a few lines of Coq and a
+project file. `make` must fail on all of them, and pass on an honest one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.coq import PROOFS, needs_coq
+
+PROJECT = "-R . Softhat\nPlanted.v\n"
+HONEST = "(* Admitted in a comment is fine *)\nTheorem yes : 0 = 0.\nProof. reflexivity. Qed.\n"
+NO = "Theorem no : 0 = 1."
+STRINGS = "From Coq Require Import String."
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A source, and the project file and other files beside it."""
+
+    source: str
+    project: str = PROJECT
+    others: tuple[tuple[str, str], ...] = ()
+    environment: tuple[str, ...] = ()
+
+
+LOOP = f"""Fixpoint loop (n : nat) : 0 = 1 := loop (S n).
+{NO}
+Proof. exact (loop 0). Qed."""
+BAD = f"""Inductive bad := Bad (f : bad -> 0 = 1).
+Definition self (b : bad) : 0 = 1 := match b with Bad f => f b end.
+{NO}
+Proof. exact (self (Bad self)). Qed."""
+# Hurkens' paradox in the form of Coq's library, with Type in Type.
+PARADOX = f"""From Coq Require Import Hurkens.
+{NO}
+Proof. destruct (TypeNeqSmallType.paradox Type eq_refl). Qed."""
+
+PLANTS = {
+    "Admitted": Plant(f"{NO}\nAdmitted.\n"),
+    "admit in a proof": Plant(f"{NO}\nProof. admit. Admitted.\n"),
+    "Admitted behind a tactic": Plant(
+        f"Ltac easy_now := give_up.\n{NO}\nProof. easy_now. Admitted.\n"
+    ),
+    "Axiom": Plant(f"Axiom trust_me : 0 = 1.\n{NO}\nProof. exact trust_me. Qed.\n"),
+    "Axiom in a section": Plant(
+        f"Section S.\nAxiom trust_me : 0 = 1.\n{NO}\nProof. exact trust_me. Qed.\nEnd S.\n"
+    ),
+    "Parameter": Plant(f"Parameter x : 0 = 1.\n{NO}\nProof. exact x. Qed.\n"),
+    "Variable with the name of an axiom": Plant(
+        f"Variable classic : 0 = 1.\n{NO}\nProof. exact classic. Qed.\n"
+    ),
+    "Hypothesis in a module": Plant(
+        "Module Classical_Prop.\nHypothesis classic : 0 = 1.\nEnd Classical_Prop.\n"
+        f"{NO}\nProof. exact Classical_Prop.classic. Qed.\n"
+    ),
+    "Context outside a section": Plant(
+        f"Context (classic : 0 = 1).\n{NO}\nProof. exact classic. Qed.\n"
+    ),
+    "Declare Module": Plant(
+        "Module Type T.\nParameter classic : 0 = 1.\nEnd T.\nDeclare Module M : T.\n"
+        f"{NO}\nProof. exact M.classic. Qed.\n"
+    ),
+    "Admit Obligations": Plant(
+        "From Coq Require Import Program.\nProgram Definition no : 0 = 1 := _.\n"
+        "Admit Obligations.\nTheorem no_ : 0 = 1.\nProof. exact no. Qed.\n"
+    ),
+    "an axiom of the library that is not among the four": Plant(
+        "From Coq Require Import Eqdep.\nTheorem used : 0 = 0.\nProof. reflexivity. Qed.\n"
+    ),
+    "Unset Guard Checking": Plant(f"Unset Guard Checking.\n{LOOP}\n"),
+    "Unset Guard Checking, elsewhere on the line": Plant(
+        f"Definition a := 0. Local Unset Guard Checking.\n{LOOP}\n"
+    ),
+    "bypass_check(guard)": Plant(f"#[bypass_check(guard)]\n{LOOP}\n"),
+    "Unset Positivity Checking": Plant(f"Unset Positivity Checking.\n{BAD}\n"),
+    "bypass_check(positivity)": Plant(f"#[bypass_check(positivity)]\n{BAD}\n"),
+    "Unset Universe Checking": Plant(f"Unset Universe Checking.\n{PARADOX}\n"),
+    "bypass_check(universes)": Plant(
+        f"#[bypass_check(universes)]\n{HONEST}"
+    ),
+    "hidden behind a string that looks like a comment": Plant(
+        f'{STRINGS}\nDefinition opening := "(*"%string.\nUnset Guard Checking.\n{LOOP}\n'
+        'Definition closing := "*)"%string.\n'
+    ),
+    "hidden behind a comment that looks like a string": Plant(
+        f'(* " *)\nAxiom trust_me : 0 = 1.\n(* " *)\n{NO}\nProof. exact trust_me. Qed.\n'
+    ),
+    "a flag in the project file": Plant(PARADOX, "-R . Softhat\n-arg -type-in-type\nPlanted.v\n"),
+    "a flag behind a file's name": Plant(PARADOX, "-R . Softhat\nPlanted.v -arg -type-in-type\n"),
+    "a flag before everything": Plant(PARADOX, "-arg -type-in-type\n-R . Softhat\nPlanted.v\n"),
+    "another set of axioms": Plant(HONEST, "-R . Softhat\n-arg -impredicative-set\nPlanted.v\n"),
+    "another library under a known name": Plant(HONEST, "-R . Coq\nPlanted.v\n"),
+    "a source that is not listed": Plant(HONEST, others=(("Other.v", f"{NO}\nAdmitted.\n"),)),
+    "settings of the build": Plant(
+        PARADOX, others=(("CoqMakefile.local", "COQEXTRAFLAGS += -type-in-type\n"),)
+    ),
+    "flags from the environment": Plant(PARADOX, environment=("COQEXTRAFLAGS=-type-in-type",)),
+    "a plugin": Plant(f'Declare ML Module "plugin".\n{HONEST}'),
+    "code of a plugin": Plant(HONEST, others=(("plugin.ml", "let () = ()\n"),)),
+    "Load": Plant("Load other.\n", others=(("other.v.txt", f"{NO}\nAdmitted.\n"),)),
+}  # fmt: skip
+
+
+def _made(plant: Plant, folder: Path) -> subprocess.CompletedProcess[str]:
+    for name in ("audit.py", "Makefile"):
+        shutil.copy(PROOFS / name, folder / name)
+    (folder / "_CoqProject").write_text(plant.project)
+    (folder / "Planted.v").write_text(plant.source)
+    for name, text in plant.others:
+        (folder / name).write_text(text)
+    command = ["env", *plant.environment, "make", "-C", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_an_honest_proof_passes(tmp_path: Path) -> None:
+    needs_coq()
+    done = _made(Plant(HONEST), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 theorems in 1 files, 0 admitted" in done.stdout
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_proof_fails(name: str, tmp_path: Path) -> None:
+    needs_coq()
+    done = _made(PLANTS[name], tmp_path)
+    assert done.returncode != 0, done.stdout
+
+
+SWITCHED = ("Unset Guard Checking", "Unset Positivity Checking", "Unset Universe Checking",
+            "Variable with the name of an axiom", "Axiom in a section",
+            "Admit Obligations", "Declare Module", "Hypothesis in a module")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_coqchk_alone_refuses_it(name: str, tmp_path: Path) -> None:
+    """The look at the compiled file decides, whatever the sources look like."""
+    needs_coq()
+    (tmp_path / "Planted.v").write_text(PLANTS[name].source)
+    built = subprocess.run(
+        ["coqc", "-q", "-R", str(tmp_path), "Softhat", str(tmp_path / "Planted.v")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    audit = tmp_path / "audit.py"
+    shutil.copy(PROOFS / "audit.py", audit)
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import audit; "
+        "print(audit.recheck([audit.HERE / 'Planted.v'], False)[1])"
+    )
+    done = subprocess.run(["python3", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() != "[]"

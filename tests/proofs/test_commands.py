@@ -1,0 +1,71 @@
+"""`certify --coq` and `simulate --coq`: the files, what is said of them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from softhat.export.coq import checker
+from softhat.export.coq.checker import Verdict
+from tests.cli.run import softhat
+from tests.proofs.coq import needs_coq
+
+AHAT = Path(__file__).parents[2] / "examples" / "ahat" / "majority.json"
+
+
+def test_a_formula_is_machine_checked(tmp_path: Path) -> None:
+    needs_coq()
+    file = tmp_path / "right.v"
+    done = softhat("certify", "!c S a", "--alphabet", "abc", "--coq", "-o", str(file))
+    assert done.code == 0, done.err
+    assert "machine-checked, in the reals, for every length" in done.out
+    text = file.read_text()
+    assert "Theorem right" in text
+    assert "(Since (Not (Symbol 2)) (Symbol 0))" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["right.v"]
+
+
+@pytest.fixture
+def without_coq(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "ask", lambda *_: Verdict(None, "Coq is not installed: get it;"))
+
+
+@pytest.mark.usefixtures("without_coq")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("certify", "--regex", "(ab)*"),
+        ("certify", "zoo:majority"),
+        ("certify", "Y p", "--props"),
+        ("simulate", str(AHAT)),
+    ],
+    ids=["regex", "zoo", "propositions", "ahat"],
+)
+def test_without_coq_the_file_is_written(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "right.v"
+    done = softhat(*command, "--coq", "-o", str(file), "--json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)["coq"]
+    assert said["accepted"] is None and "not installed" in said["says"]
+    assert file.read_text().count("Theorem right") == 1
+
+
+@pytest.mark.parametrize(
+    "command, message",
+    [
+        (("certify", "a S b", "-o", "a-b.v"), "no name for a Coq file"),
+        (("certify", "H O mod(4, 0)", "-o", "a.v"), "cannot follow what the optimiser made of"),
+        (("certify", "zoo:rasp-sort", "-o", "a.v"), "a RASP program computes values"),
+        (("certify", "a", "--attention", "hard", "-o", "a.v"), "about softmax attention"),
+    ],
+)
+def test_what_is_not_covered_is_said(
+    command: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = softhat(*command, "--coq")
+    assert done.code == 2, done.err
+    assert message in done.err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,137 @@
+"""Attacks on proofs: many words in every kernel, and weights nudged until models break."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import softhat
+from softhat.trained.checkpoint import read_checkpoint
+from softhat.trained.prover import OneLayer, cells_to
+from softhat.trained.replay import Replay
+from softhat.trained.rounding import rounding_of
+from softhat.trained.specification import Specification, read_specification
+
+MODELS = Path(__file__).resolve().parent / "models"
+
+
+def words_of(spec: Specification, length: int, count: int, seed: int) -> list[list[int]]:
+    """Random words, many with long runs."""
+    random = np.random.default_rng(seed)
+    words = []
+    for _ in range(count):
+        state, word = spec.start, list[int]()
+        sticking = random.choice([0.0, 0.5, 0.9, 0.97])
+        while len(word) < length:
+            choices = np.flatnonzero(spec.step[state] >= 0)
+            if not word or word[-1] not in choices or random.random() >= sticking:
+                word.append(int(random.choice(choices)))
+            else:
+                word.append(word[-1])
+            state = int(spec.step[state, word[-1]])
+        words.append(word)
+    return words
+
+
+def attack(name: str, count: int, seed: int) -> tuple[int, int]:
+    """(words tried, margins below their cell's proved bound), over kernels, threads, batches."""
+    import torch
+
+    folder = MODELS / name
+    model, spec = read_checkpoint(folder), read_specification(folder / "spec.json")
+    most = model.context - 2
+    prover = OneLayer(model, spec, 0, most, rounding_of("float32"))
+    bounds = np.full((most + 1, len(spec.symbols), spec.states), -np.inf)
+    for outcome in prover.prove(cells_to(spec, most, "completable"), "completable", np.inf):
+        if outcome.proved:
+            for state in outcome.cell.states:
+                bounds[outcome.cell.read, outcome.cell.last, state] = outcome.margin
+    tried = below = 0
+    threads = torch.get_num_threads()
+    try:
+        for round_, attention in enumerate(("eager", "sdpa")):
+            replay = Replay(model, attention=attention)
+            words = words_of(spec, most, count, seed + round_)
+            sizes = [1, 3, 32, 100]
+            while words:
+                size = sizes[tried % len(sizes)]
+                torch.set_num_threads(1 + tried % 2)
+                batch, words = words[:size], words[size:]
+                ids = [[spec.bos, *(spec.ids[k] for k in word)] for word in batch]
+                logits = replay.logits(ids)
+                states = np.array([spec.run(word) for word in batch])
+                margins = prover.decisions.margins(logits, states)[:, 1:]
+                reads = np.arange(1, most + 1)[None]
+                known = bounds[reads, np.array(batch), states[:, 1:]]
+                below += int((margins < known).sum())
+                tried += len(batch)
+    finally:
+        torch.set_num_threads(threads)
+    return tried, below
+
+
+@pytest.mark.parametrize("name", ["dyck2", "once", "nonempty"])
+def test_no_margin_below_its_bound(name: str) -> None:
+    pytest.importorskip("transformers")
+    assert attack(name, 60, 0) == (120, 0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["dyck2", "once", "nonempty"])
+def test_no_margin_below_its_bound_in_many_words(name: str) -> None:
+    pytest.importorskip("transformers")
+    assert attack(name, 1700, 100) == (3400, 0)
+
+
+def nudged(tmp_path: Path, seed: int) -> None:
+    """A model with noise on its weights is never proved where a word breaks it."""
+    random = np.random.default_rng(seed)
+    folder = tmp_path / str(seed)
+    shutil.copytree(MODELS / "nonempty", folder)
+    made = load_file(folder / "model.safetensors")
+    size = 10.0 ** random.uniform(-2.5, 0.3)
+    for name, tensor in made.items():
+        noise = random.normal(size=tensor.shape) * size * np.abs(tensor).mean()
+        made[name] = (tensor + noise).astype(np.float32)
+    save_file(made, folder / "model.safetensors", metadata={"format": "pt"})
+    spec = read_specification(folder / "spec.json")
+    model = read_checkpoint(folder)
+    replay, failures = Replay(model), []
+    for n in range(6):
+        words = list(product(range(2), repeat=n))
+        ids = [[spec.bos, *(spec.ids[k] for k in word)] for word in words]
+        for word, row in zip(words, replay.logits(ids)[:, -1], strict=True):
+            state = spec.run(word)[-1]
+            if {k for k in range(len(row)) if row[k] > 0} != spec.allowed[state]:
+                failures.append(spec.length(state, n, "completable"))
+    shortest = min([length for length in failures if length <= 5], default=None)
+    # The abstraction alone, without enumeration and search: it must see the failure itself.
+    prover = OneLayer(model, spec, 0, 5, rounding_of("float32"))
+    outcomes = prover.prove(cells_to(spec, 5, "completable"), "completable", np.inf)
+    open_from = min([o.length for o in outcomes if not o.proved], default=6)
+    empty = spec.length(spec.start, 0, "completable")
+    if shortest is not None and shortest != empty:
+        assert open_from <= shortest
+    verdict = softhat.prove(model, spec, max_length=5, budget=4)
+    if shortest is None:
+        assert verdict.status != "refuted"
+    else:
+        assert verdict.status != "proved" and verdict.proved_to < shortest
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nudged_weights(tmp_path: Path, seed: int) -> None:
+    pytest.importorskip("transformers")
+    nudged(tmp_path, seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(8, 220))
+def test_many_nudged_weights(tmp_path: Path, seed: int) -> None:
+    pytest.importorskip("transformers")
+    nudged(tmp_path, seed)
