@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -53,3 +56,22 @@ def test_long_rows_are_summed_in_float64() -> None:
 def test_weights_are_loaded_as_stored() -> None:
     third = Linear(Sparse.from_dense(np.array([[1 / 3]])), format_of("bfloat16"))
     assert float(third(np.ones((1, 1), np.float32))[0, 0]) == 0.333984375
+
+
+def test_threads_never_see_a_matrix_half_filled() -> None:
+    """The first products of one matrix, taken by eight threads at the same time."""
+    matrix = np.ones((200, 200))
+    form, before = format_of("float32"), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            for _ in range(40):
+                linear, ready = Linear(Sparse.from_dense(matrix), form), Barrier(8)
+
+                def first(linear: Linear = linear, ready: Barrier = ready) -> float:
+                    ready.wait()
+                    return float(linear(np.ones((200, 1), np.float32)).min())
+
+                assert {t.result() for t in [threads.submit(first) for _ in range(8)]} == {200.0}
+    finally:
+        sys.setswitchinterval(before)

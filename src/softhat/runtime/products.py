@@ -86,8 +86,9 @@ class Linear:
     @property
     def dense(self) -> Array:
         if self._dense is None:
-            self._dense = np.zeros(self.shape, self.values.dtype)
-            self._dense[self.matrix.where] = self.values
+            dense = np.zeros(self.shape, self.values.dtype)
+            dense[self.matrix.where] = self.values
+            self._dense = dense  # only when it is filled: other threads may be waiting for it
         return self._dense
 
     @property

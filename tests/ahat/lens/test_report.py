@@ -101,7 +101,7 @@ def test_the_command(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert (found.texts, found.tokens) == (2, 13)
     assert [h["hardness"] for h in data["heads"]] == [h.hardness for h in found.heads]
     assert (tmp_path / "page.png").read_bytes()[:4] == b"\x89PNG"
-    assert json.loads((tmp_path / "page.json").read_text())["heads"] == data["heads"]
+    assert json.loads((tmp_path / "page.plot.json").read_text())["heads"] == data["heads"]
     with pytest.raises(SofthatError, match="--text"):
         command(checkpoint, leak=1e-3)
 

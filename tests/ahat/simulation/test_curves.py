@@ -26,7 +26,8 @@ def test_a_simulation(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     save_laws(curves, tmp_path / "laws.png")
     assert (tmp_path / "laws.png").read_bytes()[:4] == b"\x89PNG"
-    assert json.loads((tmp_path / "laws.json").read_text())["heads"][0]["gaps"][0]["kind"] == "law"
+    numbers = json.loads((tmp_path / "laws.plot.json").read_text())
+    assert numbers["heads"][0]["gaps"][0]["kind"] == "law"
 
 
 def test_an_analysis() -> None:
