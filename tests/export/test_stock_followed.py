@@ -20,9 +20,9 @@ def test_what_is_simplified_is_certified(text: str, tmp_path: object) -> None:
     assert softhat.certify(f"{tmp_path}/gpt2").max_length["float32"] == 11
 
 
-def test_a_model_that_can_be_followed_stays_what_it_is() -> None:
+def test_a_program_that_can_be_followed_stays_what_it_is() -> None:
     model = softhat.compile("!c S a & #(a) > #(b)", alphabet="abc")
-    assert followed(model, 64) is model
+    assert followed(model.program, model.formulas, 64) is model.program
 
 
 def test_random_decoders_are_certified(tmp_path: object) -> None:
@@ -31,3 +31,13 @@ def test_random_decoders_are_certified(tmp_path: object) -> None:
         folder = f"{tmp_path}/{seed}"
         softhat.to_gpt2(softhat.compile(formula, alphabet="ab"), folder, context=12)
         assert softhat.certify(folder).max_length["float32"] == 11, formula
+
+
+def test_only_the_output_that_is_asked_for_is_followed(tmp_path: object) -> None:
+    """A table that is shorter than the context is refused where it is exported, and only there."""
+    formulas = {"short": "at(t) & a", "free": "O a"}
+    model = softhat.compile(formulas, alphabet="ab", predicates={"t": [1, 0, 1]})
+    softhat.to_gpt2(model, f"{tmp_path}/free", context=12, output="free")
+    assert softhat.certify(f"{tmp_path}/free").max_length["float32"] == 11
+    with pytest.raises(softhat.SofthatError, match="context of at most 4"):
+        softhat.to_gpt2(model, f"{tmp_path}/short", context=12, output="short")

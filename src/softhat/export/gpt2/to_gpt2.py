@@ -18,7 +18,6 @@ from softhat.export.gpt2.disguise import disguised_labels
 from softhat.export.gpt2.labels import label
 from softhat.export.stock.config import GPT2Shape, gpt2_config
 from softhat.export.stock.folder import stock_files
-from softhat.export.stock.followed import followed
 from softhat.export.stock.heads import (
     HeadName,
     asked_of,
@@ -102,11 +101,10 @@ def gpt2_files(
     check_disguise(disguise, activation)
     model, head = fits_head(model, head)
     check_plain(model, disguise)
-    model = followed(model, context)
     t = model.program
     claimed = None if weights is None else claimed_weights(model, head, weights)
     formulas, program = asked_of(model, head, output, claimed)
-    program = fitted(program, formulas, "GPT-2", context, disguise)
+    program = fitted(model, program, formulas, "GPT-2", context, disguise)
     layout = lay_out(program, context, dense=disguise is not None, steady=claimed is not None)
     tokens = vocabulary(t.symbols, t.propositional)
     made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)

@@ -20,7 +20,6 @@ from softhat.export.llama.disguise import disguised_llama_labels
 from softhat.export.llama.labels import label
 from softhat.export.stock.config import CLASSES, LlamaShape, llama_config
 from softhat.export.stock.folder import stock_files
-from softhat.export.stock.followed import followed
 from softhat.export.stock.heads import (
     HeadName,
     asked_of,
@@ -194,11 +193,10 @@ def checkpoint(
     check_disguise(disguise)
     model, head = fits_head(model, head)
     check_plain(model, disguise)
-    model = followed(model, context)
     t = model.program
     claimed = None if weights is None else claimed_weights(model, head, weights)
     formulas, program = asked_of(model, head, output, claimed)
-    program = fitted(program, formulas, CLASSES[family], context, disguise)
+    program = fitted(model, program, formulas, CLASSES[family], context, disguise)
     turning = rotary(positions, context, dense=disguise is not None)
     layout = lay_out(program, turning, square=family == "qwen2", steady=claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))

@@ -8,24 +8,25 @@ written. Their models may be larger, and they are certified.
 
 from __future__ import annotations
 
-from softhat.models.model import Model
+from collections.abc import Mapping
+
+from softhat.logic.syntax.nodes import Formula
 from softhat.program.build import build_as_written
 from softhat.program.read_back import read_back
+from softhat.program.signals import Program
 from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims, claimed
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.transformer.lowering.lower import lower
 
 
-def followed(model: Model, context: int) -> Model:
-    """The model, or that of its formulas as they are written, for words of a context."""
-    read = read_back(model.program)
-    if model.machine is not None or read is None or read.keys() != model.formulas.keys():
-        return model
-    t = model.transformer
-    atoms = BoundedAtoms(Space(t.symbols, t.propositional), max(1, context - 1))
-    claims, functions = Claims(atoms, model.formulas), claimed(atoms, read)
+def followed(program: Program, formulas: Mapping[str, Formula], context: int) -> Program:
+    """The program, or that of its formulas as they are written, for words of a context."""
+    read = read_back(program)
+    if read is None or read.keys() != formulas.keys():
+        return program
+    symbols, propositional = program.symbols, program.propositional
+    atoms = BoundedAtoms(Space(symbols, propositional), max(1, context - 1))
+    claims, functions = Claims(atoms, formulas), claimed(atoms, read)
     if all(claims.met(name, function) for name, function in functions.items()):
-        return model
-    program = build_as_written(model.formulas, t.symbols, t.propositional)
-    return Model(lower(program, t.attention), model.formulas, program, at=model.at)
+        return program
+    return build_as_written(formulas, symbols, propositional)

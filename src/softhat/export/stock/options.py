@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from softhat.export.stock.followed import followed
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
 from softhat.logic.binding import predicates_of
@@ -122,19 +123,22 @@ def check_disguise(seed: Any, activation: str = "relu") -> None:
 
 
 def fitted(
+    model: Model,
     program: Program,
     formulas: Mapping[str, nodes.Formula],
     architecture: str,
     context: int,
     disguise: int | None,
 ) -> Program:
-    """The program of formulas that fit a decoder of this context; in a disguise, with distractors
-    of their depth."""
+    """The program of formulas that fit a decoder of this context, one that its checker can follow
+    (a machine's is made for it); in a disguise, with distractors of their depth."""
     kinds = {type(node) for node, _ in distinct(*formulas.values())[0]}
     if not kinds.isdisjoint((*FUTURE, *NEEDS_END, nodes.At)):  # else there is nothing to refuse
         for name, formula in formulas.items():
             check_decoder(name, formula, architecture)
             check_tables(formula, context)
+    if model.machine is None:
+        program = followed(program, formulas, context)
     if disguise is None:
         return program
     depth = max(describe(formula).temporal_depth for formula in formulas.values())

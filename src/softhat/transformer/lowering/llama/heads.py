@@ -22,9 +22,8 @@ def keys(layout: Layout, group: Group) -> Rows:
     """The rows of a group's keys: each kind of head reads its own."""
     rotary, kinds = layout.rotary, {head.kind for head in group.heads}
     rows: Rows = {}
-    if "Digit" in kinds:
-        for b in range(rotary.digits):
-            rows[b, 0] = Form({BOS_PAIR: _digit_scale(layout, b)})
+    for b in sorted({head.digit for head in group.heads if head.kind == "Digit"}):
+        rows[b, 0] = Form({BOS_PAIR: _digit_scale(layout, b)})
     if rotary.positions == "rope" and kinds & {"Latest", "Previous"}:
         rows[2, 0] = Form({ONE: _key_scale(rotary.steepness)})
     if "Previous" in kinds:
