@@ -41,6 +41,13 @@ class Score:
     ablation: Ablation | None = None
     """What the model itself says of the predicted edges, if it was given."""
 
+    def __repr__(self) -> str:
+        e = self.edges
+        return (
+            f"<softhat.Score of {e.predicted} edges, {e.true} true: precision {e.precision:.3g}, "
+            f"recall {e.recall:.3g}, f1 {e.f1:.3g}, auroc {e.auroc:.3g}>"
+        )
+
     @property
     def completeness(self) -> float | None:
         return None if self.ablation is None else self.ablation.completeness

@@ -20,6 +20,9 @@ class Page:
     html: str
     height: int = 760
 
+    def __repr__(self) -> str:
+        return f"<softhat.Page of {len(self.html) // 1024} KiB: shown by a notebook, or its .html>"
+
     def _repr_html_(self) -> str:
         return (
             f'<iframe srcdoc="{escape(self.html, quote=True)}" sandbox="allow-scripts '
