@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
-from softhat.numbers.rationals import common_divisor, from_json, to_json
+from softhat.numbers.rationals import (
+    common_divisor,
+    from_json,
+    grid_of,
+    odd_part,
+    power_in,
+    to_json,
+)
 
 fractions = st.fractions(-50, 50, max_denominator=60)
 
@@ -25,6 +32,18 @@ def test_the_greatest_common_divisor(values: list[Fraction]) -> None:
     assert all(part.denominator == 1 for part in parts)
     for k in range(2, 60):  # k times as much divides them all only if k divides every part
         assert not all(int(part) % k == 0 for part in parts)
+
+
+@given(fractions)
+def test_the_power_of_two_in_a_number(x: Fraction) -> None:
+    step = power_in(x)
+    if not x:
+        assert step == odd_part(x) == 0 and grid_of(x) == float("inf")
+        return
+    multiple = x / step
+    assert multiple.denominator == 1 and multiple.numerator % 2
+    assert abs(odd_part(x)) == abs(multiple)
+    assert grid_of(float(x)) == float(power_in(Fraction(float(x))))
 
 
 @given(fractions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softhat
-from softhat.proof.arithmetic import FORMATS
+from softhat.numbers.formats import FORMATS
 from softhat.proof.kernels import ASSUMPTIONS, DTYPES, Kernel, kernel_certificate, kernel_formats
 
 KERNELS: tuple[Kernel, ...] = ("torch", "onnx")
@@ -17,11 +17,11 @@ def test_scores_and_weights_are_kept_as_summed(kernel: Kernel) -> None:
     assert tuple(found) == DTYPES[kernel]
     for name, form in found.items():
         wide = FORMATS["float64" if name == "float64" else "float32"]
-        assert form.held_digits == form.wide_digits == form.sum_digits == wide.digits
-        assert form.held_largest == wide.largest and form.weight_smallest == wide.smallest
+        assert form.held.digits == form.wide_digits == form.sum_digits == wide.digits
+        assert form.held.largest == wide.largest and form.held.smallest == wide.smallest
         assert form.u_score == 0.0 and form.digits == FORMATS[name].digits
         # 2·(20 + 20) + 4 roundings of exp and rescaling, and the 8 of the dense runtime, at least.
-        assert form.exp_units >= 2 * (20 + 20) + 4 + 8 and form.divisions == 2
+        assert form.kernel.exp_units >= 2 * (20 + 20) + 4 + 8 and form.kernel.divisions == 2
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

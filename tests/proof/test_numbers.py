@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from softhat.models.model import Model
-from softhat.numbers.formats import FORMATS as STORED
+from softhat.numbers.formats import FORMATS
 from softhat.program.draft import Draft
 from softhat.program.evaluate import numbers
 from softhat.program.gates import Total
 from softhat.program.heads import Average, MatchMean, Selector, Width
 from softhat.program.signals import Number, Program
-from softhat.proof.arithmetic import FORMATS
 from softhat.proof.cells import Bit, Cell, Mean
 from softhat.proof.lengths import Proof
 from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
@@ -76,12 +75,12 @@ def output(cells: tuple[Cell, ...], weights: list[float], use: Use = PLAIN) -> N
 @pytest.mark.parametrize("dtype", FORMATS)
 def test_a_bit_and_a_mean_by_hand(dtype: str) -> None:
     """The read-out of 3·bit - mean, all in one format: every rounding that may happen does."""
-    form, stored = FORMATS[dtype], STORED[dtype]
+    form = stored = FORMATS[dtype]
     cells: tuple[Cell, ...] = (Bit(0), Mean("past", ((Fraction(1, 2), 0),), 0))
     error = output(cells, [3.0, -1.0]).error(100, form, Proof())
     for above, below in ((1, 3), (17, 101), (50, 101), (99, 100)):
-        mean = form.load(float(stored.accumulate(above) / stored.accumulate(2 * below)))
-        found = form.load(float(stored.accumulate(3) - stored.accumulate(mean)))
+        mean = form.stored(float(stored.accumulate(above) / stored.accumulate(2 * below)))
+        found = form.stored(float(stored.accumulate(3) - stored.accumulate(mean)))
         assert abs(found - (3 - above / below / 2)) <= error < 0.1
 
 

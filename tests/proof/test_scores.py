@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from softhat.numbers import formats
 from softhat.numbers.formats import MANY, NARROW, WIDE_DIGITS
-from softhat.proof import arithmetic, steps
+from softhat.proof import steps
 from softhat.proof.scores import Entry, projection, scale
 from softhat.runtime import attend, dense
 from softhat.transformer.weights import scale as scale_of_models
@@ -21,7 +22,7 @@ def test_p_is_what_models_are_run_with() -> None:
 
 def test_facts_of_accumulation_are_the_runtime_s() -> None:
     """Both take them from `formats`: whoever writes one again has to tie it here."""
-    assert vars(attend)["NARROW"] is vars(arithmetic)["NARROW"] is NARROW
+    assert vars(attend)["NARROW"] is vars(formats)["NARROW"] is NARROW
     assert vars(dense)["MANY"] is vars(steps)["MANY"] is MANY
     assert np.finfo(np.float64).nmant + 1 == WIDE_DIGITS
 

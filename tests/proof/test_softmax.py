@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.numbers.formats import FORMATS as STORED
-from softhat.proof.arithmetic import FORMATS
+from softhat.numbers.formats import FORMATS
 from softhat.proof.scores import Failure
 from softhat.proof.softmax import EXACT, Bound, checked, softmax
 
@@ -16,7 +15,7 @@ from softhat.proof.softmax import EXACT, Bound, checked, softmax
 def computed(gaps: np.ndarray, bits: np.ndarray, dtype: str) -> float:
     """Weighted mean of bits as the dense runtime takes it: weights e^-gap are stored, sums are
     taken in float32 (float64), divided, stored."""
-    form = STORED[dtype]
+    form = FORMATS[dtype]
     weights = np.exp(-gaps.astype(form.accumulate)).astype(form.accumulate)
     weights = weights.astype(form.storage).astype(form.accumulate)
     above, below = form.accumulate(0), form.accumulate(0)
@@ -32,7 +31,7 @@ def test_no_output_is_further_off(dtype: str, data: st.DataObject) -> None:
     winner = data.draw(st.booleans())
     losers = float(np.exp(-gaps).sum())
     form = FORMATS[dtype]
-    bound = softmax(losers, losers, len(gaps) + 1.0, (len(gaps) + 1) * form.normal, form)
+    bound = softmax(losers, losers, len(gaps) + 1.0, (len(gaps) + 1) * form.held.normal, form)
     # The worst case: every loser says the opposite.
     bits = np.array([winner, *[not winner] * len(gaps)])
     found = computed(np.array([0.0, *gaps]), bits, dtype)

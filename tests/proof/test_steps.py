@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.proof.arithmetic import FORMATS
+from softhat.numbers.formats import FORMATS
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.width import Width
 from softhat.proof.scores import Failure
@@ -108,6 +108,6 @@ def test_the_error_of_a_bit_is_no_larger_than_stated(name: str, ks: list[int], w
     epsilon, delta = WIDTH.share(n, form)
     bit = sum(w >= k for k in ks) % 2
     for share in (2 / (2 + w + epsilon) * (1 - delta), 2 / (2 + w) * (1 + delta)):
-        x = form.load(share)
-        total = sum(g * form.load(max(0.0, bias - x)) for bias, g in units)
-        assert abs(form.load(total) - bit) <= error
+        x = form.stored(share)
+        total = sum(g * form.stored(max(0.0, bias - x)) for bias, g in units)
+        assert abs(form.stored(total) - bit) <= error

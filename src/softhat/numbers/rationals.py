@@ -1,4 +1,4 @@
-"""Exact numbers: what divides them all, and how JSON has them.
+"""Exact numbers: what divides them, and how JSON has them.
 
 That is integers, or strings such as `"1/3"` and `"0.125"`. A JSON float is refused, since the text
 `0.1` would then mean two different numbers.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from math import gcd
+from math import gcd, inf
 from typing import Any
 
 from softhat.io.errors import SofthatError
@@ -26,6 +26,24 @@ def common_divisor(values: Iterable[Fraction]) -> Fraction:
         numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
         result = Fraction(numerator, a.denominator * b.denominator)
     return result
+
+
+def power_in(x: Fraction | float) -> Fraction:
+    """The greatest power of two that x is an integer multiple of, up to an odd denominator: 4 for
+    12, 1/8 for 3/8, 2/3 for 10/3; 0 for 0."""
+    numerator, denominator = x.as_integer_ratio()
+    return Fraction(numerator & -numerator, denominator)
+
+
+def grid_of(x: Fraction | float) -> float:
+    """The same as a float; infinite for 0, which is a multiple of everything."""
+    numerator, denominator = x.as_integer_ratio()
+    return (numerator & -numerator) / denominator if numerator else inf
+
+
+def odd_part(x: Fraction) -> int:
+    """The numerator without its factors of two: its bits are x's significant ones."""
+    return x.numerator // (x.numerator & -x.numerator) if x else 0
 
 
 def to_json(x: Fraction) -> int | str:

@@ -16,10 +16,10 @@ from math import isnan
 
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
+from softhat.numbers.formats import CAP, FORMATS, Format
 from softhat.numbers.laws import ONE, Constant
 from softhat.numbers.positions import longest
 from softhat.numbers.predicates import longest as table_length
-from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import (
@@ -224,7 +224,7 @@ def _loaded(
     if kind.bounds_weights:
         return kind
     query, key = (
-        tuple({at: form.load(w) for at, w in row.items()} for row in rows)
+        tuple({at: form.stored(w) for at, w in row.items()} for row in rows)
         for rows in (weights.query, weights.key)
     )
     if (query, key) == (weights.query, weights.key):

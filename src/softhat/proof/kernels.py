@@ -12,8 +12,7 @@ of their attention:
   multiples of a power of two that it holds;
 - fused kernels multiply by 1/Σw, two roundings where the dense runtime has one;
 - exp may be off by 20 units in the last place instead of 4, and a fused kernel rescales what it
-  has summed when it meets a larger maximum: another 20, and two products. A unit is two
-  roundings: 2(20 + 20) + 4, and the 8 of the dense runtime's exp and difference.
+  has summed when it meets a larger maximum: see `softhat.numbers.kernels`.
 """
 
 from __future__ import annotations
@@ -23,16 +22,14 @@ from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from softhat.logic.syntax.nodes import Formula
-from softhat.numbers.formats import WIDE_DIGITS
-from softhat.proof.arithmetic import FORMATS, Format
+from softhat.numbers.formats import FORMATS, Format
+from softhat.numbers.kernels import ONNX, PYTORCH
 from softhat.proof.check import certify
 from softhat.proof.document import document
 from softhat.transformer.weights import Transformer
 
-EXP_UNITS = 96
-"""Roundings of a weight: see above."""
-
 Kernel = Literal["torch", "onnx"]
+ARITHMETIC = {"torch": PYTORCH, "onnx": ONNX}
 
 ASSUMPTIONS = {
     "torch": (
@@ -93,19 +90,5 @@ def kernel_certificate(
 
 def kernel_formats(kernel: Kernel) -> dict[str, Format]:
     """The number formats of a kernel, with its arithmetic."""
-    return {name: _kept(FORMATS[name]) for name in DTYPES[kernel]}
-
-
-def _kept(form: Format) -> Format:
-    """The arithmetic of a kernel that keeps scores and weights as they are summed."""
-    wide = FORMATS["float64" if form.sum_digits == WIDE_DIGITS else "float32"]
-    return replace(
-        form,
-        wide_digits=form.sum_digits,
-        held_digits=form.sum_digits,
-        held_largest=wide.largest,
-        weight_smallest=wide.smallest,
-        normal=wide.normal,
-        exp_units=EXP_UNITS,
-        divisions=2,
-    )
+    arithmetic = ARITHMETIC[kernel]
+    return {name: replace(FORMATS[name], kernel=arithmetic) for name in DTYPES[kernel]}

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from math import inf, isnan
 
 from softhat.logic.syntax.nodes import Formula
+from softhat.numbers.formats import CAP, Format
 from softhat.numbers.positions import Named
-from softhat.proof.arithmetic import CAP, Format, grid_of
+from softhat.numbers.rationals import grid_of
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, Sum, Threshold
 from softhat.proof.heads import bound
@@ -258,7 +259,7 @@ def clip_fails(clip: Clip, errors: list[tuple[Bound, bool]], form: Format) -> st
     and their difference is exactly the width. The outgoing sum then has terms up to 8.
     """
     total = clip.sum
-    if any(form.load(weight) != weight for weight in total.weights):
+    if any(form.stored(weight) != weight for weight in total.weights):
         return "a weight of a gate is not representable"
     *_, high, low, out = total.weights
     if abs(out) < 8 or any((bias * 128) % 1 for bias in (high, low)):
@@ -275,10 +276,10 @@ def clip_fails(clip: Clip, errors: list[tuple[Bound, bool]], form: Format) -> st
 def sum_fails(total: Sum, errors: list[tuple[Bound, bool]], form: Format) -> str | None:
     """Why a read-out's margin may have the wrong sign, or None."""
     *weights, bias = total.weights
-    if any(form.load(weight) != weight for weight in weights):
+    if any(form.stored(weight) != weight for weight in weights):
         return "a weight of the read-out is not representable"
-    off = abs(form.load(bias) - bias)
-    loss, gain, _ = _spread(total, (*weights, form.load(bias)), errors, form)
+    off = abs(form.stored(bias) - bias)
+    loss, gain, _ = _spread(total, (*weights, form.stored(bias)), errors, form)
     if min(total.top - loss, 1 - total.top - gain) - off <= 2.0**-20:
         return "the margin is too small"
     return None

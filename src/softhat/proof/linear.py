@@ -31,8 +31,7 @@ import numpy as np
 
 from softhat.numbers.formats import Format, format_of
 from softhat.numbers.positions import Named
-from softhat.numbers.rationals import common_divisor
-from softhat.proof.arithmetic import FORMATS, grid_of
+from softhat.numbers.rationals import common_divisor, grid_of
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.check import derived
@@ -205,7 +204,7 @@ class _Checker:
             steps.append(Fraction(weight) * average.unit)
             largest = max(average.high, -average.low, 0.0)
             sizes[average.mask] += weight * largest
-            off = FORMATS[self.form.name].roundoff(largest) + self.relative - self.u
+            off = self.form.roundoff(largest) + self.relative - self.u
             spaced[average.mask] += weight * largest * off
             ends = [copysign(weight, parts[0]) * v for v in (average.low, average.high)]
             least += min(0.0, *ends) * n

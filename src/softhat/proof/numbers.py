@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole
 from softhat.proof.heads.match import Selects
 from softhat.proof.lengths import Proof
@@ -46,11 +46,11 @@ class NumericOutput:
         """Of the value, for every word of length at most n."""
         total = size = 0.0
         for cell, weight in zip(self.cells, self.form.values(), strict=True):
-            stored = form.load(weight)
+            stored = form.stored(weight)
             most, off = _cell(cell, n, form, proof)
             total += abs(stored) * off + abs(stored - weight) * (most + off)
             size += abs(stored) * (most + off)
-        bias = form.load(self.bias)
+        bias = form.stored(self.bias)
         size += abs(bias)
         total += abs(bias - self.bias)
         if not size < form.largest:  # what is stored overflows, or a weight does
@@ -66,14 +66,14 @@ def _cell(cell: Cell, n: int, form: Format, proof: Proof) -> tuple[float, float]
     match cell:
         case Mean(_, terms, _):
             most = sum(abs(float(a)) for a, _ in terms)
-            return most, most * ((1 + form.divisions) * form.u_sum + form.u)
+            return most, most * ((1 + form.kernel.divisions) * form.u_sum + form.u)
         case Chosen() | Raw():
             kind = proof.heads[cell.head].kind
             assert isinstance(kind, Selects)
             most = sum(abs(a) for a, _ in cell.terms) if isinstance(cell, Chosen) else 1.0
             found, _ = kind.losers(n)
-            leak = 0.0 if kind.attention == "hard" else 2 * found + (n + 2) * form.normal
-            return most, most * (leak + (2 * n + 7 + form.between) * form.u_sum + 2 * form.u)
+            leak = 0.0 if kind.attention == "hard" else 2 * found + (n + 2) * form.held.normal
+            return most, most * (leak + (2 * n + 7 + form.kernel.between) * form.u_sum + 2 * form.u)
         case Whole(terms, head):
             kind = proof.heads[head].kind
             assert isinstance(kind, Decoded)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from softhat.numbers.formats import CAP, FORMATS, Format
 from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import (
     At,
@@ -36,7 +37,6 @@ from softhat.program.inputs import (
 )
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
-from softhat.proof.arithmetic import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms, Sum
 from softhat.proof.boolean import Space
 from softhat.proof.cells import (

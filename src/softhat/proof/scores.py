@@ -15,7 +15,8 @@ from functools import lru_cache
 from math import frexp, inf, nextafter
 from typing import NamedTuple
 
-from softhat.proof.arithmetic import Format, grid_of
+from softhat.numbers.formats import Format
+from softhat.numbers.rationals import grid_of
 from softhat.transformer.weights import Attention
 
 COARSE = "scores of neighbouring positions are rounded together"
@@ -175,7 +176,7 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
         relative += len(side) * form.u_sum
     features = True
     for entry in side:
-        loaded = form.load(entry.weight)
+        loaded = form.stored(entry.weight)
         if abs(loaded) > form.largest:
             return Failure(f"the weight {entry.weight:g} overflows")
         unit = scaled**entry.power

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, floor
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.scores import CARE, Failure
 
 
@@ -31,11 +31,11 @@ def softmax(low: float, high: float, terms: float, tail: float, form: Format) ->
     """From the weight of losers relative to the winner's (`low`: the answer is yes; `high`: no),
     at most `terms` weights that do not vanish, and the weight of subnormal losers."""
     # Of a score minus the maximum, of exp, of storage.
-    inflated = exp(2 * form.visible * form.u_sum) * (1 + form.exp_units * form.u_sum) * CARE
+    inflated = exp(2 * form.visible * form.u_sum) * (1 + form.kernel.exp_units * form.u_sum) * CARE
     inflated *= 1 + form.u_score  # weights are stored as scores are
     low, high = low * inflated + tail, high * inflated + tail
     # One sum of weights, one of weighted values, and what comes after them.
-    sums = (2 * terms + 1 + form.between) * form.u_sum * CARE
+    sums = (2 * terms + 1 + form.kernel.between) * form.u_sum * CARE
     low = low / (1 + low) + sums
     if form.u:  # from 1/2 to 1 storage has the spacing u; what exceeds 1 by less is stored as 1
         low = floor(low / form.u + 0.5) * form.u

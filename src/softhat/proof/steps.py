@@ -19,8 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, frexp
 
-from softhat.numbers.formats import MANY
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import MANY, Format
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.width import Width
@@ -84,10 +83,10 @@ class Decoded(Kind):
             if isinstance(room, Failure):
                 return room
             for step in found:
-                stored = replace(step, low=form.load(step.low), high=form.load(step.high))
+                stored = replace(step, low=form.stored(step.low), high=form.stored(step.high))
                 never = bool(sinks) and step.k > n  # then its units are 0 for every share
                 weight = step.weight / (step.high - step.low)
-                if form.load(weight) != weight or (stored != step and not never):
+                if form.stored(weight) != weight or (stored != step and not never):
                     return Failure("a weight of a step is not representable")
                 if not room(stored):
                     return Failure(f"counts around {step.k} are rounded together")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.formats import Format
+from softhat.numbers.rationals import power_in
 from softhat.transformer.weights import Layer, Sparse, distinct_rows
 
 Row = tuple[tuple[int, float], ...]
@@ -50,15 +51,10 @@ class IntegerRow:
         if not all(isfinite(w) for _, w in row):
             raise UnknownShapeError("a value's weight is beyond the range of the format")
         fractions = [(c, Fraction(w)) for c, w in row if w]  # it may have underflown
-        self.quantum = min((_lowest_bit(w) for _, w in fractions), default=Fraction(1))
+        self.quantum = min((power_in(w) for _, w in fractions), default=Fraction(1))
         self.terms = tuple((c, int(w / self.quantum)) for c, w in fractions)
         self.largest = sum(abs(k) for _, k in self.terms)
         # The coordinate, where the row is simply one.
         self.plain = self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 else None
         if self.largest >= 2**62:
             raise UnknownShapeError("values that are no multiples of one unit in 64 bits")
-
-
-def _lowest_bit(w: Fraction) -> Fraction:
-    """The largest power of two that w is a multiple of."""
-    return Fraction(w.numerator & -w.numerator, w.denominator)

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import format_of
+from softhat.numbers.formats import FORMATS, format_of
 from softhat.numbers.positions import Feature
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Head
 from softhat.program.schedule import schedule
 from softhat.program.signals import Program
-from softhat.proof.arithmetic import FORMATS
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Cell, embedded

@@ -13,7 +13,6 @@ from softhat.program.evaluate import evaluate
 from softhat.program.heads import Average as AverageHead
 from softhat.program.heads import Range
 from softhat.program.signals import Number, Program
-from softhat.proof import arithmetic
 from softhat.proof.cells import Mean, VoidError
 from softhat.proof.heads.average import Average
 from softhat.proof.scores import Failure
@@ -57,7 +56,7 @@ def test_where_sums_are_exact_the_mean_is_rounded_once(over: Range, dtype: str) 
     kind = Derived(t).kind("Average")
     rng = np.random.default_rng(1)
     n = 90
-    assert kind.bound(n, arithmetic.FORMATS[dtype]) is EXACT
+    assert kind.bound(n, FORMATS[dtype]) is EXACT
     word = rng.integers(0, 3, n)
     out = trace(ready, word).head_outputs[0][0, 1 : n + 1, 0].astype(np.float64)
     at = next(k for k, signal in enumerate(program.signals) if isinstance(signal, AverageHead))
@@ -73,12 +72,12 @@ def test_where_sums_are_exact_the_mean_is_rounded_once(over: Range, dtype: str) 
 def test_sums_that_are_not_exact_are_refused() -> None:
     """float32 sums hold 2^24 quarters: values reach 3 quarters."""
     kind = Derived(lower(program_of("past"), "unbounded")).kind("Average")
-    form = arithmetic.FORMATS["float32"]
+    form = FORMATS["float32"]
     last = 2**24 // 3
     assert kind.bound(last, form) is EXACT
     assert kind.bound(last + 1, form) == Failure("sums of values are not exact")
     heavy = Derived(lower(program_of("past", 2049), "unbounded")).kind("Average")
-    assert isinstance(heavy.bound(1, arithmetic.FORMATS["float16"]), Failure)
+    assert isinstance(heavy.bound(1, FORMATS["float16"]), Failure)
     assert heavy.bound(1, form) is EXACT
 
 

@@ -13,7 +13,6 @@ from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Latest as LatestHead
 from softhat.program.signals import Program
-from softhat.proof import arithmetic
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.latest import Latest
 from softhat.proof.scores import Failure
@@ -80,7 +79,7 @@ def test_weights_that_do_not_meet_the_theorem_are_refused() -> None:
 
 def test_a_format_ends_where_positions_are_not_exact() -> None:
     kind = Derived(lower(program_of("past"), "unbounded")).kind("Latest")
-    for name, form in arithmetic.FORMATS.items():
+    for name, form in FORMATS.items():
         held = 2 ** FORMATS[name].digits // 4  # 4·i is exact to here
         assert not isinstance(kind.bound(min(held // 4, 4000), form), Failure), name
         assert isinstance(kind.bound(2**60, form), Failure)

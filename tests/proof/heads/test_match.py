@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softhat.numbers.formats import FORMATS
 from softhat.program.draft import Draft
 from softhat.program.heads import At, Mask, Match, Selector
 from softhat.program.inputs import PositionBit
 from softhat.program.literals import TRUE
 from softhat.program.signals import Program
-from softhat.proof import arithmetic
 from softhat.proof.cells import VoidError
 from softhat.proof.heads.match import Selects, scores_fit
 from softhat.proof.scores import Failure
@@ -84,7 +84,7 @@ def test_the_leak_in_the_reals(match: int, other: int, sinks: int, gap: int) -> 
 def test_beyond_its_reach_nothing_is_proved() -> None:
     kind = Derived(lower(matching("none"), "unbounded")).kind("Match")
     assert isinstance(kind, Selects)
-    form = arithmetic.FORMATS["float64"]
+    form = FORMATS["float64"]
     assert not isinstance(kind.bound(kind.reach, form), Failure)
     assert kind.bound(kind.reach + 1, form) == Failure("too many positions for its sharpness")
 
@@ -100,7 +100,7 @@ def test_the_sinks_stand_halfway() -> None:
 
 
 def test_scores_are_whole_and_representable() -> None:
-    bfloat16, float32 = arithmetic.FORMATS["bfloat16"], arithmetic.FORMATS["float32"]
+    bfloat16, float32 = FORMATS["bfloat16"], FORMATS["float32"]
     assert scores_fit((1.0, 9.0), 18.0, 9.0, 1.0, bfloat16) is None
     assert isinstance(scores_fit((1.0, 257.0), 18.0, 9.0, 1.0, bfloat16), Failure)
     assert scores_fit((1.0, 257.0), 18.0, 9.0, 1.0, float32) is None

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.positions import Named
 from softhat.program.draft import Draft
 from softhat.program.heads import Average
 from softhat.program.heads import Sign as SignHead
 from softhat.program.signals import Program
-from softhat.proof.arithmetic import FORMATS, Format
 from softhat.proof.atoms import Sum
 from softhat.proof.cells import Raw, VoidError
 from softhat.proof.heads import sign

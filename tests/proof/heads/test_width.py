@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 import softhat
 from softhat.frontends.rasp import lib
 from softhat.models.value_model import ValueModel
-from softhat.numbers.formats import format_of
+from softhat.numbers.formats import FORMATS, format_of
 from softhat.numbers.positions import Named
 from softhat.program.draft import Draft
 from softhat.program.gates import Steps
 from softhat.program.heads import Mask, Selector
 from softhat.program.heads import Width as WidthHead
 from softhat.program.signals import Program
-from softhat.proof import arithmetic
 from softhat.proof.cells import Share, VoidError
 from softhat.proof.heads.width import Width
 from softhat.proof.scores import Failure
@@ -61,7 +60,7 @@ def test_the_share_is_as_near_as_stated(mask: Mask, dtype: str) -> None:
     kind = Derived(t).kind("Width")
     assert isinstance(kind, Width)
     n = 50
-    form = arithmetic.FORMATS[dtype]
+    form = FORMATS[dtype]
     assert not isinstance(kind.bound(n, form), Failure)
     epsilon, delta = kind.share(n, form)
     rng = np.random.default_rng(9)

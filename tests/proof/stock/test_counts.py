@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.proof.stock.counts import nearest, power_in
+from softhat.proof.stock.counts import nearest
 
 fractions = st.builds(Fraction, st.integers(-40, 40), st.sampled_from([1, 2, 3, 8, 12]))
 
@@ -22,8 +22,3 @@ def test_the_least_distance(constant: Fraction, unit: Fraction) -> None:
     assert least == min(map(abs, sums.values()))
     # The least m whose sum is not negative: where no sum is 0, the least that is positive.
     assert threshold == min(m for m, x in sums.items() if x >= 0)
-
-
-def test_powers_of_two() -> None:
-    assert power_in(Fraction(12)) == 4 and power_in(Fraction(3, 8)) == 1 / 8
-    assert power_in(Fraction(0)) == float("inf")

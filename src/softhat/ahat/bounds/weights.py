@@ -15,6 +15,7 @@ import numpy.typing as npt
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Vector
 from softhat.numbers.formats import Format
+from softhat.numbers.rationals import odd_part, power_in
 
 Floats = npt.NDArray[np.float64]
 ANY = 1e300  # the grid of 0: every grid holds it
@@ -135,8 +136,6 @@ def dyadic(x: Fraction) -> tuple[float, int]:
         return ANY, 0
     if x.denominator & (x.denominator - 1):
         return 0.0, 0
-    top = abs(x.numerator)
-    low = top & -top
-    step = Fraction(low, x.denominator)
+    step = power_in(x)
     inside = Fraction(2) ** -300 < step < Fraction(2) ** 300
-    return (float(step), (top // low).bit_length()) if inside else (0.0, 0)
+    return (float(step), odd_part(x).bit_length()) if inside else (0.0, 0)

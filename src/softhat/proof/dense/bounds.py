@@ -21,15 +21,19 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.numbers.kernels import EAGER, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, Reading, Values
 from softhat.proof.stock.counts import Count
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import BLOCK, LEAST_GAP, U, need
+from softhat.proof.stock.storage import U, need
 from softhat.proof.stock.variables import Cell, Constant, magnitude
 
 Vector = NDArray[np.float64]
+EVEN = 0.2
+"""An Average's scores may be off 0 by this."""
 EXP = 32 * U
-"""Relative error of exp near 0: vectorised kernels state up to 20 units in the last place."""
+"""Relative error of exp near 0: 20 units in the last place, which are 2^-24 where exp is between
+1/2 and 1. It is at least e^(-2·0.2) > 0.67 there, and 20/0.67 < 32."""
 
 
 HUGE = 1e30
@@ -98,6 +102,7 @@ class DenseBounds(ABC, Generic[H]):
         self, u: Matrix, stream: Stream, fused: bool, margin: float | None, gain: float
     ) -> None:
         self.u, self.stream, self.fused, self.margin = u, stream, fused, margin
+        self.kernel = SDPA if fused else EAGER
         self.bounds: dict[str, float] = {}
         self.d, self.variables = u.shape
         count = self.variables
@@ -225,8 +230,8 @@ class DenseBounds(ABC, Generic[H]):
         return own + reading.idle * self.reach * 1.01 + reading.idle_bias
 
     def summation(self, n: int) -> float:
-        """The error of a sum over keys is at most this many units of Σ |terms|."""
-        return float(min(n + 1, BLOCK + n / BLOCK + 3) if self.fused else n + 1)
+        """The error of a sum over the keys of n symbols and `<bos>`, in units of Σ |terms|."""
+        return self.kernel.roundings(n + 1)
 
     def wide_size(self, off: Vector, norm: Norm) -> Vector:
         """No variable, as read, is larger; and 1."""
@@ -289,7 +294,7 @@ class DenseBounds(ABC, Generic[H]):
             # Of values at the word's own positions and at `<bos>`, which has a share of 1/(n+1),
             # and of the weights, which are not quite equal.
             scores = self._uneven(head, off, norm)
-            need(scores < 0.25, "Average heads: scores may be off too far")
+            need(scores < EVEN, "Average heads: scores may be off too far")
             uneven = 1.01 * expm1(2 * scores) + 2 * EXP
             own = self.along(form, off, norm, self.own)
             start = self.along(form, np.zeros_like(off), norm, self.bos)
@@ -297,11 +302,6 @@ class DenseBounds(ABC, Generic[H]):
             return self.summation(n), own + start / (n + 1) + uneven * 1.01 * whole
         leak, added = self._leak(head, off, norm, n)
         return added, along + 2.2 * leak * np.maximum(*sizes)
-
-    def lookup_summation(self, gap: float, n: int) -> float:
-        """Units of rounding of a sum over keys, of weights and of their products, in which others
-        lie this far below one. A weight that is lost in a sum is an error of its size."""
-        return 64.0 if gap >= LEAST_GAP else 2 * self.summation(n)
 
     # Feed-forward layers and the read-out
 

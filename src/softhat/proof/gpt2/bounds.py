@@ -15,19 +15,20 @@ from math import floor, log2
 
 import numpy as np
 
+from softhat.numbers.formats import Format
 from softhat.proof.gpt2.counts import check_counts
 from softhat.proof.gpt2.lookups import check_scores, lookup
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import SMOOTH, Storage, U, need
+from softhat.proof.stock.storage import SMOOTH, U, need
 from softhat.proof.stock.variables import Bit
 
 
 class Bounds(Sums):
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
-    def __init__(self, found: Derivation, fused: bool, storage: Storage, margin: float | None):
+    def __init__(self, found: Derivation, fused: bool, storage: Format, margin: float | None):
         super().__init__(found, fused, storage)
         self.margin = margin
         self.bounds: dict[str, float] = {}
@@ -68,7 +69,7 @@ class Bounds(Sums):
         stated = self.found.stated is not None  # then all errors of logits are added up
         for name, tensor in self.c.tensors.items():
             with np.errstate(over="ignore"):
-                cast = tensor.astype(self.storage.dtype).astype(np.float32)
+                cast = tensor.astype(self.storage.storage).astype(np.float32)
             exact = bool((cast == tensor).all())
             if name.startswith(("classifier", "lm_head")):
                 size = np.abs(tensor.astype(np.float64))
@@ -118,7 +119,7 @@ class Bounds(Sums):
         variance = self.found.variance
         squares = share / variance * (float((2 * bits + bits**2).sum()) + raws + means)
         squares += self.c.epsilon / variance
-        weight = float(np.asarray(self.found.norm, np.float32).astype(self.storage.dtype))
+        weight = float(np.asarray(self.found.norm, np.float32).astype(self.storage.storage))
         stated = abs(weight / variance**0.5 - 1)
         raw_mean = 2 * float(self.amplitude.sum()) * self.output
         mean = k + share * (float(bits.sum()) + raw_mean)
@@ -150,7 +151,7 @@ class Bounds(Sums):
                 room = self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2
                 room = min(room, gate.low - far, -gate.fails - far)
                 for held in (gate.low, gate.high):
-                    cast = float(np.float32(held).astype(self.storage.dtype))
+                    cast = float(np.float32(held).astype(self.storage.storage))
                     need(cast == held, "gates: a hidden unit has too many digits")
             need(error <= room, "gates: a sum of literals may be off too far")
         reach = self.reach(block.c_fc, block.c_fc_bias, self.norm[number][0])
@@ -174,7 +175,7 @@ class Bounds(Sums):
         rounding of the head's own weights and of the sum, and by that of storing it."""
         matrix = self.c.tensors["lm_head.weight"].T
         bias = np.zeros(matrix.shape[1], np.float32)
-        cast = matrix.astype(self.storage.dtype).astype(np.float64) - matrix
+        cast = matrix.astype(self.storage.storage).astype(np.float64) - matrix
         size = np.repeat(self.magnitude, 2) + self.norm[-1][0]
         error = float(self.column_error(self.c.blocks, matrix, bias).max())
         error += float((size @ np.abs(cast)).max())

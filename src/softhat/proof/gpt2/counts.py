@@ -47,7 +47,7 @@ def _mean_errors(sums: Sums, head: Head, positions: int) -> list[float]:
         if storage.wide:
             only_bos = float(np.abs(matrix[at, r]).sum()) / positions
             value = float(values[r]) + only_bos * (scale + 8 * U)
-            added = sums.summation(positions) * U * (size + constant)
+            added = sums.kernel.roundings(positions) * U * (size + constant)
         else:
             _exact_values(sums, count)
             parts = float(sums.reach(matrix[:, [r]], bias[[r]], 0.0)[0])
@@ -71,7 +71,7 @@ def _mean_amplitude(sums: Sums, head: Head) -> float:
 def _exact_values(sums: Sums, count: Count) -> None:
     """Averaged values are multiples of a power of two: exact with few digits."""
     most = 1 / sums.storage.unit
-    bos = float(np.float32(count.bos).astype(sums.storage.dtype))
+    bos = float(np.float32(count.bos).astype(sums.storage.storage))
     need(
         bos == count.bos and count.size <= most * count.unit,
         f"counts: a coefficient or constant has too many digits for {sums.storage.name}",

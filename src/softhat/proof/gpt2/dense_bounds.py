@@ -105,7 +105,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
             leak = exp(-gap) / (1 - exp(-gap))
             ruled = sum(self._score_errors(matrices, off, norm))
             leak += (n + 1) * exp(min(700.0, free + ruled - head.clear))
-        return leak, self.lookup_summation(gap, n)
+        return leak, self.kernel.lookup_roundings(n + 1, leak, U)
 
     def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
         parts = (self.heads[at][h].query, self.heads[at][h].key)

@@ -12,6 +12,7 @@ from math import exp, inf
 import numpy as np
 
 from softhat.numbers.formats import FORMATS
+from softhat.numbers.rationals import grid_of
 from softhat.proof.gpt2.kinds import Head
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.checkpoint import Array
@@ -26,7 +27,7 @@ def lookup(sums: Sums, head: Head) -> float:
     if head.kind == "Sign":
         _in_range(sums, head)
         leak = length * exp(min(700.0, 2 - head.decision / 10))
-        added = sums.summation(length)
+        added = 2 * sums.kernel.roundings(length)
     else:
         gap, clear = _gap(sums, head)
         least = LEAST_GAP if head.kind == "Recall" else head.gap / 4
@@ -35,9 +36,8 @@ def lookup(sums: Sums, head: Head) -> float:
             leak = (1 + exp(-gap)) ** head.digits - 1
         else:  # keys without bad, and those with it
             leak = exp(-gap) / (1 - exp(-gap)) + length * exp(min(700.0, -clear))
-        # Keys whose weight is not lost in the winner's.
-        added = 32.0 if gap >= LEAST_GAP else sums.summation(length)
-    error = value + leak + 2 * added * U
+        added = sums.kernel.lookup_roundings(length, leak, U)
+    error = value + leak + added * U
     if storage.wide:
         return error
     need(
@@ -141,7 +141,7 @@ def _grid(sums: Sums, head: Head) -> float:
         matrix, bias = sums.part(head, part)
         size = sums.reach(matrix, bias, 0.0) / 1.01
         columns = [
-            min((_power(w) for w in (*matrix[:, r], bias[r]) if w), default=inf)
+            min((grid_of(float(w)) for w in (*matrix[:, r], bias[r]) if w), default=inf)
             for r in range(matrix.shape[1])
         ]
         for r, grid in enumerate(columns):
@@ -166,9 +166,3 @@ def _in_range(sums: Sums, head: Head) -> None:
     need(max(q, k) <= largest, "Sign heads overflow")
     need(q * k <= FORMATS["float32"].largest, "Sign heads: scores overflow")
     need(sums.fused or q * k <= largest, "Sign heads: scores overflow")
-
-
-def _power(weight: float) -> float:
-    """The largest power of two that a weight is a multiple of."""
-    numerator, denominator = float(weight).as_integer_ratio()
-    return float(numerator & -numerator) / denominator

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.numbers.formats import Format
+from softhat.numbers.kernels import EAGER, SDPA
 from softhat.proof.gpt2.kinds import Head
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.storage import BLOCK, Storage, U
+from softhat.proof.stock.storage import U
 from softhat.proof.stock.variables import Mean, Raw, magnitude
 
 Vector = NDArray[np.float64]
@@ -19,10 +21,11 @@ class Sums:
     how far they are off: stored bits (`bit`), head outputs (`output`), and after LayerNorm before
     each block (`norm`: of the mean, of the scale)."""
 
-    def __init__(self, found: Derivation, fused: bool, storage: Storage):
+    def __init__(self, found: Derivation, fused: bool, storage: Format):
         self.found = found
         self.c = found.checkpoint
         self.fused = fused
+        self.kernel = SDPA if fused else EAGER
         self.storage = storage
         self.bit: Vector = np.zeros(0)
         self.output = 0.0
@@ -83,7 +86,3 @@ class Sums:
         columns = slice(start, start + self.c.d_head)
         block = self.found.blocks[head.block]
         return block.c_attn[:, columns], block.c_attn_bias[columns]
-
-    def summation(self, length: int) -> float:
-        """The error of a sum over keys is at most this many units of Σ |terms|."""
-        return min(length, BLOCK + length / BLOCK + 2) if self.fused else length

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from types import ModuleType
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell, Feature, VoidError
 from softhat.proof.heads import average, latest, match, previous, shift, sign, strict_latest, width

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
-from softhat.proof.arithmetic import Format, grid_of
+from softhat.numbers.formats import Format
+from softhat.numbers.rationals import grid_of
 from softhat.proof.atoms import Range
 from softhat.proof.cells import Bit, Cell, Feature, Mean, VoidError, Zero
 from softhat.proof.heads.kind import Kind
@@ -58,7 +59,7 @@ class Average(Kind):
     def bound(self, n: int, form: Format) -> Bound | Failure:
         """That projections and sums are exact, in any order."""
         size = max(-self.low, self.high)
-        if any(form.load(weight) != weight for weight in self.weights):
+        if any(form.stored(weight) != weight for weight in self.weights):
             return Failure("a weight of the values is not representable")
         if self.weights and not form.holds(size, self.grid):
             return Failure("values are not representable")

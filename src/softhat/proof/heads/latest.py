@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.atoms import Direction
 from softhat.proof.cells import Cell, Feature, Form, Raw, VoidError, literal
 from softhat.proof.heads.kind import Kind
@@ -66,7 +66,7 @@ class Latest(Kind):
         kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
         sharpness = self.scores.sharpness
         total = total_of(kept, sharpness, form)
-        if total.size > form.held_largest:
+        if total.size > form.held.largest:
             return Failure("scores overflow")
         error = rounded(total, sharpness, total.size, form)
         # A ruled-out key's score is off by a share of its own size, (A + 2B)·i at most, and of
@@ -84,7 +84,7 @@ class Latest(Kind):
             return Failure(COARSE)
         losers = exp(exponent) * exp(-self.slope) / -expm1(-self.slope)
         terms = min(n + 2.0, 4 + 2 * (form.visible + exponent) / self.slope)
-        tail = min(losers, 2 * form.normal / -expm1(-self.slope))
+        tail = min(losers, 2 * form.held.normal / -expm1(-self.slope))
         return checked(softmax(losers, losers, terms, tail, form))
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, VoidError, Zero, literal
 from softhat.proof.heads.kind import Kind
@@ -81,7 +81,7 @@ class Selects(Kind):
         if self.attention == "hard":
             return EXACT
         found, none = self.losers(n)
-        tail = min(none, (n + 2) * form.normal)
+        tail = min(none, (n + 2) * form.held.normal)
         return checked(softmax(found, none, n + 2.0, tail, form))
 
 
@@ -89,7 +89,7 @@ def scores_fit(
     weights: tuple[float, ...], size: float, grid: float, sharpness: float, form: Format
 ) -> Failure | None:
     """Whether weights are stored as they are and all scores, multiples of `grid`, are exact."""
-    if any(form.load(weight) != weight for weight in weights):
+    if any(form.stored(weight) != weight for weight in weights):
         return Failure("its weights are not representable")
     whole = grid == int(grid) and sharpness == int(sharpness)
     if not whole or max(size, sharpness) > 2.0**form.digits or size > form.largest:

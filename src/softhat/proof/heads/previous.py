@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, expm1
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.atoms import Direction
 from softhat.proof.cells import Cell, Raw, VoidError
 from softhat.proof.heads.kind import Kind
@@ -75,14 +75,14 @@ class Previous(Kind):
         # i-1 and keys of its parity gain by the alternation what keys of i's own parity lose.
         near = total_of(self._with_parity(rows, own=False), sharpness, form)
         away = total_of(self._with_parity(rows, own=True), sharpness, form)
-        if max(near.size, away.size) > form.held_largest:
+        if max(near.size, away.size) > form.held.largest:
             return Failure("scores overflow")
         winner = abs(self.alternation - self.offset - self.slope)
         far = 0.0
         errors = []
         for total in (near, away):
             # Scores beyond what storage holds exactly are losers by nearly that much.
-            exact = 2.0**form.held_digits * total.grid
+            exact = 2.0**form.held.digits * total.grid
             size = total.size
             beyond = form.u_score and size > exact > winner
             if beyond and not total.error and power_of_two(sharpness):
@@ -98,7 +98,7 @@ class Previous(Kind):
         spread = -expm1(-2 * self.slope)
         losers = (exp(2 * error - other) + exp(error + own_error - own)) / spread + far
         terms = min(n + 2.0, 4 + (form.visible + error + own_error) / self.slope)
-        tail = min(losers, 2 * form.normal / spread)
+        tail = min(losers, 2 * form.held.normal / spread)
         return checked(softmax(losers, losers, terms, tail, form))
 
     def _with_parity(self, rows: list[Row], own: bool) -> list[Row]:

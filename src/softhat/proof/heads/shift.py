@@ -20,8 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, expm1
 
-from softhat.numbers.formats import NARROW
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import NARROW, Format
 from softhat.proof.atoms import Direction
 from softhat.proof.cells import Bit, Cell, Feature, Form, Raw, VoidError
 from softhat.proof.heads.kind import Kind
@@ -123,7 +122,7 @@ class Shift(Kind):
         losers = exp(2 * error - slope) + exp(error + off - gap) / spread
         losers += exp(2 * error - far) / -expm1(-far)
         terms = min(n + 2.0, 6 + 2 * (form.visible + error + off) / slope)
-        tail = min(losers, 4 * form.normal / spread)
+        tail = min(losers, 4 * form.held.normal / spread)
         return checked(softmax(losers, losers, terms, tail, form))
 
 

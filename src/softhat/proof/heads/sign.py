@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, inf
 
+from softhat.numbers.formats import Format
 from softhat.numbers.rationals import common_divisor
-from softhat.proof.arithmetic import Format
 from softhat.proof.atoms import Direction, Range, Sum
 from softhat.proof.cells import Cell, Mean, Raw, VoidError
 from softhat.proof.heads.kind import Kind
@@ -178,11 +178,11 @@ class Sign(Kind):
         rising = sum(
             n
             * max(0.0, mean.high)
-            * (form.roundoff(mean.query) + (1 + form.divisions) * form.u_sum)
+            * (form.roundoff(mean.query) + (1 + form.kernel.divisions) * form.u_sum)
             for mean in self.means
         )
         # What rounds to the largest number is stored as such.
-        room = form.held_largest * (1 + 2.0 ** -(form.held_digits + 1))
+        room = form.held.largest * (1 + 2.0 ** -(form.held.digits + 1))
         room -= scores.sharpness * summed + absolute
         if max(most + rising * CARE, at_sink if self.seen_by_sink else 0.0) >= room:
             return Failure("scores overflow")
@@ -218,7 +218,7 @@ class Sign(Kind):
         if scores.attention == "hard":
             return EXACT
         terms = min(n + 2.0, 4 + (form.visible - 4 * far) / slope)
-        tail = 2 * form.normal / -expm1(-slope)
+        tail = 2 * form.held.normal / -expm1(-slope)
         return checked(softmax(low, high, terms, tail, form))
 
 
@@ -299,7 +299,7 @@ def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) ->
     (entry,) = query
     if inexact:
         return Failure("positions are not representable")
-    if form.load(entry.weight) != entry.weight:
+    if form.stored(entry.weight) != entry.weight:
         return Failure("the weight of an average is not representable")
     if not power_of_two(abs(entry.weight)):
         return Failure("an average is multiplied by a weight that is not a power of two")
@@ -332,7 +332,7 @@ def _score_errors(
         near = far = min(near, logit + max(abs(kind.rest(i, n + 1 - i)) for i in (1, n)))
     sharpness = kind.scores.sharpness
     operands = sum(row.error for row in rows)
-    rounding = form.divisions * form.u_sum + form.u
+    rounding = form.kernel.divisions * form.u_sum + form.u
     relative = rounding * (1 + rounding)
     shared = _shared_rounding(kind, n, form)
     terms = means + len(rows)
@@ -389,7 +389,7 @@ def _shared_rounding(kind: Sign, n: int, form: Format) -> float:
     least 2. A mean that is not stored in a narrower format is rounded by its last division.
     """
     off = dict.fromkeys(("past", "future", "total"), 0.0)
-    before = form.divisions - (0 if form.u else 1)
+    before = form.kernel.divisions - (0 if form.u else 1)
     for mean in kind.means:
         share = form.roundoff(mean.query) + before * form.u_sum
         off[mean.over] += max(-mean.low, mean.high, 0.0) * share * (1 + before * form.u_sum)

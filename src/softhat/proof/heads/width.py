@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
-from softhat.proof.arithmetic import Format
+from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell, Share, VoidError
 from softhat.proof.heads.kind import Kind
@@ -77,11 +77,11 @@ class Width(Kind):
     def share(self, n: int, form: Format) -> tuple[float, float]:
         """(ε, relative error) of what it returns."""
         if self.attention == "hard":
-            return 0.0, (form.u + (1 + form.divisions) * form.u_sum) * CARE
-        inflated = (1 + 2 * form.exp_units * form.u_sum) * (1 + form.u)
+            return 0.0, (form.u + (1 + form.kernel.divisions) * form.u_sum) * CARE
+        inflated = (1 + 2 * form.kernel.exp_units * form.u_sum) * (1 + form.u)
         inflated *= exp(2 * self.gap * form.u_sum)
-        epsilon = n * exp(-self.gap) * inflated + n * form.normal
-        return epsilon * CARE, ((n + 3 + form.between) * form.u_sum + form.u) * CARE
+        epsilon = n * exp(-self.gap) * inflated + n * form.held.normal
+        return epsilon * CARE, ((n + 3 + form.kernel.between) * form.u_sum + form.u) * CARE
 
 
 def made_of(

@@ -17,19 +17,20 @@ from math import exp, floor, inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.numbers.formats import Format
+from softhat.numbers.kernels import EAGER, SDPA
+from softhat.numbers.rationals import grid_of
 from softhat.proof.llama.heads import Head
 from softhat.proof.llama.reading import Block, Derivation
 from softhat.proof.llama.scores import Rows, Scores
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import BLOCK, Storage, U, need
+from softhat.proof.stock.storage import LEAST_GAP, U, need
 from softhat.proof.stock.variables import Cell, Constant, Mean, magnitude
 
 FAR = 24.0
 """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
 TAIL = FAR * exp(-FAR)
-LEAST_GAP = 20.0
-"""e^-20 is below float32's roundoff: weights of losers are lost in the winner's."""
 
 Vector = NDArray[np.float64]
 
@@ -49,9 +50,10 @@ class Read:
 class Bounds:
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
-    def __init__(self, found: Derivation, fused: bool, storage: Storage, margin: float | None):
+    def __init__(self, found: Derivation, fused: bool, storage: Format, margin: float | None):
         self.found, self.c = found, found.checkpoint
         self.fused, self.storage, self.margin = fused, storage, margin
+        self.kernel = SDPA if fused else EAGER
         self.scores = Scores(storage, fused, found.frequencies, self.c.context)
         self.bounds: dict[str, float] = {}
         self.averages: list[tuple[Head, Block, Read]] = []
@@ -178,7 +180,7 @@ class Bounds:
         value = float(self._row_errors(values, read).max())
         # Weights of exactly 1 and values of exactly 1 add up exactly: only the division rounds.
         counted = self.fused and read.exact and not value
-        added = 2.0 if counted else self._summation(length)
+        added = 4.0 if counted else 2 * self.kernel.roundings(length)
         match head.kind:
             case "Sign":
                 self._comparable(head, key)
@@ -196,9 +198,8 @@ class Bounds:
                 else:  # keys without bad, and those with it
                     clear = head.clear * (1 - scale)
                     leak = each / (1 - each) + length * exp(min(700.0, off - clear))
-                # Added to the winner's 1, every other weight is lost, with an error of its size.
-                added = 4.0 if gap - off >= LEAST_GAP else self._summation(length)
-        error = value + 2.2 * leak + 2 * added * U
+                added = self.kernel.lookup_roundings(length, leak, U)
+        error = value + 2.2 * leak + added * U
         if self.storage.wide:
             return error
         if not self.fused and head.kind in ("Sign", "Digit"):
@@ -242,10 +243,6 @@ class Bounds:
         own, _ = self._slices(head)
         return [int(r) for r in np.flatnonzero(block.output[:, own].any(axis=0))]
 
-    def _summation(self, length: int) -> float:
-        """The error of a sum over keys is at most this many units of Σ |terms|."""
-        return min(length, BLOCK + length / BLOCK + 2) if self.fused else length
-
     # Counts
 
     def check_counts(self, n: int) -> None:
@@ -275,7 +272,7 @@ class Bounds:
             size = 1.01 * count.size
             constant = 1.01 * abs(count.bos) / positions
             amplitude = float(block.output[target, own][columns[r]])
-            added = self._summation(positions) * U * (size + constant)
+            added = self.kernel.roundings(positions) * U * (size + constant)
             value = 0.0
             if not storage.wide:
                 need(
@@ -325,7 +322,7 @@ class Bounds:
                 if not self.storage.wide:
                     room = min(room, self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2)
                     for held in (gate.low, gate.high):
-                        cast = float(np.float32(held).astype(self.storage.dtype))
+                        cast = float(np.float32(held).astype(self.storage.storage))
                         need(cast == held, "gates: a hidden unit has too many digits")
             if not self.storage.wide:  # sums that fail are stored too, and may be rounded up
                 room = min(room, -gate.fails * (1 - self.storage.unit) - FAR)
@@ -394,10 +391,4 @@ def _whole(cell: Cell) -> bool:
 
 def _grid(row: Array) -> float:
     """The largest power of two that all weights of a row are multiples of."""
-    return min((_power(float(w)) for w in row if w), default=inf)
-
-
-def _power(weight: float) -> float:
-    """The largest power of two that a weight is a multiple of."""
-    numerator, denominator = weight.as_integer_ratio()
-    return float(numerator & -numerator) / denominator
+    return min((grid_of(float(w)) for w in row if w), default=inf)

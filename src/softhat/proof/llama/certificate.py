@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from softhat.logic.syntax.nodes import Formula
+from softhat.numbers.formats import Format
 from softhat.proof.cells import VoidError
 from softhat.proof.llama.bounds import Bounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
@@ -29,7 +30,7 @@ from softhat.proof.stock.certificate import (
     running_assumptions,
 )
 from softhat.proof.stock.ledger import check_llama
-from softhat.proof.stock.storage import STORAGES, Storage
+from softhat.proof.stock.storage import STORAGES
 from softhat.transformer.directions import Directions
 
 
@@ -73,26 +74,26 @@ def _plain(
 ) -> tuple[dict[str, Verdict], tuple[str, ...]]:
     """float64 stores what float32 does, and float32 holds every weight: what is not derived there
     is not derived at all."""
-    stored = {storage.dtype: storage for storage in STORAGES}
+    stored = {storage.storage: storage for storage in STORAGES}
     derived = {dtype: _derived(c, formulas, storage) for dtype, storage in stored.items()}
     verdicts = {}
     for storage in STORAGES:
-        found = derived[storage.dtype]
+        found = derived[storage.storage]
         if isinstance(found, str):
             verdicts[storage.name] = Verdict(0, found, {})
             continue
         bounds = Bounds(found, kernel == "sdpa", storage, margin)
         most = c.context - 1
         verdicts[storage.name] = longest(bounds.check_counts, most, bounds.bounds, bounds.check)
-    plain = derived[STORAGES[0].dtype]
+    plain = derived[STORAGES[0].storage]
     return verdicts, (plain,) if isinstance(plain, str) else ()
 
 
 def _derived(
-    checkpoint: LlamaCheckpoint, formulas: Mapping[str, Formula], storage: Storage
+    checkpoint: LlamaCheckpoint, formulas: Mapping[str, Formula], storage: Format
 ) -> Derivation | str:
     """What the weights compute as the format stores them, or why that is not known."""
-    stored = checkpoint.stored_as(storage.dtype)
+    stored = checkpoint.stored_as(storage.storage)
     for name, tensor in stored.tensors.items():
         if not np.isfinite(tensor).all():
             return f"{name} has an entry that {storage.name} does not hold as a finite number"

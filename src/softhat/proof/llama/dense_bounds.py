@@ -235,13 +235,14 @@ class LlamaDenseBounds(DenseBounds[Head]):
             f"{head.kind} heads: scores may be off by more than a step",
         )
         if head.kind == "Previous":
-            return (n + 1) * exp(-gap), self.lookup_summation(gap, n)
+            leak = (n + 1) * exp(-gap)
+            return leak, self.kernel.lookup_roundings(n + 1, leak, U)
         # Keys without bad, and those with it.
         leak = exp(-gap) / (1 - exp(-gap))
         if head.clear < inf:
             off_all = free + self._score_error(head, off, norm)
             leak += (n + 1) * exp(min(700.0, off_all - head.clear * (1 - norm.scale)))
-        return leak, self.lookup_summation(gap, n)
+        return leak, self.kernel.lookup_roundings(n + 1, leak, U)
 
     def _digit(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
         """A Digit's leak and units of rounding. Where the word's own positions win, they have the
@@ -261,7 +262,8 @@ class LlamaDenseBounds(DenseBounds[Head]):
         same = min(1.0, float(np.sqrt(((form @ held.constants[:, 0]) ** 2).sum())) / extent)
         share = same / 2 + (1 - same) + 0.5
         units = 1.01 * exp(2 * uneven) * share * self.summation(n) + 8
-        return (n + 1) * exp(-decision), max(units, 64.0)
+        leak = (n + 1) * exp(-decision)
+        return leak, max(units, self.kernel.lookup_roundings(n + 1, leak, U))  # <bos> wins
 
     def _free(self, head: Head, off: Vector) -> tuple[Held, Vector]:
         """What keys hold that a Latest head does not rule out, and their errors: the bit by which

@@ -20,9 +20,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.numbers.formats import Format
 from softhat.proof.llama.heads import Head, Pair
 from softhat.proof.llama.rope import ERROR
-from softhat.proof.stock.storage import Storage, U
+from softhat.proof.stock.storage import U
 
 Vector = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class Rows:
 class Scores:
     """What bounds a score of one checkpoint in one format."""
 
-    storage: Storage
+    storage: Format
     fused: bool
     frequencies: Vector
     context: int

@@ -16,6 +16,7 @@ from typing import Any
 from softhat.numbers.grids import common
 from softhat.numbers.growth import Polynomial, point
 from softhat.numbers.laws import ONE, Constant, Law, Length, Log, RoundedUp, Tabled, as_law, product
+from softhat.numbers.rationals import odd_part
 from softhat.proof.simulations import evidence as claimed
 from softhat.proof.simulations import source as sources
 from softhat.proof.simulations import words
@@ -287,8 +288,7 @@ _GAPS: dict[Source, dict[int, dict[HeadId, Fraction]]] = {}
 
 def _six_bits(x: Fraction) -> bool:
     """Is it a number of at most 6 significant bits? Multiplying by it rounds ties alike."""
-    odd = x.numerator // (x.numerator & -x.numerator)
-    return odd < 64 and not x.denominator & (x.denominator - 1)
+    return x > 0 and odd_part(x) < 64 and not x.denominator & (x.denominator - 1)
 
 
 def _unit(source: Source, c: int) -> Vector:

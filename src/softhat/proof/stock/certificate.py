@@ -12,8 +12,9 @@ from math import exp
 from typing import Any, Protocol, TypeVar
 
 from softhat.logic.sources import Weights
+from softhat.numbers.kernels import SDPA
 from softhat.proof.document import document
-from softhat.proof.stock.storage import BLOCK, STORAGES, NotProvedError
+from softhat.proof.stock.storage import STORAGES, NotProvedError
 from softhat.proof.void import UNPROVED, reason_of
 
 T = TypeVar("T")
@@ -177,8 +178,8 @@ def attention_assumptions(kernel: str, disguised: bool) -> list[str]:
     """What the proof takes for granted of an attention kernel."""
     fused = (
         f"scores and softmax in float32, scores not rounded to the storage format; sums over keys "
-        f"within ({BLOCK} + n/{BLOCK})·2^-24 of the sum of magnitudes (PyTorch's fused CPU kernel "
-        f"adds blocks of {BLOCK}); divided by the sum of weights last"
+        f"within ({SDPA.block} + n/{SDPA.block})·2^-24 of the sum of magnitudes (PyTorch's fused "
+        f"CPU kernel adds blocks of {SDPA.block}); divided by the sum of weights last"
     )
     eager = (
         "scores and weights are rounded to the storage format, the softmax itself and all sums "

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, inf
+from math import ceil
 from typing import Literal
 
-from softhat.numbers.rationals import common_divisor
+from softhat.numbers.rationals import common_divisor, grid_of
 from softhat.proof.atoms import Sum
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
@@ -57,7 +57,7 @@ def averaged(
         unit = common_divisor([base, *(a for a, _ in terms)])
         least, _ = nearest(found.bos, unit)
         grid = common_divisor([unit, found.bos])
-        sizes = (float(size), float(found.bos), power_in(unit), power_in(grid), float(least))
+        sizes = (float(size), float(found.bos), grid_of(unit), grid_of(grid), float(least))
         counts.append(Count(*sizes))
     return made, tuple(counts)
 
@@ -98,11 +98,6 @@ def compared(
     if any(literal(f, cells, atoms, f"{where}: a value") != atoms.space.true for f in values):
         raise VoidError(f"{where} compares, but its value is not 1 on the word's own positions")
     return function, slope * least
-
-
-def power_in(x: Fraction) -> float:
-    """The largest power of two that x is a multiple of."""
-    return (x.numerator & -x.numerator) / x.denominator if x else inf
 
 
 def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
