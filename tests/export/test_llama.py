@@ -181,7 +181,7 @@ def test_a_formula_is_compiled_first(tmp_path: Path) -> None:
 
 
 def test_query_heads_share_keys_and_values(tmp_path: Path) -> None:
-    formula = "(a S b) & (b S Y a) & #(a) > 2 & #(b) > 3 & (Y a S (b & Y b)) & Y Y b"
+    formula = "(a S b) & (b S Y a) & #(a) > 2 & #(b) > 3 & (Y a S (b & Y b)) & Y b"
     softhat.to_llama(softhat.compile(formula, "ab"), tmp_path / "out", 32)
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert config["num_attention_heads"] > config["num_key_value_heads"]

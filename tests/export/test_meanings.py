@@ -61,7 +61,7 @@ def expected(meaning: Meaning, definitions: list[str], word: str) -> list[float]
         scale = 1 << (n + 1).bit_length()  # P: the least power of two from n + 2 on
         scale = scale if scale >= n + 2 else 2 * scale
         if meaning.digit is not None:
-            return [float(x >> meaning.digit & 1) for x in top]
+            return [float(max(x, 0) >> meaning.digit & 1) for x in top]
         assert meaning.over is not None
         below = [scale] * n if meaning.over == "P" else value(read(Term, meaning.over), word)
         return [float(Fraction(x, y)) for x, y in zip(top, below, strict=True)]

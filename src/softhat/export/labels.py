@@ -37,8 +37,9 @@ class Meaning:
     Σ w·x[k] over (k, w) in `direction`, plus `offset`, is at each symbol of a word, up to the leak
     of softmax: where there is a `term`, the counting term divided by `over` (a term, or P, the
     least power of two from n + 2 on, for models with temperature scaling), of which a `digit` is
-    binary digit number `digit`; else 1 where `formula` holds and 0 elsewhere, the other way round
-    where `sign` is -1. The formula of a mean is the comparison that it decides.
+    binary digit number `digit` (0 where it is negative); else 1 where `formula` holds and 0
+    elsewhere, the other way round where `sign` is -1. The formula of a mean is the comparison that
+    it decides.
     """
 
     role: str

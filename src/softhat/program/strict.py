@@ -2,7 +2,7 @@
 
 `Y(f S g)` is `StrictLatest`, and c times `Y` is `Shift(c)`; a negation between them only adds
 that there is a position to look at. `spelled_out` is the way back, for architectures whose only
-mask is j <= i.
+mask is j <= i; `gathered` goes back as far as those need that have a head for every distance.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ def strict(program: Program) -> Program:
 def spelled_out(program: Program) -> Program:
     """The same outputs without `StrictLatest` and `Shift`."""
     return rewritten(program, _in_several_heads)
+
+
+def gathered(program: Program) -> Program:
+    """The same outputs without `StrictLatest`, and with one `Shift` for a chain of them, however
+    far it goes."""
+    return rewritten(program, _at_once)
 
 
 def rewritten(program: Program, rule: Callable[[Draft, Signal, str], Literal]) -> Program:
@@ -85,6 +91,27 @@ def _in_several_heads(draft: Draft, signal: Signal, label: str) -> Literal:
                 value = draft.add(Previous(value, direction), f"{label}: {k} of {distance}")
             return draft.add(Previous(value, direction), label)
     return draft.add(signal, label)
+
+
+def _at_once(draft: Draft, signal: Signal, label: str) -> Literal:
+    match signal:
+        case StrictLatest(bad, value, direction):
+            latest = draft.add(Latest(bad, value, direction), f"{label} or here")
+            return draft.add(Previous(latest, direction), label)
+        case Previous(value, direction):
+            distance = 1
+        case Shift(value, distance, direction):
+            pass
+        case _:
+            return draft.add(signal, label)
+    match draft.signal(value) if value.positive else None:
+        case Previous(inner, same) if same == direction:
+            value, distance = inner, distance + 1
+        case Shift(inner, further, same) if same == direction:
+            value, distance = inner, distance + further
+    if distance == 1:
+        return draft.add(Previous(value, direction), label)
+    return draft.add(Shift(value, distance, direction), label)
 
 
 def _edge(draft: Draft, direction: Direction) -> Literal:

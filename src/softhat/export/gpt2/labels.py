@@ -33,7 +33,7 @@ from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register
 from softhat.program.signals import needed_by
-from softhat.transformer.lowering.gpt2.layout import Key, Layout, bit, previous_bit
+from softhat.transformer.lowering.gpt2.layout import Key, Layout, bit, earlier_bit
 from softhat.transformer.lowering.gpt2.weights import GAIN, Trunk
 
 
@@ -120,7 +120,8 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
             return "raw", formula, 0.5 / layout.amplitude, 0.5
         return "gate" if since else "input", formula, 0.5, 0.5
     digits = {bit(b): ("i", b) for b in range(layout.bits)}
-    digits |= {previous_bit(b): ("i - 1", b) for b in range(layout.bits)}
+    for distance in {head.distance for block in layout.heads for head in block if head.distance}:
+        digits |= {earlier_bit(b, distance): (f"i - {distance}", b) for b in range(layout.bits)}
     return feature_held(layout, said, key, digits)
 
 

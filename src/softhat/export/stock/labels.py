@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softhat.export.labels import ROLES, Meaning, Node, residual, stated
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.program.heads import Latest, Previous
+from softhat.program.heads import Latest, Previous, Shift
 from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register, read
@@ -144,7 +144,7 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
             assert head.bad is not None
             found["the position"] = None
             found[program.label(head.bad)] = None
-        case "Previous" | "Digit":
+        case "Previous" | "Shift" | "Digit":
             found["the position"] = None
         case "Sign":
             found[key_text(layout, mean_of(head.signals[0]))] = None
@@ -153,7 +153,7 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
             for _, source in layout.counts[signal].terms:
                 found["true" if source < 0 else program.labels[source]] = None
         match program.signals[signal]:
-            case Latest(_, value, _) | Previous(value, _):
+            case Latest(_, value, _) | Previous(value, _) | Shift(value, _, _):
                 found[program.label(value)] = None
     return tuple(found)
 

@@ -99,7 +99,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
         free = sum(self._score_errors(matrices, self._not_ruled_out(head, off), norm, head))
         gap = head.gap - 2 * free
         need(gap >= head.gap / 4, f"{head.kind} heads: scores may be off by more than a step")
-        if head.kind == "Previous":
+        if head.kind == "Shift":
             leak = (1 + exp(-gap)) ** head.digits - 1
         else:  # keys without bad, and those with it
             leak = exp(-gap) / (1 - exp(-gap))

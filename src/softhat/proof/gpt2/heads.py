@@ -18,6 +18,7 @@ from softhat.proof.gpt2.comparisons import average, sign
 from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
 from softhat.proof.gpt2.recalls import recall
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.shifts import distance_of_codes
 from softhat.proof.stock.variables import (
     Bit,
     Cell,
@@ -61,7 +62,7 @@ def recognise(
     if recalls:
         return recall(h, values, cells, number, atoms, level, targets)
     if not any(isinstance(cell, Mean) for cell in read):
-        return _previous(h, rows, values, cells, number, atoms, level, targets, where)
+        return _shift(h, rows, values, cells, number, atoms, level, targets, where)
     return sign(h, rows, values, cells, number, atoms, level, targets, where)
 
 
@@ -163,7 +164,7 @@ def _ruled(
     return bad, gap, clear, places
 
 
-def _previous(
+def _shift(
     h: HeadForms,
     rows: list[tuple[Form, Form]],
     values: list[Form],
@@ -174,11 +175,10 @@ def _previous(
     targets: list[float],
     where: str,
 ) -> tuple[Head, list[Cell]]:
-    """Theorem 18. Scores Σ_b w_b·s_b(i-1)·s_b(j) with signs s_b = ±1 that tell all positions apart
-    put all but Π(1 + e^-2w_b) - 1 on j = i-1 (`<bos>` for i = 1): each digit that differs costs
-    2·w_b, and different positions differ in different sets of digits."""
+    """Theorem 18: each row compares a digit of the position before with the key's."""
     weights: list[float] = []
-    signs: list[NDArray[np.float64]] = []
+    asked: list[NDArray[np.float64]] = []
+    given: list[NDArray[np.float64]] = []
     for q, k in rows:
         if len(q.weights) != 1 or len(k.weights) != 1 or q.constant or k.constant:
             raise VoidError(f"{where} has a row that is not one digit against one digit")
@@ -186,26 +186,17 @@ def _previous(
         before, digit = _digits(cells[a], h.context), _digits(cells[b], h.context)
         if before is None or digit is None:
             raise VoidError(f"{where} has scores that no kind of head has")
-        same = before[1:] * digit[:-1]
-        if not (same == same[0]).all():
-            raise VoidError(f"{where} compares digits of something that is not the position before")
-        weights.append(u * v * float(same[0]) / sqrt(h.d_head))
-        signs.append(digit)
-    if min(weights) <= 0:
-        raise VoidError(f"{where} prefers positions whose digits differ")
-    codes = np.packbits(np.stack(signs) > 0, axis=0)
-    if len(np.unique(codes, axis=1).T) != h.context:
-        raise VoidError(f"{where} compares digits that two positions share")
-    made: list[Cell] = [
-        Raw(
-            atoms.previous(literal(form, cells, atoms, f"{where}: a value"), "past", level),
-            amplitude(weight, where),
-            number,
-        )
-        for form, weight in zip(values, targets, strict=True)
-    ]
+        weights.append(abs(u * v) / sqrt(h.d_head))
+        asked.append(before if u * v > 0 else -before)
+        given.append(digit)
+    distance = distance_of_codes(asked, given, where)
+    made: list[Cell] = []
+    for form, weight in zip(values, targets, strict=True):
+        held = literal(form, cells, atoms, f"{where}: a value")
+        function = atoms.earlier(held, distance, level)
+        made.append(Raw(function, amplitude(weight, where), number))
     head = Head(
-        h.block, h.head, "Previous", len(values), 2 * min(weights), digits=len(weights),
+        h.block, h.head, "Shift", len(values), 2 * min(weights), digits=len(weights),
         reach=(sum(weights),), grid=grid_of(np.array(weights)),
     )  # fmt: skip
     return head, made

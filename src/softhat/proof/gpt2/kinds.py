@@ -12,12 +12,12 @@ from softhat.proof.cells import VoidError
 from softhat.proof.stock.counts import Count
 from softhat.proof.stock.variables import Form
 
-Name = Literal["Latest", "Recall", "Previous", "Average", "Sign"]
+Name = Literal["Latest", "Recall", "Shift", "Average", "Sign"]
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A head of a block. `gap`: of Latest and Previous, in logits, what a step (a digit) costs;
+    """A head of a block. `gap`: of Latest and Shift, in logits, what a step (a digit) costs;
     `clear`: how far a ruled-out key lies below all others; `decision`: a Sign's least |score|."""
 
     block: int

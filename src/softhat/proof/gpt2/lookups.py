@@ -20,7 +20,7 @@ from softhat.proof.stock.storage import LEAST_GAP, U, need
 
 
 def lookup(sums: Sums, head: Head) -> float:
-    """How far the output of a Latest, Previous or Sign head may be off 0 or 1."""
+    """How far the output of a Latest, Recall, Shift or Sign head may be off 0 or 1."""
     storage = sums.storage
     value = float(sums.column_error(head.block, *sums.part(head, 2)).max())
     length = sums.c.context
@@ -32,7 +32,7 @@ def lookup(sums: Sums, head: Head) -> float:
         gap, clear = _gap(sums, head)
         least = LEAST_GAP if head.kind == "Recall" else head.gap / 4
         need(gap >= least, f"{head.kind} heads: scores may be off by more than a step")
-        if head.kind == "Previous":
+        if head.kind == "Shift":
             leak = (1 + exp(-gap)) ** head.digits - 1
         else:  # keys without bad, and those with it
             leak = exp(-gap) / (1 - exp(-gap)) + length * exp(min(700.0, -clear))
@@ -54,7 +54,7 @@ def check_scores(sums: Sums, n: int) -> None:
     if sums.fused or sums.storage.wide:
         return
     for head in sums.heads():
-        if head.kind in ("Latest", "Recall", "Previous"):
+        if head.kind in ("Latest", "Recall", "Shift"):
             reach = head.reach[min(n, len(head.reach) - 1)]
             need(
                 reach <= head.grid / sums.storage.unit,

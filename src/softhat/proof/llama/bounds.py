@@ -190,10 +190,14 @@ class Bounds:
                 need(decision >= LEAST_GAP, "Digit heads: the sign of a sine may be wrong")
                 leak = length * exp(-decision)
             case _:
-                gap, off = head.gap * (1 - scale), 2 * self.scores.off(head, query, key)
+                gap = head.gap * (1 - scale)
+                if head.kind == "Shift":
+                    off = self.scores.apart(head, query, key)
+                else:
+                    off = 2 * self.scores.off(head, query, key)
                 need(gap - off >= max(head.gap / 4, LEAST_GAP / 2), self._too_far(head))
                 each = exp(off - gap)
-                if head.kind == "Previous":
+                if head.kind in ("Previous", "Shift"):
                     leak = length * each
                 else:  # keys without bad, and those with it
                     clear = head.clear * (1 - scale)

@@ -234,7 +234,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
             gap >= LEAST_GAP / 2,
             f"{head.kind} heads: scores may be off by more than a step",
         )
-        if head.kind == "Previous":
+        if head.kind in ("Previous", "Shift"):
             leak = (n + 1) * exp(-gap)
             return leak, self.kernel.lookup_roundings(n + 1, leak, U)
         # Keys without bad, and those with it.

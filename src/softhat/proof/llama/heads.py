@@ -8,7 +8,7 @@ Nothing is taken from labels: a head is what its queries, keys and values are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, sqrt
 from typing import Literal
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from softhat.proof.cells import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import Count, averaged, compared, nearest
+from softhat.proof.stock.shifts import distance_of_turns
 from softhat.proof.stock.variables import (
     LEVEL,
     Bit,
@@ -32,8 +33,10 @@ from softhat.proof.stock.variables import (
     split,
 )
 
-Name = Literal["Latest", "Previous", "Average", "Sign", "Digit"]
-Role = Literal["distance", "content", "bos"]
+Name = Literal["Latest", "Previous", "Shift", "Average", "Sign", "Digit"]
+Role = Literal["distance", "content", "bos", "word"]
+"""What keys have there: one constant everywhere, something of their own, or a constant only at
+`<bos>` or only on the word's own positions."""
 Vector = NDArray[np.float64]
 
 
@@ -51,10 +54,10 @@ class Pair:
 @dataclass(frozen=True, slots=True, eq=False)
 class Head:
     """A query head of a block. `gap`: of Latest, in logits, what a step back costs at least, of
-    Previous what every other key loses; `clear`: how far a ruled-out key lies below all others;
-    `reach`: no key that is not ruled out has a larger |score|; `decision`: a Sign's least |score|;
-    `scores`: a Digit's score of `<bos>` at each position, or the |score| of a Sign that counts
-    positions alone."""
+    Previous and Shift what every other key loses; `clear`: how far a ruled-out key lies below all
+    others; `reach`: no key that is not ruled out has a larger |score|; `decision`: a Sign's least
+    |score|; `scores`: a Digit's score of `<bos>` at each position, or the |score| of a Sign that
+    counts positions alone."""
 
     block: int
     head: int
@@ -109,9 +112,13 @@ def recognise(
     pairs = [_pair(h, p, cells) for p in used]
     roles = {pair.role for pair in pairs}
     if "bos" in roles:
-        if roles != {"bos"}:
+        if roles == {"bos"}:
+            return _digit(h, pairs, cells, atoms)
+        if roles != {"bos", "word"}:
             raise VoidError(f"{h.where} has scores that no kind of head has")
-        return _digit(h, pairs, cells, atoms)
+        return _shift(h, pairs, cells, atoms, level)
+    pairs = [_read_as_it_is(h, pair) for pair in pairs]
+    roles = {pair.role for pair in pairs}
     table = sum((_turning(h, pair, cells) for pair in pairs if pair.role == "distance"), _zeros(h))
     if "content" not in roles and h.context > 1 and table[1] > table[0]:
         return _previous(h, pairs, table, cells, atoms, level)
@@ -145,9 +152,19 @@ def _pair(h: HeadForms, p: int, cells: list[Cell]) -> Pair:
             role = "distance"
         elif key[0][0] == key[1][0] == 0:
             role = "bos"
-    if role == "content" and (q2 != 0 or not single):
+        elif key[0][1] == key[1][1] == 0:
+            role = "word"
+    pair = Pair(p, role, complex(q1, q2), single)
+    return pair if role != "content" else _read_as_it_is(h, pair)
+
+
+def _read_as_it_is(h: HeadForms, pair: Pair) -> Pair:
+    """A pair that carries content, where that does not turn."""
+    if pair.role not in ("content", "word"):
+        return pair
+    if pair.query.imag != 0 or not pair.single:
         raise VoidError(f"{h.where} turns what its keys say of their positions")
-    return Pair(p, role, complex(q1, q2), single)
+    return replace(pair, role="content")
 
 
 def _turning(h: HeadForms, pair: Pair, cells: list[Cell]) -> Vector:
@@ -275,6 +292,32 @@ def _previous(
     ]
     reach = float(np.abs(table).max()) + slack
     return Head(h.block, h.head, "Previous", tuple(pairs), gap, reach=reach), made
+
+
+def _shift(
+    h: HeadForms, pairs: list[Pair], cells: list[Cell], atoms: BoundedAtoms, level: int
+) -> tuple[Head, list[Cell]]:
+    """Theorem 39: what turns on the word's own positions, against a score of `<bos>`."""
+    tables = {
+        role: sum((_turning(h, pair, cells) for pair in pairs if pair.role == role), _zeros(h))
+        for role in ("word", "bos")
+    }
+    reach = max(float(np.abs(table).max()) for table in tables.values())
+    slack = sum(_extent(h, pair, cells) for pair in pairs) * (len(pairs) + 8) * 2.0**-50
+    distance, gap = distance_of_turns(tables["word"], tables["bos"], slack, h.where)
+    _doubled(h)
+    made: list[Cell] = [
+        Bit(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), distance, level))
+        for form in h.values
+    ]
+    return Head(h.block, h.head, "Shift", tuple(pairs), gap, reach=reach + slack), made
+
+
+def _extent(h: HeadForms, pair: Pair, cells: list[Cell]) -> float:
+    """No score of a pair of constants is larger, however it turns."""
+    ends = [_constants(form, cells) for form in h.key[pair.pair]]
+    sizes = [max(map(abs, end)) for end in ends if end is not None]
+    return abs(pair.query) * sum(sizes) / h.root * h.context
 
 
 def _digit(

@@ -14,14 +14,16 @@ of a pair's query and key:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.formats import Format
-from softhat.proof.llama.heads import Head, Pair
+from softhat.proof.llama.heads import Head, Pair, Role
 from softhat.proof.llama.rope import ERROR
 from softhat.proof.stock.storage import U
 
@@ -72,11 +74,16 @@ class Scores:
         exactly_one = not self.storage.wide and turned**2 < 0.9 * self.storage.unit
         return 1.02 * turned**2 + (0.0 if exactly_one else 6 * self.stored)
 
-    def off(self, head: Head, query: Rows, key: Rows) -> float:
-        """How far the score of any key of a Latest or Previous may be off."""
+    def off(
+        self, head: Head, query: Rows, key: Rows, roles: Collection[Role] = get_args(Role)
+    ) -> float:
+        """How far the score of any key of a Latest or Previous may be off, or what pairs of some
+        roles add to it."""
         total = size = 0.0
         products = 2
         for pair in head.pairs:
+            if pair.role not in roles:
+                continue
             q, k = query.length(pair.pair), key.length(pair.pair)
             size += q * k
             products += 2
@@ -89,10 +96,24 @@ class Scores:
             total += 2.1 * (self.stored if not self.storage.wide else 0.0) * size / root
         return total
 
+    def apart(self, head: Head, query: Rows, key: Rows) -> float:
+        """How far the scores of two keys of a Shift may be off against each other: at most one of
+        them is `<bos>`, whose key is 0, up to its error, where the others' are not, and the other
+        way round."""
+        word, bos = (self.off(head, query, key, (role,)) for role in ("word", "bos"))
+        pairs = [pair.pair for pair in head.pairs]
+        zeros = sum(query.length(p) * key.error(p) for p in pairs) / float(len(query.size)) ** 0.5
+        return word + max(word, bos) + 2.1 * zeros
+
     def _turned(self, pair: Pair) -> float:
         """The share of |q||k| by which turning may change a product."""
         if pair.role == "content":
             return self.slow(pair.pair)
+        if pair.role == "bos" and pair.single and not pair.query.imag:
+            turned = float(self.frequencies[pair.pair]) * self.context
+            slowly = self.slow(pair.pair) + turned**2
+            if slowly < 0.1:
+                return slowly
         e, v = self.sine(pair.pair), self.stored
         of_key = 1.5 * e + 1.1 * v if pair.single else 2 * e + 2.5 * v
         frequency = float(self.frequencies[pair.pair]) * self.context * ERROR

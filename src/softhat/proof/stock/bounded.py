@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.predicates import Predicate, column, depends_on_length
-from softhat.proof.atoms import Atoms, Sum
+from softhat.proof.atoms import Atoms, Direction, Sum
 from softhat.proof.boolean import Space
 
 
@@ -32,6 +32,8 @@ class BoundedAtoms(Atoms):
         self.index = np.arange(1, most + 1)
         self.tables: dict[int, NDArray[np.bool_]] = {}
         """Where the functions that are tables hold."""
+        self._false_to: dict[int, int] = {}
+        """Up to which position a function is false, where that is known."""
         self.edge["past"] = self.table(self.index == 1, -2)
 
     def table(self, holds: NDArray[np.bool_], level: int) -> int:
@@ -57,6 +59,21 @@ class BoundedAtoms(Atoms):
         if not same:
             return self.since(bad, value, "past", level)
         return self.space.atom(("recall", bad, same, value), level)
+
+    def previous(self, value: int, direction: Direction, level: int) -> int:
+        """`Y value`; what looks back further than the longest word goes is false."""
+        early = self._false_to.get(value, 0) + 1
+        if direction == "past" and early >= self.most:
+            return self.space.false
+        moved = super().previous(value, direction, level)
+        self._false_to[moved] = max(early, self._false_to.get(moved, 0))
+        return moved
+
+    def earlier(self, value: int, distance: int, level: int) -> int:
+        """`value` at i - distance; false where that is no position: so many times `Y`."""
+        for _ in range(min(distance, self.most)):
+            value = self.previous(value, "past", level)
+        return value
 
     def residue(self, modulus: int, remainder: int, level: int) -> int:
         if modulus > self.most:  # no larger number than a position is needed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import ceil, floor, log2, sqrt
 
-from softhat.program.heads import Latest, Previous, Recall
+from softhat.program.heads import Latest, Previous, Recall, Shift
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term
@@ -22,8 +22,8 @@ from softhat.transformer.lowering.gpt2.layout import (
     Key,
     Layout,
     bit,
+    earlier_bit,
     mean_of,
-    previous_bit,
 )
 
 SHARPNESS = 32.0
@@ -104,8 +104,8 @@ def scores(layout: Layout, head: Head) -> tuple[list[Form], list[Form]]:
             return latest(layout, head.bad)
         case "Recall":
             return recall(layout, head)
-        case "Previous":
-            return previous(layout)
+        case "Previous" | "Shift":
+            return earlier(layout, head.distance)
         case "Sign":
             return sign(layout, head.signals[0])
         case "Average":
@@ -176,13 +176,14 @@ def _held(literal: Literal) -> Form:
     return Form({stored: -0.5, ORDINARY: 0.5, BOS_PAIR: -0.5})
 
 
-def previous(layout: Layout) -> tuple[list[Form], list[Form]]:
-    """Theorem 18. Softmax of (C/2)·Σ_b bit_b(i-1)·bit_b(j), with ±1 bits, puts all but
-    (1 + e^-C)^B - 1 on j = i-1 (`<bos>` for i = 1): each digit that differs costs C, and at most
-    binom(B, h) positions differ in h digits. Scores stay small: exact in every format."""
+def earlier(layout: Layout, distance: int) -> tuple[list[Form], list[Form]]:
+    """Theorem 18. Softmax of (C/2)·Σ_b bit_b(i-D)·bit_b(j), with ±1 bits, puts all but
+    (1 + e^-C)^B - 1 on j = i-D (`<bos>` for i <= D, where i-D is taken as 0): each digit that
+    differs costs C, and at most binom(B, h) positions differ in h digits. Scores stay small: exact
+    in every format."""
     query_scale = sqrt(layout.d_head) * SHARPNESS / 2
     return (
-        [Form({previous_bit(b): query_scale}) for b in range(layout.bits)],
+        [Form({earlier_bit(b, distance): query_scale}) for b in range(layout.bits)],
         [Form({bit(b): 1.0}) for b in range(layout.bits)],
     )
 
@@ -206,7 +207,9 @@ def value(layout: Layout, head: Head, signal: int) -> Form:
             return _averaged(layout, layout.counts[signal])
         case "Sign", _:
             return Form({ORDINARY: 1.0})
-        case _, Latest(_, value, _) | Previous(value, _) | Recall(_, _, _, value):
+        case _, (
+            Latest(_, value, _) | Previous(value, _) | Shift(value, _, _) | Recall(_, _, _, value)
+        ):
             return bit_of(layout, value)
     raise TypeError(f"not a head: {head!r}")
 

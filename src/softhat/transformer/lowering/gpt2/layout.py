@@ -26,14 +26,14 @@ from math import ceil
 from typing import Literal as Choice
 
 from softhat.io.errors import SofthatError
-from softhat.program.heads import Average, Latest, Previous, Recall, Sign
+from softhat.program.heads import Average, Latest, Previous, Recall, Shift, Sign
 from softhat.program.inputs import PositionAtLeast
 from softhat.program.literals import Literal
 from softhat.program.narrow import narrowed
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import HeadGroup, Schedule, schedule
 from softhat.program.signals import Program, Signal
-from softhat.program.strict import spelled_out
+from softhat.program.strict import gathered, spelled_out
 from softhat.transformer.lowering.gpt2.constants import told_by_positions, within_reach
 
 ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
@@ -50,7 +50,7 @@ WIDEST = 8
 hidden units exact in float16; wider gates are trees."""
 
 Key = str | Register
-Kind = Choice["Latest", "Recall", "Previous", "Average", "Sign"]
+Kind = Choice["Latest", "Recall", "Previous", "Shift", "Average", "Sign"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class Head:
     bad: Literal | None = None
     queries: tuple[Literal, ...] = ()
     keys: tuple[Literal, ...] = ()
+    distance: int = 0
+    """Of Previous (1) and Shift."""
 
     def target(self, signal: int) -> Key:
         """Where the value of one of its signals is written."""
@@ -134,8 +136,9 @@ def bit(b: int) -> str:
     return f"bit {b} of the position"
 
 
-def previous_bit(b: int) -> str:
-    return f"bit {b} of the position before"
+def earlier_bit(b: int, distance: int) -> str:
+    before = "before" if distance == 1 else f"{distance} before"
+    return f"bit {b} of the position {before}"
 
 
 def mean_of(sign: int) -> str:
@@ -144,7 +147,8 @@ def mean_of(sign: int) -> str:
 
 def lay_out(program: Program, context: int, dense: bool = False, steady: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
-    program = told_by_positions(with_position_inputs(spelled_out(program)), context)
+    program = spelled_out(program) if dense else gathered(program)
+    program = told_by_positions(with_position_inputs(program), context)
     program = narrowed(program, WIDEST)
     layers = schedule(program, store_outputs=True, widest=WIDEST)
     stored = stored_layers(program, layers)
@@ -163,8 +167,8 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
     )
     flat = [head for block in heads for head in block]
     keys: list[Key] = [ONE, BOS_PAIR, ORDINARY, *map(bit, range(bits))]
-    if any(head.kind == "Previous" for head in flat):
-        keys += map(previous_bit, range(bits))
+    for distance in sorted({head.distance for head in flat if head.distance}):
+        keys += [earlier_bit(b, distance) for b in range(bits)]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     scratch_keys = [head.target(at) for head in flat for at in head.signals]
     # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
@@ -266,13 +270,16 @@ def heads_of(
     bad: Literal | None = None
     queries: tuple[Literal, ...] = ()
     keys: tuple[Literal, ...] = ()
+    distance = 0
     match program.signals[signals[0]]:
         case Latest(condition, _, _):
             kind, bad = "Latest", condition
         case Recall(condition, queries, keys, _):
             kind, bad = "Recall", condition
         case Previous():
-            kind = "Previous"
+            kind, distance = "Previous", 1
+        case Shift(_, distance, _):
+            kind = "Shift"
         case Average():
             kind = "Average"
             signals = tuple(at for at, count in counts.items() if count.average in signals)
@@ -281,7 +288,7 @@ def heads_of(
         case other:
             raise TypeError(f"not a head: {other!r}")
     for start in range(0, len(signals), d_head):
-        yield Head(kind, signals[start : start + d_head], bad, queries, keys)
+        yield Head(kind, signals[start : start + d_head], bad, queries, keys, distance)
 
 
 def counts_of(program: Program, context: int) -> dict[int, Count]:

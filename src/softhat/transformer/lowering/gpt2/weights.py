@@ -25,7 +25,7 @@ from softhat.transformer.lowering.gpt2.layout import (
     Key,
     Layout,
     bit,
-    previous_bit,
+    earlier_bit,
 )
 
 Array = NDArray[np.float32]
@@ -135,10 +135,12 @@ def _position_embedding(layout: Layout) -> Array:
         put(layout.pair[key], np.where(values, 1.0, -1.0))
 
     put(layout.pair[ONE], 1.0)
+    for distance in {head.distance for block in layout.heads for head in block if head.distance}:
+        before = np.maximum(index - distance, 0)
+        for b in range(layout.bits):
+            put_bool(earlier_bit(b, distance), (before >> b & 1) == 1)
     for b in range(layout.bits):
         put_bool(bit(b), (index >> b & 1) == 1)
-        if previous_bit(b) in layout.pair:
-            put_bool(previous_bit(b), ((index - 1) >> b & 1) == 1)
     for at, signal in enumerate(layout.program.signals):
         key = Register(at, False)
         match signal:

@@ -13,7 +13,7 @@ from softhat.program.literals import Literal
 from softhat.transformer.lowering.gpt2.heads import DECISION, Form
 from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit, mean_of
 from softhat.transformer.lowering.llama.layout import Group, Head, Layout, bit_of
-from softhat.transformer.lowering.llama.rotary import DIGIT_SHARPNESS, SHARPNESS
+from softhat.transformer.lowering.llama.rotary import DIGIT_SHARPNESS, SHARPNESS, SHIFT_SHARPNESS
 
 Rows = dict[tuple[int, int], Form]
 
@@ -29,6 +29,9 @@ def keys(layout: Layout, group: Group) -> Rows:
     if "Previous" in kinds:
         for pair in range(rotary.digits if rotary.positions == "bits" else 1):
             rows[pair, 0] = Form({ONE: 1.0})
+    if "Shift" in kinds:
+        for pair, _, size in rotary.turns:
+            rows[pair, 0] = Form({ORDINARY: _key_scale(size)})
     if rotary.positions == "bits" and "Latest" in kinds:
         for b in range(rotary.digits):
             rows[rotary.digit_pair(b), 0] = Form({bit(b): _key_scale(2.0**b)})
@@ -44,6 +47,8 @@ def queries(layout: Layout, group: Group, head: Head) -> Rows:
             return latest(layout, group, head.bad)
         case "Previous":
             return previous(layout)
+        case "Shift":
+            return shift(layout, group, head.distance)
         case "Sign":
             return sign(layout, group, head.signals[0])
         case "Digit":
@@ -97,6 +102,23 @@ def previous(layout: Layout) -> Rows:
     return rows
 
 
+def shift(layout: Layout, group: Group, distance: int) -> Rows:
+    """Theorem 39. Softmax of Σ_p R_p·cos(ω_p(i - j - D)) on the word's own positions and of
+    ΣR - C on `<bos>`, where every other distance loses 2C (`Rotary.turns`): all but n·e^-C is on
+    j = i-D, and on `<bos>` where there is no such position. Keys are 0 at `<bos>` in those pairs,
+    so that how far away it is does not matter; its own score stands in a slow pair."""
+    root = sqrt(layout.rotary.head_dim)
+    rows: Rows = {}
+    for pair, frequency, size in layout.rotary.turns:
+        total, angle = size * root / _key_scale(size), frequency * distance
+        rows[pair, 0], rows[pair, 1] = _constant(total * cos(angle)), _constant(-total * sin(angle))
+    form = Form({BOS_PAIR: 1.0})
+    own = sum(size for _, _, size in layout.rotary.turns) - SHIFT_SHARPNESS
+    pair = layout.rotary.content[group.contents.index(form)]
+    rows[pair, 0] = _constant(own * root / _content_scale(layout, form))
+    return rows
+
+
 def sign(layout: Layout, group: Group, signal: int) -> Rows:
     """Theorem 20. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions
     all but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean x_i =
@@ -130,6 +152,8 @@ def _content_scale(layout: Layout, form: Form) -> float:
     if form == Form({ORDINARY: 1.0}):
         largest = max((_decision(layout, signal) for signal in layout.counts), default=1.0)
         return _key_scale(max(largest / layout.mean_amplitude, layout.rotary.penalty))
+    if form == Form({BOS_PAIR: 1.0}):
+        return _key_scale(sum(size for _, _, size in layout.rotary.turns))
     return _key_scale(layout.rotary.penalty)
 
 

@@ -20,13 +20,13 @@ from math import log2
 from typing import Literal as Choice
 from typing import cast, get_args
 
-from softhat.program.heads import Latest, Previous
+from softhat.program.heads import Latest, Previous, Shift
 from softhat.program.literals import Literal
 from softhat.program.recalls import without_recalls
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program
-from softhat.program.strict import spelled_out
+from softhat.program.strict import gathered, spelled_out
 from softhat.transformer.lowering.gpt2.heads import Form
 from softhat.transformer.lowering.gpt2.layout import (
     BOS_PAIR,
@@ -64,7 +64,9 @@ in those of 1,000 positions and more, whose means are finer."""
 STEP_SQUARES, STEADY_SQUARES = 1.6, 6e-4
 """The same, over the context, where positions are looked up later; and where means are taken later
 or logits are stated."""
-Kind = Choice["Latest", "Previous", "Average", "Sign", "Digit"]
+Kind = Choice["Latest", "Previous", "Shift", "Average", "Sign", "Digit"]
+OWN_KEYS = ("Digit", "Shift")
+"""Kinds whose keys no other kind can share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Head:
     signals: tuple[int, ...] = ()
     bad: Literal | None = None
     digit: int = -1
+    distance: int = 0
+    """Of a Shift, at most what the context has."""
 
     @property
     def targets(self) -> tuple[Key, ...]:
@@ -134,7 +138,8 @@ class Layout:
 def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool = False) -> Layout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
     number of heads times their size; `steady`: its logits will be log-weights."""
-    program = spelled_out(without_recalls(program))
+    program = without_recalls(program)
+    program = gathered(program) if rotary.shifts else spelled_out(program)
     by_digits = rotary.positions == "bits"
     program = with_position_inputs(program) if by_digits else without_positions(program)
     if rotary.dense:
@@ -151,7 +156,12 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool
             tables[at] = conjunctions(holds, program.labels[at])
     blocks: list[list[Head]] = [
         [
-            Head(_kind(head.kind), head.signals, head.bad)
+            Head(
+                _kind(head.kind),
+                head.signals,
+                head.bad,
+                distance=min(head.distance, rotary.context - 1),
+            )
             for group in layer.heads
             for head in heads_of(program, group, counts, rotary.head_dim)
         ]
@@ -288,7 +298,8 @@ def _packed(
         for at, group in enumerate(groups):
             rows = _with(group.contents, [] if content is None else [content])
             columns = _with(group.values, values)
-            same = (group.heads[0].kind == "Digit") == (head.kind == "Digit")
+            kinds = (group.heads[0].kind, head.kind)
+            same = kinds[0] == kinds[1] or not any(kind in OWN_KEYS for kind in kinds)
             if same and len(group.heads) < size and len(rows) <= 2 and len(columns) <= head_dim:
                 groups[at] = Group((*group.heads, head), rows, columns)
                 break
@@ -316,6 +327,8 @@ def content_of(head: Head) -> Form | None:
     if head.kind == "Latest":
         assert head.bad is not None
         return bit_of(head.bad)
+    if head.kind == "Shift":
+        return Form({BOS_PAIR: 1.0})
     return Form({ORDINARY: 1.0}) if head.kind == "Sign" else None
 
 
@@ -328,7 +341,7 @@ def values_of(program: Program, counts: dict[int, Count], head: Head) -> list[Fo
         match head.kind, program.signals[signal]:
             case "Average", _:
                 found.append(_averaged(counts[signal]))
-            case _, Latest(_, value, _) | Previous(value, _):
+            case _, Latest(_, value, _) | Previous(value, _) | Shift(value, _, _):
                 found.append(bit_of(value))
     return found
 

@@ -14,8 +14,10 @@ the sign of a sine is digit b of the distance to `<bos>`; slow pairs at the end 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, cos, log2, pi, sin
+from math import ceil, cos, inf, log2, pi, sin
 from typing import Literal
+
+import numpy as np
 
 from softhat.io.errors import SofthatError
 
@@ -27,6 +29,12 @@ LONG, STEEP = 1 << 12, 160.0
 same of a disguised checkpoint, where all rounding does: what is left must still tell keys apart."""
 DIGIT_SHARPNESS = 48.0
 """C of a Previous that compares digits, each of which bfloat16 rounds."""
+SHIFT_SHARPNESS = 64.0
+"""C of a Shift. Its codes have a digit a pair, each of which bfloat16 rounds, and `<bos>` lies
+between the position that is looked for and all others."""
+FARTHEST_SHIFT = 1 << 14
+"""Of *rope*: in longer contexts a Shift is spelled out, for its fast pairs' angles have too few
+digits."""
 ARC = 1.72
 """w·N is at most this: then the sine's slope, cos(w·N/2), is at least 0.65."""
 LEAST_CONTEXT = 64
@@ -63,6 +71,34 @@ class Rotary:
     def slow(self) -> float:
         """w of *rope*."""
         return self.theta**-0.25
+
+    @property
+    def shifts(self) -> bool:
+        """Is there a head for every distance?"""
+        near = self.positions == "bits" or self.context <= FARTHEST_SHIFT
+        return near and not self.dense
+
+    @property
+    def turns(self) -> tuple[tuple[int, float, float], ...]:
+        """(pair, ω, size) of the pairs by which a Shift tells distances apart: Σ size·(1 - cos ωm)
+        is at least 2C for every m from 1 to the context.
+
+        In *bits* m is 2^b times an odd number, and pair b alone loses 2C. In *rope* pair 0 tells
+        neighbours apart, pair 1 what is a whole number of its turns away, up to half a turn of its
+        own, and pair 2 the rest."""
+        if self.positions == "bits":
+            return tuple((b, pi / 2**b, SHIFT_SHARPNESS) for b in range(self.digits))
+        away = np.arange(1, max(2, self.context))
+        lost = np.zeros(len(away))
+        found = []
+        for pair, end in ((0, 2), (1, pi / self.slow**0.5), (2, inf)):
+            loss = 1 - np.cos(self.slow ** (pair / 2) * away)
+            asked = away < end
+            size = 1.05 * float(((2 * SHIFT_SHARPNESS - lost) / loss)[asked].max(initial=0.0))
+            lost += size * loss
+            if size:
+                found.append((pair, self.slow ** (pair / 2), size))
+        return tuple(found)
 
     @property
     def sharpness(self) -> float:
