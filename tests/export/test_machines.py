@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 import softhat
+from softhat.export.gguf_verify import read_facts
 from softhat.frontends.machines.machine import Machine
 from tests.frontends.machines.collection import CASES, MULTIPLY, Case
+from tests.frontends.machines.test_automaton import INCREMENT
+from tests.frontends.machines.test_stack import CLOSER
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -155,6 +158,54 @@ def test_two_tapes_in_gpt2(tmp_path: Path) -> None:
     assert tuple(names[1:]) == run.word
     assert m.decode(names) == run
     assert "abbaa" in str(run)  # the second tape
+
+
+def certified_and_run(m: Machine, folder: Path, given: Any, steps: int, target: str) -> None:
+    """Certified to the whole context in both formats, and `generate` writes the run."""
+    context = 64
+    if target == "gpt2":
+        softhat.to_gpt2(m, folder, context=context)
+    else:
+        softhat.to_llama(m, folder, context=context, positions="bits")
+    certificate = softhat.certify(folder)
+    assert certificate.max_length["float32"] == certificate.max_length["bfloat16"] == context - 1
+    run = m.run(given, max_steps=steps)
+    assert len(run.word) < context
+    new = len(run.word) - len(run.prompt)
+    for dtype in ("float32", "bfloat16"):
+        names = generated(folder, m, given, new, dtype)
+        assert tuple(names[1:]) == run.word
+    assert m.decode(names) == run
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+def test_a_cellular_automaton(target: str, tmp_path: Path) -> None:
+    m = softhat.machine({"kind": "cellular", "rule": 110, "width": 5})
+    certified_and_run(m, tmp_path / "m", "00101", 10, target)
+
+
+def test_an_automaton_in_gpt2(tmp_path: Path) -> None:
+    m = softhat.machine({"kind": "automaton", "regex": "((a|b)(a|b)(a|b))*", "alphabet": "ab"}, 32)
+    certified_and_run(m, tmp_path / "m", "abbab", 20, "gpt2")
+
+
+def test_a_transducer_in_gpt2(tmp_path: Path) -> None:
+    m = softhat.machine(INCREMENT, 32)
+    certified_and_run(m, tmp_path / "m", "1101", 20, "gpt2")
+
+
+def test_a_stack_program_in_gpt2(tmp_path: Path) -> None:
+    m = softhat.machine({"kind": "stack", "program": CLOSER}, 16)
+    certified_and_run(m, tmp_path / "m", "[()](", 60, "gpt2")
+
+
+def test_a_gguf_file_says_which_machine_it_runs(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    m = softhat.machine({"kind": "cellular", "rule": 110, "width": 3})
+    softhat.to_gguf(m, tmp_path / "m.gguf", context=64)
+    facts = read_facts(tmp_path / "m.gguf")
+    assert facts.symbols == m.tokens
+    assert facts.formulas == m.formulas
 
 
 def test_a_small_window_in_llama(tmp_path: Path) -> None:

@@ -98,22 +98,31 @@ def _tokens(made: StockLlama) -> list[str]:
 
 def _facts(made: StockLlama) -> dict[str, Any]:
     """What the file is claimed to compute."""
-    t = made.model.transformer
-    return {
+    t, machine = made.model.program, made.model.machine
+    found: dict[str, Any] = {
         "alphabet": list(t.symbols),
         "propositional": t.propositional,
+        "head": made.head,
+    }
+    if machine is not None:  # its formulas are too long to be written
+        return {**found, "machine": machine.to_json()}
+    return {
+        **found,
         "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.shown.items()),
         "predicates": [to_json(p) for p in predicates_of(*made.shown.values()).values()],
-        "head": made.head,
-        "closed": made.model.machine is not None,
     }
+
+
+def _listed(made: StockLlama) -> str:
+    return "; ".join(f"{name}: {formula}" for name, formula in made.shown.items())
 
 
 def _describe(writer: Any, made: StockLlama, gguf: Any) -> None:
     layout, rotary = made.layout, made.layout.rotary
     writer.add_name("softhat")
-    formulas = "; ".join(f"{name}: {formula}" for name, formula in made.shown.items())
-    writer.add_description(f"compiled by softhat from {formulas}")
+    machine = made.model.machine
+    source = f"a {machine.kind} machine" if machine is not None else _listed(made)
+    writer.add_description(f"compiled by softhat from {source}")
     writer.add_string(FACTS, json.dumps(_facts(made), ensure_ascii=False))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     writer.add_vocab_size(len(_tokens(made)))

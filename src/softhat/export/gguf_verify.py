@@ -18,6 +18,7 @@ from softhat.export.gguf import FACTS
 from softhat.export.reading import check_symbols, formulas_in
 from softhat.export.stock.heads import token_sets
 from softhat.export.stock.verify import compare
+from softhat.frontends.machines.reading import machine as machine_from
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files import parse_json, read_bytes
 from softhat.logic.syntax.nodes import Formula
@@ -53,10 +54,13 @@ def read_facts(path: Path) -> GGUFFacts:
         found = parse_json(fields[FACTS].contents(), f"{path}: {FACTS}")
         symbols = check_symbols(tuple(found["alphabet"]))
         propositional = bool(found["propositional"])
-        formulas = formulas_in(found["formulas"], symbols, propositional, found["predicates"])
         context = int(fields["llama.context_length"].contents())
+        if "machine" in found:
+            formulas = machine_from(found["machine"]).formulas
+            return GGUFFacts(symbols, False, formulas, "lm", context)
+        formulas = formulas_in(found["formulas"], symbols, propositional, found["predicates"])
         if found["head"] == "lm":
-            formulas = lm_formulas(formulas, symbols, propositional, None, found["closed"])
+            formulas = lm_formulas(formulas, symbols, propositional)
         return GGUFFacts(symbols, propositional, formulas, str(found["head"]), context)
     except SofthatError:
         raise

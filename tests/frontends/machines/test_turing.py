@@ -12,11 +12,7 @@ import softhat
 from softhat.frontends.machines.machine import EOS
 from softhat.frontends.machines.turing import TuringMachine
 from softhat.io.errors import SofthatError
-from softhat.logic.semantics.empty import at_empty_prefixes
-from softhat.proof.boolean import Space
-from softhat.proof.claims import claimed
-from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.determined import exactly_one
+from tests.frontends.machines.checks import check_decided, check_run
 
 BEAVERS = {"1RB1LB_1LA1RZ": (6, 4), "1RB1LB_1LA0LC_1RZ1LD_1RD0RA": (107, 13)}
 """Steps and ones of the two- and four-state champions, as published."""
@@ -89,20 +85,11 @@ def test_random_machines(seed: int) -> None:
     run = m.run(word, max_steps=25)
     steps, tapes, halted = simulated(m, word, 25)
     assert (run.steps, list(run.tapes), run.halted) == (steps, tapes, halted)
-    assert m.decode(run.word) == run
-    told = list(run.word)
-    symbols = [token for token in told if token != EOS]
-    truth = {name: formula.truth(symbols) for name, formula in m.formulas.items()}
-    for at in range(len(run.prompt) - 1, len(told) - 1):
-        assert [name for name in truth if truth[name][at]] == [told[at + 1]]
+    check_run(m, word, 25)
     junk = [rng.choice(m.tokens) for _ in range(30)]
     allowed = [formula.truth(junk) for formula in m.formulas.values()]
     assert all(sum(map(int, column)) == 1 for column in zip(*allowed, strict=True))
-    atoms = BoundedAtoms(Space(m.tokens, False), 63, has_recalls=True)
-    first = at_empty_prefixes(list(m.formulas.values()))
-    at_start = [name for name, yes in zip(m.formulas, first, strict=True) if yes]
-    exactly_one(atoms.space, claimed(atoms, m.formulas), at_start)
-    assert softhat.machine(m.to_json()) == m
+    check_decided(m)
 
 
 def test_a_head_that_leaves_its_space_says_so() -> None:

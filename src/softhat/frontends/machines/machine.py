@@ -81,6 +81,20 @@ class Machine(ABC):
         """What bounds its memory besides the context; None if nothing does."""
         return None
 
+    @property
+    def has_tapes(self) -> bool:
+        """Does it recall what was written to the cells of tapes?"""
+        return self.space is not None
+
+    def first_wrong(self, input: Any, tokens: Sequence[str]) -> int | None:
+        """The first of these tokens (prompt and steps) that the interpreter does not write; None
+        if it writes all of them."""
+        right = self.run(input, max_steps=len(tokens)).word
+        for at, token in enumerate(tokens):
+            if at >= len(right) or right[at] != token:
+                return at
+        return None
+
     def names_of(self, tokens: str | Iterable[str]) -> tuple[list[str], bool]:
         """Token names without the sinks, and whether `<eos>` ended them."""
         given = tokens.split() if isinstance(tokens, str) else list(tokens)

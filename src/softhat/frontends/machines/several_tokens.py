@@ -28,6 +28,7 @@ from softhat.frontends.machines.machine import EOS
 from softhat.frontends.machines.tapes import Reading, symbol_bits
 from softhat.frontends.machines.tokens import NOTHING_YET, Vocabulary, all_of, any_of
 from softhat.frontends.machines.turing import (
+    ANY,
     FULL,
     GO,
     INPUT,
@@ -46,6 +47,7 @@ def _flips(machine: TuringMachine) -> dict[str, Flip]:
     return {
         f"@{tape + 1}.{b}{'-+'[value]}{'eo'[odd]}": (tape, b, value, odd)
         for tape in range(machine.tapes)
+        if tape == 0 or any(action.move[tape] != "S" for action in machine.actions)
         for b in range(machine.bits)
         for value in (0, 1)
         for odd in (0, 1)
@@ -128,7 +130,11 @@ class _History:
         return Since(Not(moved), odd)
 
     def _reads(self, tape: int) -> Reading:
-        writes = {n: a.write[tape] for n, a in self.named.items() if tape < len(a.write)}
+        writes = {
+            n: a.write[tape]
+            for n, a in self.named.items()
+            if tape < len(a.write) and a.write[tape] != ANY
+        }
         digits = self.digits[tape]
         code = [(self.told(list(writes)), TRUE), *zip(digits, digits, strict=True)]
         bits = [
@@ -174,12 +180,13 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
     turn = And(h.turn(), Not(h.writing_input))
     sources: dict[Action, list[Formula]] = {}
     for state, read, action in machine.table:
-        here = [h.running[state], *(h.reads[t][symbol] for t, symbol in enumerate(read))]
+        looks = [h.reads[t][symbol] for t, symbol in enumerate(read) if symbol != ANY]
+        here = [h.running[state], *looks]
         sources.setdefault(action, []).append(all_of(here))
     for action, cases in sources.items():
         made[action.name] = And(turn, any_of(cases))
     leaving = []
-    for tape in range(machine.tapes):
+    for tape in sorted({where for where, _, _, _ in h.flips.values()}):
         due, right, odd = h.due(tape), h.right[tape], h.odd[tape]
         digits = h.digits[tape]
         for name, (where, b, value, to_odd) in h.flips.items():
