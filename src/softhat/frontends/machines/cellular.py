@@ -9,7 +9,7 @@ neighbour one later; for the last cell of a row that has been overwritten, and t
 says what it was. So `Y` and one `S` are enough: no positions and no memory besides attention.
 
 A step is right: on a history of whole rows and a part of the next, the one token whose formula
-holds is the next cell's, by induction on its place in the row. Before there is a whole row, `<eos>`.
+holds is the next cell's, by induction on its place in the row. Before a whole row: `<eos>`.
 """
 
 from __future__ import annotations
