@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
+from softhat.io.errors import VoidError
 from softhat.numbers.positions import Mod, Named
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
@@ -17,7 +18,6 @@ from softhat.proof.cells import (
     Bit,
     Cell,
     Feature,
-    VoidError,
     Zero,
     blocks_of,
     embedded,

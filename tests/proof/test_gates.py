@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
+from softhat.io.errors import VoidError
 from softhat.models.model import Model
 from softhat.numbers.positions import Named
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Bit, Cell, Feature, Raw, VoidError
+from softhat.proof.cells import Bit, Cell, Feature, Raw
 from softhat.proof.check import certify
 from softhat.proof.gates import conjunction, read_out
 from softhat.transformer.weights import Layer, Sparse

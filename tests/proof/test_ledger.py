@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.io.errors import VoidError
 from softhat.models.model import Model
 from softhat.numbers.laws import ONE
-from softhat.proof.cells import VoidError
 from softhat.proof.check import certify
 from softhat.proof.ledger import SHARED, Ledger
 from softhat.transformer.weights import Layer, Sparse

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
-from softhat.proof.scores import Failure
-from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.proof.softmax import EXACT, Bound, Ladder, checked, one_winner, softmax
 
 
 def computed(gaps: np.ndarray, bits: np.ndarray, dtype: str) -> float:
@@ -55,5 +55,34 @@ def test_a_quarter_is_the_most() -> None:
     """Gates tell 0 from 1 with a clip between 1/4 and 3/8."""
     assert checked(EXACT) is EXACT
     assert checked(Bound(0.25, 0.25, 0.0)) == Bound(0.25, 0.25, 0.0)
-    assert isinstance(checked(Bound(0.26, 0.0, 0.0)), Failure)
-    assert isinstance(checked(Bound(0.0, 0.26, 0.0)), Failure)
+    for wrong in (Bound(0.26, 0.0, 0.0), Bound(0.0, 0.26, 0.0)):
+        with pytest.raises(VoidError, match="exceeds 1/4"):
+            checked(wrong)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@given(slope=st.floats(1.5, 12), off=st.floats(0, 0.5), keys=st.integers(1, 60))
+def test_a_ladder_bounds_its_keys(dtype: str, slope: float, off: float, keys: int) -> None:
+    """Every loser comes as near as its ladder allows, and says the opposite."""
+    form = FORMATS[dtype]
+    fact = one_winner((Ladder(slope, slope, off),), keys, form, hard=False)
+    gaps = slope * np.arange(1, keys + 1) - off
+    assert float(np.exp(-gaps).sum()) <= fact.yes * (1 + 1e-12)
+    assert np.count_nonzero(gaps < form.visible) + 1 <= fact.seen
+    found = computed(np.array([0.0, *gaps]), np.array([1.0, *[0.0] * keys]), dtype)
+    try:
+        assert 1 - found <= fact.bound(form).low
+    except VoidError:
+        assert slope < 3
+
+
+def test_rows_without_losers_are_exact_and_coarse_scores_prove_nothing() -> None:
+    form = FORMATS["float32"]
+    near = Ladder(4.0, 4.0, 3.9)
+    assert one_winner((near,), 10, form, hard=True).bound(form) is EXACT
+    with pytest.raises(VoidError, match="rounded together"):
+        one_winner((near,), 10, form, hard=False)
+    with pytest.raises(VoidError, match="rounded together"):
+        one_winner((Ladder(4.0, 4.0, 4.0),), 10, form, hard=True)
+    alone = Ladder(5.0, float("inf"), 0.0)
+    assert alone.seen(form) == 1 and alone.weight() == np.exp(-5.0)

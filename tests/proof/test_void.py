@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import softhat
+from softhat.io.errors import VoidError
 from softhat.proof import check
 from softhat.proof.boolean import TooLargeError
-from softhat.proof.cells import VoidError
 from softhat.proof.void import UNPROVED, reason_of
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from softhat.circuits.network import Array
 from softhat.export.reading import read_export
-from softhat.io.errors import SofthatError
-from softhat.proof.cells import VoidError
+from softhat.io.errors import SofthatError, VoidError
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.undisguise import undisguise as undisguise_gpt2
 from softhat.proof.llama.checkpoint import LlamaCheckpoint

@@ -38,6 +38,11 @@ class CertificateError(SofthatError):
     """`strict=True`, and the word is longer than the model is certified for."""
 
 
+class VoidError(SofthatError):
+    """Nothing is proved, and why: the weights do not have the form that a proof needs, a bound does
+    not hold at a length or in a number format, or evidence does not follow."""
+
+
 class CertificateWarning(UserWarning):
     """The word is longer than the model is certified for in this number format."""
 

@@ -12,13 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from softhat.io.errors import VoidError
 from softhat.numbers.positions import Digit, Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
 from softhat.transformer.weights import Sparse, Transformer
-
-
-class VoidError(Exception):
-    """Nothing is proved: the weights do not have the form that the proof needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isnan
 
+from softhat.io.errors import VoidError
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.formats import CAP, FORMATS, Format
@@ -22,16 +23,7 @@ from softhat.numbers.positions import longest
 from softhat.numbers.predicates import longest as table_length
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import (
-    Cell,
-    Form,
-    VoidError,
-    Zero,
-    blocks_of,
-    embedded,
-    finite,
-    rows_of,
-)
+from softhat.proof.cells import Cell, Form, Zero, blocks_of, embedded, finite, rows_of
 from softhat.proof.certificate import Certificate
 from softhat.proof.claims import Claims
 from softhat.proof.gates import Threshold, feed_forward, read_out
@@ -41,7 +33,6 @@ from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import is_selection
 from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Head, Proof, Report
-from softhat.proof.scores import Failure
 from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
 
@@ -219,8 +210,9 @@ def _loaded(
     cells: list[Cell],
     atoms: Atoms,
     form: Format,
-) -> Kind | Failure:
-    """The head as its weights are stored, if its bound does not count their rounding."""
+) -> Kind | str:
+    """The head as its weights are stored, if its bound does not count their rounding; or why that
+    proves nothing."""
     if kind.bounds_weights:
         return kind
     query, key = (
@@ -233,5 +225,5 @@ def _loaded(
         loaded = replace(weights, query=query, key=key)
         stored, again = recognise(loaded, cells, own, atoms, 1 << 60)
     except (VoidError, OverflowError, ValueError):
-        return Failure("its weights are not representable")
-    return stored if again == made else Failure("its weights are not representable")
+        return "its weights are not representable"
+    return stored if again == made else "its weights are not representable"

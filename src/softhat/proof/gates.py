@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import frexp
 
+from softhat.io.errors import VoidError
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import (
     Bit,
@@ -23,7 +24,6 @@ from softhat.proof.cells import (
     Mean,
     Raw,
     Share,
-    VoidError,
     Whole,
     Zero,
     bit_of,

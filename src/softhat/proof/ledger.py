@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.transformer.weights import Layer, Sparse, Transformer
 
 Row = tuple[int | None, str, int]

@@ -14,7 +14,6 @@ from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertif
 from softhat.proof.gates import Clip, Sum, Threshold
 from softhat.proof.heads import bound
 from softhat.proof.heads.kind import Kind
-from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 from softhat.transformer.weights import Transformer
 
@@ -38,7 +37,8 @@ class Head:
     head: int
     label: str
     kind: Kind
-    by_format: dict[str, Kind | Failure]
+    by_format: dict[str, Kind | str]
+    """As each format stores it, or why that proves nothing."""
     slack: float = inf
 
 
@@ -70,7 +70,7 @@ class Report:
         self.formats = formats
         self.scaled = t.attention == "temperature"
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
-        self.bounds: dict[tuple[int, int, str], Bound | Failure] = {}
+        self.bounds: dict[tuple[int, int, str], Bound | str] = {}
         """Of kinds, by their identity; for the worst of all lengths to n, -n stands for n."""
         self.also: list[Callable[[int, Format], str | None]] = []
         """Further reasons why a length may fail in a format."""
@@ -126,8 +126,8 @@ class Report:
         lengths, why = {}, {}
         for form in self.formats.values():
             kind = head.by_format[form.name]
-            if isinstance(kind, Failure):
-                lengths[form.name], why[form.name] = 0, kind.reason
+            if isinstance(kind, str):
+                lengths[form.name], why[form.name] = 0, kind
                 continue
             lengths[form.name], why[form.name] = self._kind_limit(kind, form)
         sharpness = self.t.layers[head.layer].sharpness[head.head]
@@ -158,20 +158,20 @@ class Report:
             self.limits[key] = self._search(lambda n: _reason(self._bound(kind, n, form)))
         return self.limits[key]
 
-    def _bound(self, kind: Kind, n: int, form: Format) -> Bound | Failure:
+    def _bound(self, kind: Kind, n: int, form: Format) -> Bound | str:
         key = (id(kind), n, form.name)
         if key not in self.bounds:
             self.bounds[key] = bound(kind, n, form)
         return self.bounds[key]
 
-    def _worst(self, kind: Kind, form: Format, upto: int) -> Bound | Failure:
+    def _worst(self, kind: Kind, form: Format, upto: int) -> Bound | str:
         """At least the error at every length up to `upto`."""
         key = (id(kind), -upto, form.name)
         if key not in self.bounds:
             worst = Bound(0.0, 0.0, 0.0)
             for n in _ends(upto, self.scaled):
                 made = self._bound(kind, n, form)
-                if isinstance(made, Failure):
+                if isinstance(made, str):
                     return made
                 low, high = max(worst.low, made.low), max(worst.high, made.high)
                 worst = Bound(low, high, max(worst.over, made.over))
@@ -196,8 +196,8 @@ class Report:
             where = f"layer {head.layer}, head {head.head} ({head.kind.name})"
             if head.head < 0:
                 where = head.label
-            if isinstance(kind, Failure):
-                take((0, kind.reason), where)
+            if isinstance(kind, str):
+                take((0, kind), where)
             else:
                 take(self._kind_limit(kind, form), where)
         if best == 0:
@@ -221,14 +221,14 @@ class Report:
         raws = []
         for at, positive in total.raws:
             kind = self.proof.heads[at].by_format[form.name]
-            assert not isinstance(kind, Failure)
+            assert not isinstance(kind, str)
             raws.append((kind, positive))
 
-        def wrong(errors: Iterable[Bound | Failure]) -> str | None:
+        def wrong(errors: Iterable[Bound | str]) -> str | None:
             made: list[tuple[Bound, bool]] = []
             for error, (_, positive) in zip(errors, raws, strict=True):
-                if isinstance(error, Failure):
-                    return error.reason
+                if isinstance(error, str):
+                    return error
                 made.append((error, positive))
             return clip_fails(clip, made, form) if clip else sum_fails(total, made, form)
 
@@ -310,8 +310,8 @@ def _in_format(
     return lambda n: fails(n, form)
 
 
-def _reason(result: Bound | Failure) -> str | None:
-    return result.reason if isinstance(result, Failure) else None
+def _reason(result: Bound | str) -> str | None:
+    return result if isinstance(result, str) else None
 
 
 def _search(fails: Callable[[int], str | None], upto: int, scaled: bool) -> tuple[int, str]:

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole
 from softhat.proof.heads.match import Selects
 from softhat.proof.lengths import Proof
-from softhat.proof.scores import CARE, Failure
+from softhat.proof.scores import CARE
 from softhat.proof.steps import Decoded
 
 
@@ -77,9 +78,11 @@ def _cell(cell: Cell, n: int, form: Format, proof: Proof) -> tuple[float, float]
         case Whole(terms, head):
             kind = proof.heads[head].kind
             assert isinstance(kind, Decoded)
-            error = kind.error(n, form)
             most = sum(abs(a) for a, _ in terms) * float(n)
-            return most, inf if isinstance(error, Failure) else error
+            try:
+                return most, kind.error(n, form)
+            except VoidError:
+                return most, inf
         case Bit():
             return 1.0, 0.0
     return 0.0, 0.0

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import CAP, FORMATS, Format
 from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import (
@@ -39,17 +40,7 @@ from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
 from softhat.proof.atoms import Atoms, Sum
 from softhat.proof.boolean import Space
-from softhat.proof.cells import (
-    Bit,
-    Cell,
-    Chosen,
-    Form,
-    Mean,
-    Raw,
-    VoidError,
-    Whole,
-    Zero,
-)
+from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole, Zero
 from softhat.proof.certificate import Certificate
 from softhat.proof.check import cells_of, read_outs
 from softhat.proof.gates import read_out

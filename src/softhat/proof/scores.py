@@ -15,6 +15,7 @@ from functools import lru_cache
 from math import frexp, inf, nextafter
 from typing import NamedTuple
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.rationals import grid_of
 from softhat.transformer.weights import Attention
@@ -52,13 +53,6 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why nothing is proved at this length."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """A product of scores over all pairs of positions, in units of 1/(C·P) of the logit."""
 
@@ -91,17 +85,13 @@ def scale(attention: Attention, n: int) -> float:
     return float(1 << (n + 1).bit_length()) if attention == "temperature" else 1.0
 
 
-def rows_of(scores: Scores, n: int, form: Format) -> list[Row] | Failure:
+def rows_of(scores: Scores, n: int, form: Format) -> list[Row]:
     if not temperature_fits(scores, n, form):
-        return Failure(BETA)
-    rows = []
-    for query, key in scores.rows:
-        row = row_of(query, key, n, scale(scores.attention, n), form)
-        if isinstance(row, Failure):
-            return row
-        rows.append(row)
+        raise VoidError(BETA)
+    scaled = scale(scores.attention, n)
+    rows = [row_of(query, key, n, scaled, form) for query, key in scores.rows]
     if sum(max(-row.low, row.high) + row.error for row in rows) > form.sum_largest:
-        return Failure("the parts of scores overflow")
+        raise VoidError("the parts of scores overflow")
     return rows
 
 
@@ -123,12 +113,8 @@ class Projection:
         return max(-self.low, self.high)
 
 
-def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row | Failure:
+def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
     q, k = stored(query, n, scaled, form), stored(key, n, scaled, form)
-    if isinstance(q, Failure):
-        return q
-    if isinstance(k, Failure):
-        return k
     (one, _), (other, _) = q, k
     error = (one.size * k[1] + q[1] * other.size + q[1] * k[1]) * scaled
     grid = one.grid * other.grid * scaled
@@ -162,7 +148,7 @@ def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
     )
 
 
-def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float] | Failure:
+def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float]:
     """A projection and its error as stored: of its weights, its features, its sum, its storage.
 
     It is exact if weights and features are representable, every partial sum, which `mass`
@@ -178,7 +164,7 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
     for entry in side:
         loaded = form.stored(entry.weight)
         if abs(loaded) > form.largest:
-            return Failure(f"the weight {entry.weight:g} overflows")
+            raise VoidError(f"the weight {entry.weight:g} overflows")
         unit = scaled**entry.power
         reach = (n if entry.base in ("i", "r") else 1) * unit
         error += abs(loaded - entry.weight) * reach
@@ -186,7 +172,7 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
             features = False
             below += abs(entry.weight) * form.smallest
     if made.size + error > form.largest or made.total + error > form.sum_largest:
-        return Failure("positions times weights overflow")
+        raise VoidError("positions times weights overflow")
     if not features:
         relative += 2.0**-form.digits
     if relative or not form.holds(made.size, made.grid):

@@ -3,15 +3,20 @@
 The winner's weight is exp(0) = 1. Losers are off by at most (1 + 8u_a)(1 + u), or are subnormal
 and at most doubled, or vanish, which only helps. Sums of weights and of weighted values have as
 many roundings as there are weights that do not vanish; then come one division and storage.
+
+A head's theorem gives one `RowFact`: who wins, and how much all others weigh. What follows from it
+for the output is the same for every kind.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, floor
+from math import exp, expm1, floor
+from typing import Literal
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
-from softhat.proof.scores import CARE, Failure
+from softhat.proof.scores import CARE, COARSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,75 @@ def softmax(low: float, high: float, terms: float, tail: float, form: Format) ->
     return Bound(low, high, sums if sums >= form.u else 0.0)
 
 
-def checked(result: Bound) -> Bound | Failure:
+def checked(result: Bound) -> Bound:
     if max(result.low, result.high) > 0.25:
-        return Failure("its error exceeds 1/4")
+        raise VoidError("its error exceeds 1/4")
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Keys below the winner: the k-th of them, from 0 on, lies at least first + k·step below it, up
+    to errors of the two scores of together at most `off`. A step of inf: there is one key."""
+
+    first: float
+    step: float
+    off: float
+    sag: float = 0.0
+    """A share of its own by which a gap may be smaller, below 1. (It costs the first gap most, so
+    that `off` holds it; how many weights vanish it decides.)"""
+
+    @property
+    def spread(self) -> float:
+        """1 - e^-step: e^-first + e^-(first + step) + … is e^-first over this."""
+        return -expm1(-self.step)
+
+    def weight(self) -> float:
+        """Of all its keys, relative to the winner's."""
+        return exp(self.off - self.first) / self.spread
+
+    def seen(self, form: Format) -> float:
+        """How many of its weights do not vanish, at most."""
+        return 1 + max(0.0, form.visible + self.off) / (self.step * (1 - self.sag))
+
+
+Winners = Literal["one", "tied", "uniform", "sign"]
+"""Which keys share the weight: one of them, all that match, all, or those on one side of a
+comparison."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFact:
+    """What a head's theorem says of one row of scores, for every word of length at most n."""
+
+    winners: Winners
+    yes: float = 0.0
+    """The weight of all others, relative to the winners', where the answer is yes …"""
+    no: float = 0.0
+    """… and where it is no."""
+    seen: float = 0.0
+    """How many weights do not vanish, at most; 0 if none but the winners' is there at all."""
+    tail: float = 0.0
+    """The weight of subnormal losers."""
+
+    def bound(self, form: Format) -> Bound:
+        """How far a head's output is off."""
+        if not self.seen:
+            return EXACT
+        return checked(softmax(self.yes, self.no, self.seen, self.tail, form))
+
+
+def one_winner(
+    ladders: tuple[Ladder, ...], n: int, form: Format, hard: bool, beyond: float = 0.0
+) -> RowFact:
+    """All keys but the winner stand on ladders below it (`beyond`: but for some of this weight).
+    With hard attention errors need only leave a gap; otherwise they leave a tenth of it."""
+    if any(ladder.off >= ladder.first * (1.0 if hard else 0.9) for ladder in ladders):
+        raise VoidError(COARSE)
+    if hard:
+        return RowFact("one")
+    losers = sum(ladder.weight() for ladder in ladders) + beyond
+    seen = min(n + 2.0, 1 + sum(ladder.seen(form) for ladder in ladders))
+    # Those below the normal numbers are at most twice as many units as they should be.
+    tail = min(losers, sum(2 * form.held.normal / ladder.spread for ladder in ladders))
+    return RowFact("one", losers, losers, seen, tail)

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, frexp
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import MANY, Format
-from softhat.proof.cells import VoidError
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.width import Width
-from softhat.proof.scores import CARE, Failure
+from softhat.proof.scores import CARE
 from softhat.proof.softmax import Bound
 
 Unit = tuple[float, float]
@@ -63,33 +63,27 @@ class Decoded(Kind):
     def leak(self) -> float:
         return 0.0
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def bound(self, n: int, form: Format) -> Bound:
         error = self.error(n, form)
-        if isinstance(error, Failure):
-            return error
         over = max(error, self._at_sinks(form))
         if max(error, over) > 0.25:
-            return Failure("steps are off by more than 1/4")
+            raise VoidError("steps are off by more than 1/4")
         return Bound(error, error, over)
 
-    def error(self, n: int, form: Format) -> float | Failure:
+    def error(self, n: int, form: Format) -> float:
         """How far what it returns can be off on the word's own positions, for counts up to n."""
         steps = _Rounding(form)
         for source, sinks, found in self.of:
-            failed = source.bound(n, form)
-            if isinstance(failed, Failure):
-                return failed
+            source.bound(n, form)
             room = _share_room(source, sinks, n, form) if sinks else _whole_room(source, n, form)
-            if isinstance(room, Failure):
-                return room
             for step in found:
                 stored = replace(step, low=form.stored(step.low), high=form.stored(step.high))
                 never = bool(sinks) and step.k > n  # then its units are 0 for every share
                 weight = step.weight / (step.high - step.low)
                 if form.stored(weight) != weight or (stored != step and not never):
-                    return Failure("a weight of a step is not representable")
+                    raise VoidError("a weight of a step is not representable")
                 if not room(stored):
-                    return Failure(f"counts around {step.k} are rounded together")
+                    raise VoidError(f"counts around {step.k} are rounded together")
                 if not never:
                     steps.add(step, step.high if sinks else n + 1.0)
         return steps.total(1.0 if self.is_bit else float(n) * self._slope)
@@ -152,12 +146,10 @@ def _share_room(source: Kind, sinks: int, n: int, form: Format) -> Callable[[Ste
     return room
 
 
-def _whole_room(source: Kind, n: int, form: Format) -> Callable[[Step], bool] | Failure:
+def _whole_room(source: Kind, n: int, form: Format) -> Callable[[Step], bool]:
     """The same for a step of a whole number, which is off by the error of its own steps."""
     assert isinstance(source, Decoded)
     error = source.error(n, form)
-    if isinstance(error, Failure):
-        return error
     return lambda step: error < min(step.low - (step.k - 1), step.k - step.high)
 
 

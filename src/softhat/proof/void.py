@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from softhat.io.errors import VoidError
 from softhat.proof.boolean import MOST_NODES, TooLargeError
-from softhat.proof.cells import VoidError
 
 UNPROVED = (VoidError, TooLargeError, ArithmeticError)
 """What a derivation may end with; anything else is a mistake of ours."""

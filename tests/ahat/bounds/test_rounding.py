@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softhat.ahat.bounds.envelope import Box
-from softhat.ahat.bounds.rounding import Arithmetic, Rounded, Void, gamma
+from softhat.ahat.bounds.rounding import Arithmetic, Rounded, gamma
 from softhat.ahat.bounds.weights import entries
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS, format_of
 
 weights = st.fractions(-4, 4, max_denominator=6)
@@ -75,7 +76,7 @@ def test_a_bias(dtype: str, x: list[Fraction], bias: list[Fraction]) -> None:
 def test_what_may_leave_the_range_is_void() -> None:
     arithmetic = Arithmetic(format_of("float16"))
     arithmetic.fits(np.array([16_000.0]))
-    with pytest.raises(Void):
+    with pytest.raises(VoidError):
         arithmetic.fits(np.array([17_000.0]))
     arithmetic.fits(np.array([17_000.0]), summed=True)
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
 from softhat.program.draft import Draft
 from softhat.program.heads import At, Mask, Match, Selector
 from softhat.program.inputs import PositionBit
 from softhat.program.literals import TRUE
 from softhat.program.signals import Program
-from softhat.proof.cells import VoidError
 from softhat.proof.heads.match import Selects, scores_fit
-from softhat.proof.scores import Failure
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
@@ -85,8 +84,9 @@ def test_beyond_its_reach_nothing_is_proved() -> None:
     kind = Derived(lower(matching("none"), "unbounded")).kind("Match")
     assert isinstance(kind, Selects)
     form = FORMATS["float64"]
-    assert not isinstance(kind.bound(kind.reach, form), Failure)
-    assert kind.bound(kind.reach + 1, form) == Failure("too many positions for its sharpness")
+    kind.bound(kind.reach, form)
+    with pytest.raises(VoidError, match="too many positions for its sharpness"):
+        kind.bound(kind.reach + 1, form)
 
 
 def test_the_sinks_stand_halfway() -> None:
@@ -101,8 +101,12 @@ def test_the_sinks_stand_halfway() -> None:
 
 def test_scores_are_whole_and_representable() -> None:
     bfloat16, float32 = FORMATS["bfloat16"], FORMATS["float32"]
-    assert scores_fit((1.0, 9.0), 18.0, 9.0, 1.0, bfloat16) is None
-    assert isinstance(scores_fit((1.0, 257.0), 18.0, 9.0, 1.0, bfloat16), Failure)
-    assert scores_fit((1.0, 257.0), 18.0, 9.0, 1.0, float32) is None
-    assert isinstance(scores_fit((1.0,), 18.0, 9.5, 1.0, float32), Failure)
-    assert isinstance(scores_fit((1.0,), 512.0, 256.0, 1.0, bfloat16), Failure)
+    scores_fit((1.0, 9.0), 18.0, 9.0, 1.0, bfloat16)
+    scores_fit((1.0, 257.0), 18.0, 9.0, 1.0, float32)
+    for weights, size, grid, form in (
+        ((1.0, 257.0), 18.0, 9.0, bfloat16),
+        ((1.0,), 18.0, 9.5, float32),
+        ((1.0,), 512.0, 256.0, bfloat16),
+    ):
+        with pytest.raises(VoidError, match="not representable"):
+            scores_fit(weights, size, grid, 1.0, form)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Previous as PreviousHead
 from softhat.program.signals import Program
-from softhat.proof.cells import VoidError
 from softhat.proof.heads.previous import Previous
 from softhat.proof.scores import Scores
 from softhat.transformer.lowering.lower import lower

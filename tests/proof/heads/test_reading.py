@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softhat.io.errors import VoidError
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Bit, Cell, Feature, Form, Mean, Raw, VoidError
+from softhat.proof.cells import Bit, Cell, Feature, Form, Mean, Raw
 from softhat.proof.heads.reading import HeadWeights, read, refuse_averages, slope_of
 from softhat.transformer.weights import Attention, Mask
 

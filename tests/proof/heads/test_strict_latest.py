@@ -6,11 +6,12 @@ from math import exp
 
 import pytest
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import StrictLatest as StrictLatestHead
 from softhat.program.signals import Program
-from softhat.proof.cells import Raw, VoidError
+from softhat.proof.cells import Raw
 from softhat.proof.heads.strict_latest import StrictLatest
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention

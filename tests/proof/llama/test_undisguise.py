@@ -11,7 +11,7 @@ import pytest
 import softhat
 from softhat.export.llama.to_llama import checkpoint
 from softhat.export.reading import read_export
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.reading import derive
 from softhat.proof.llama.undisguise import pair_norms, undisguise

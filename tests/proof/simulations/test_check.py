@@ -19,9 +19,8 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation import every_length as laws_module
 from softhat.ahat.simulation import temperature_laws
 from softhat.ahat.simulation.magnitudes import number
-from softhat.io.errors import SofthatError
+from softhat.io.errors import SofthatError, VoidError
 from softhat.numbers.laws import Law, Tabled, from_json
-from softhat.proof.simulations.check import NotProvedError
 from tests.ahat.analysis.test_embedding import table_with_eos
 from tests.proof.simulations.claims import Claims, claims_of, random_source
 from tests.proof.simulations.test_source import leaves
@@ -180,7 +179,7 @@ def test_colder_is_fine_and_warmer_is_not() -> None:
         laws = {name: found.laws[name] * factor}
         changed = Claims(found.model, found.document, laws, found.evidence, found.epsilon)
         if not good:
-            with pytest.raises(NotProvedError, match="temperature laws"):
+            with pytest.raises(VoidError, match="temperature laws"):
                 changed.check()
 
 
@@ -188,7 +187,7 @@ def test_a_uniform_head_has_no_temperature() -> None:
     found = claims_of(GALLERY["majority"]())
     found.check()
     laws = dict.fromkeys(found.laws, from_json("1000000"))
-    with pytest.raises(NotProvedError, match="β is not 1"):
+    with pytest.raises(VoidError, match="β is not 1"):
         Claims(found.model, found.document, laws, found.evidence, found.epsilon).check()
 
 
@@ -198,7 +197,7 @@ def test_tables_of_temperatures_have_six_bits() -> None:
     assert found.check().heads[name] is not None
     for entry in (law.entries[0] + Fraction(1, 3), law.entries[0] / 2, law.entries[0] * 64):
         laws = {**found.laws, name: Tabled((entry, *law.entries[1:]), law.beyond)}
-        with pytest.raises(NotProvedError, match="table of β"):
+        with pytest.raises(VoidError, match="table of β"):
             Claims(found.model, found.document, laws, found.evidence, found.epsilon).check()
 
 
@@ -301,7 +300,7 @@ def test_the_hole_that_was(monkeypatch: pytest.MonkeyPatch) -> None:
     gap_laws.gap_laws.cache_clear()
     monkeypatch.setattr(embedding, "_position_atom", _forgets_eos)
     monkeypatch.setattr(laws_module, "hold_against", lambda laws, tally: None)
-    with pytest.raises(NotProvedError):
+    with pytest.raises(VoidError):
         _ = softhat.simulate(table_with_eos(), epsilon=0.01).certificate
     monkeypatch.undo()
     gap_laws.gap_laws.cache_clear()

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from softhat.ahat.gallery import GALLERY
+from softhat.io.errors import VoidError
 from softhat.numbers.laws import Constant, N, minimum
 from softhat.proof.simulations.errors import (
-    NotProvedError,
     erring,
     flat_radius,
     inverse,
@@ -54,5 +54,5 @@ def test_inverses() -> None:
 
 def test_requirements() -> None:
     require(True, "nothing")
-    with pytest.raises(NotProvedError, match="does not prove it: the gap"):
+    with pytest.raises(VoidError, match="does not prove it: the gap"):
         require(False, "the gap")

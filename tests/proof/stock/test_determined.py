@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
+from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
-from softhat.proof.cells import VoidError
 from softhat.proof.stock.determined import exactly_one
 
 

@@ -12,7 +12,7 @@ import pytest
 import softhat
 from softhat.export.checking import certify_export
 from softhat.export.reading import read_export
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.ledger import check_gpt2, check_llama

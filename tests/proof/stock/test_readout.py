@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from softhat.io.errors import VoidError
 from softhat.logic.syntax.parse import parse
 from softhat.proof.boolean import Space
-from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.readout import Readout

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.stock.shifts import distance_of_codes, distance_of_turns
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack

@@ -32,8 +32,9 @@ from softhat.ahat.bounds.noise import (
     half_unit,
     low_bit,
 )
-from softhat.ahat.bounds.rounding import Void, gamma
+from softhat.ahat.bounds.rounding import RANGE, gamma
 from softhat.ahat.bounds.weights import ANY, HeadWeights
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import NARROW, WIDE_DIGITS
 
 Floats = npt.NDArray[np.float64]
@@ -118,7 +119,7 @@ class Scores:
     def __init__(self, program: Program, q: Noisy, k: Noisy, seen: Truths, beta: float) -> None:
         form = program.form
         if not math.isfinite(beta) or beta > form.largest:
-            raise Void
+            raise VoidError(RANGE)
         rows = q.centre.shape[-1]
         wide = rows > NARROW
         digits = WIDE_DIGITS if wide else form.sum_digits
@@ -247,5 +248,5 @@ def mean_of(
     error = np.where(once | empty, 0.0, error)
     centre = np.where(empty, 0.0, centre)
     if not np.isfinite(error).all():
-        raise Void
+        raise VoidError(RANGE)
     return exactly(centre).plus_noise(error)

@@ -15,8 +15,8 @@ import numpy as np
 from softhat.ahat.bounds.bags import OFF, Bags, Counts, HeadId, all_bags
 from softhat.ahat.bounds.float_words import Run
 from softhat.ahat.bounds.noise import Noisy
-from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 
 AT_ONCE = 40_000  # rows
@@ -49,7 +49,7 @@ def bags_error(
         for start in range(0, len(counts), step):
             try:
                 found = _error(made, counts[start : start + step], n, betas, gaps, form)
-            except Void:
+            except VoidError:
                 return math.inf
             worst = max(worst, found)
             if not math.isfinite(worst):

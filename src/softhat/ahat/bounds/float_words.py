@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.float_attention import attended
 from softhat.ahat.bounds.noise import Noisy, Program, exactly
-from softhat.ahat.bounds.rounding import Void
 from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.ahat.exact import allowed
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.positions import floats
 
@@ -41,7 +41,7 @@ def float_values(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         try:
             return Run(used, betas, form).values(codes)
-        except Void:
+        except VoidError:
             return None
 
 

@@ -27,8 +27,9 @@ import numpy.typing as npt
 from softhat.ahat.bounds.blocks import blocks
 from softhat.ahat.bounds.envelope import Box, LayerBoxes, envelope, feature_box, symbol_rows
 from softhat.ahat.bounds.float_rows import Row, Scores, Steep
-from softhat.ahat.bounds.rounding import INEXACT, SLACK, Arithmetic, Rounded, Void, gamma, scaled
+from softhat.ahat.bounds.rounding import INEXACT, RANGE, SLACK, Arithmetic, Rounded, gamma, scaled
 from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights, dyadic
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.positions import Feature, Named, Table
 
@@ -55,7 +56,7 @@ def float_error(used: Weights, low: int, high: int, heads: Temperatures, form: F
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
             found = _Walk(used, low, high, heads, form).run()
-        except Void:
+        except VoidError:
             return math.inf
     return found if math.isfinite(found) else math.inf
 
@@ -182,7 +183,7 @@ class _Walk:
             return Row(np.zeros(len(seen)), seen, 0.0, 0.0)
         beta = self.heads.beta.get(name, 1.0)
         if not math.isfinite(beta) or beta > self.form.largest:
-            raise Void
+            raise VoidError(RANGE)
         q, k = self.at.linear(x, head.query), self.at.linear(x, head.key)
         scores = Scores(self.at, q, k, seen, self.blocks.surely(head.mask), beta)
         steep = None if self.heads.steep is None else self.heads.steep.get(name)

@@ -20,8 +20,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.rounding import Void
+from softhat.ahat.bounds.rounding import RANGE
 from softhat.ahat.bounds.weights import ANY
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS, Format
 
 Counts = npt.NDArray[np.int64]
@@ -121,9 +122,9 @@ class Program:
         self.tiny = FORMATS["float32"].smallest if self.narrow else form.smallest
 
     def fits(self, size: Floats) -> None:
-        """Void if something may overflow."""
+        """Nothing is proved if something may overflow."""
         if size.size and not float(size.max()) < self.form.largest / 4:
-            raise Void
+            raise VoidError(RANGE)
 
     def grid(self, x: Noisy, digits: int) -> Floats:
         """Powers of two that divide the floats, which have this many digits."""

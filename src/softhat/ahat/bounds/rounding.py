@@ -13,15 +13,13 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.envelope import Box
 from softhat.ahat.bounds.weights import Entries
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS, Format
 
 Floats = npt.NDArray[np.float64]
 INEXACT = 0.0  # a grid of 0: not known to be exact
+RANGE = "something may leave the format's range"
 SLACK = 1.01  # (1 + u)^k - 1 ≤ 1.01·k·u for the k that occur
-
-
-class Void(Exception):  # noqa: N818
-    """Something may leave the format's range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +63,10 @@ class Arithmetic:
         self.most = 2.0**form.digits  # steps of a grid that fit the significand
 
     def fits(self, sizes: Floats, summed: bool = False) -> None:
-        """Void if something may overflow the format, or the wider one that sums are taken in."""
+        """Nothing may overflow the format, or the wider one that sums are taken in."""
         largest = FORMATS["float32"].largest if summed and self.narrow else self.form.largest
         if sizes.size and not float(np.max(sizes)) < largest / 4:
-            raise Void
+            raise VoidError(RANGE)
 
     def on_grid(self, grid: Floats, size: Floats) -> Floats:
         """The grid where numbers of this size fit it, else INEXACT."""

@@ -23,10 +23,9 @@ from softhat.ahat.simulation.lower import lower
 from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import HeadId, Simulation
 from softhat.ahat.simulation.version_1 import folded, read_betas
-from softhat.io.errors import SofthatError
+from softhat.io.errors import SofthatError, VoidError
 from softhat.io.files import read_json, read_tensors
 from softhat.numbers.laws import Constant, Law
-from softhat.proof.simulations.check import NotProvedError
 from softhat.transformer.stored import DamagedError, config_of, tensors_of, transformer_of
 
 Tensors = Mapping[str, NDArray[np.float64]]
@@ -106,7 +105,7 @@ def _every_length(
         made = EveryLength(source, laws, evidence, epsilon, dtype)
     try:
         _ = made.verdict
-    except NotProvedError as error:
+    except VoidError as error:
         raise SofthatError(f"{error}; make it again with simulate") from None
     return Simulation(source, laws, None, partial(certify_laws, made), dtype)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
-from softhat.proof.cells import VoidError
 from softhat.proof.dense.matrices import Matrix, row_norms
 
 U = 2.0 ** -FORMATS["float32"].digits

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
-from softhat.proof.cells import VoidError
 from softhat.proof.gpt2.bounds import Bounds
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.stock.checkpoint import Array, StockCheckpoint
 
 Pairs = NDArray[np.float64]

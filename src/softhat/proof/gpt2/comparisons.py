@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import averaged, compared

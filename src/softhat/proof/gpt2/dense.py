@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import (
     SLACK,
     Matrix,

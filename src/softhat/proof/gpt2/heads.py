@@ -13,7 +13,7 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.gpt2.comparisons import average, sign
 from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
 from softhat.proof.gpt2.recalls import recall

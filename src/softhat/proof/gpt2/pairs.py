@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.gpt2.checkpoint import Checkpoint, Pairs
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import LEVEL, Bit, Cell, Constant, Table, of_tokens

@@ -14,9 +14,9 @@ from math import isqrt
 
 import numpy as np
 
+from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
-from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
 from softhat.proof.gpt2.checkpoint import Checkpoint, read_pairs, written_pairs
 from softhat.proof.gpt2.gates import Gate, feed_forward

@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import (

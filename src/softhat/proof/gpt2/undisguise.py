@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix
 from softhat.proof.dense.sharing import sharing
 from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped

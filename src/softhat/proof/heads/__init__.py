@@ -11,14 +11,14 @@ from __future__ import annotations
 from functools import lru_cache
 from types import ModuleType
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, Feature, VoidError
+from softhat.proof.cells import Cell, Feature
 from softhat.proof.heads import average, latest, match, previous, shift, sign, strict_latest, width
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights, read
 from softhat.proof.heads.selection import Table, is_selection, read_selection
-from softhat.proof.scores import Failure
 from softhat.proof.softmax import Bound
 
 KINDS: tuple[ModuleType, ...] = (strict_latest, average, previous, shift, latest, sign)
@@ -59,6 +59,9 @@ def _selecting(
 
 
 @lru_cache(maxsize=1 << 16)
-def bound(kind: Kind, n: int, form: Format) -> Bound | Failure:
-    """The error of a head's output for every word of length at most n."""
-    return kind.bound(n, form)
+def bound(kind: Kind, n: int, form: Format) -> Bound | str:
+    """The error of a head's output for every word of length at most n, or why it is not known."""
+    try:
+        return kind.bound(n, form)
+    except VoidError as error:
+        return str(error)

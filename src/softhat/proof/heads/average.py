@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.rationals import grid_of
 from softhat.proof.atoms import Range
-from softhat.proof.cells import Bit, Cell, Feature, Mean, VoidError, Zero
+from softhat.proof.cells import Bit, Cell, Feature, Mean, Zero
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import Reading
-from softhat.proof.scores import Failure
-from softhat.proof.softmax import EXACT, Bound
+from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Mask
 
 NAMES = {"Average": "averages over positions with equal weights"}
@@ -56,20 +56,20 @@ class Average(Kind):
     def leak(self) -> float:
         return 0.0
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def row(self, n: int, form: Format) -> RowFact:
         """That projections and sums are exact, in any order."""
         size = max(-self.low, self.high)
         if any(form.stored(weight) != weight for weight in self.weights):
-            return Failure("a weight of the values is not representable")
+            raise VoidError("a weight of the values is not representable")
         if self.weights and not form.holds(size, self.grid):
-            return Failure("values are not representable")
+            raise VoidError("values are not representable")
         if self.weights and max(n * size, self.mass) > 2.0**form.sum_digits * self.grid:
-            return Failure("sums of values are not exact")
+            raise VoidError("sums of values are not exact")
         if max(n * size, self.mass) > form.sum_largest:
-            return Failure("sums of values overflow")
+            raise VoidError("sums of values overflow")
         if n + 2 > 2.0**form.sum_digits:
-            return Failure("the number of positions is not exact")
-        return EXACT
+            raise VoidError("the number of positions is not exact")
+        return RowFact("uniform")
 
 
 def fits(reading: Reading) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softhat.numbers.formats import Format
-from softhat.proof.scores import Failure
-from softhat.proof.softmax import Bound
+from softhat.proof.softmax import Bound, RowFact
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,14 @@ class Kind:
         """Attention outside the winner in real arithmetic, for every n, at most."""
         raise NotImplementedError
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
-        """The error of its output for every word of length at most n."""
+    def row(self, n: int, form: Format) -> RowFact:
+        """Its theorem in floats: who wins a row, in every word of length at most n, and how much
+        all others weigh."""
         raise NotImplementedError
+
+    def bound(self, n: int, form: Format) -> Bound:
+        """The error of its output for every word of length at most n."""
+        return self.row(n, form).bound(form)
 
     @property
     def numbers(self) -> dict[str, float]:

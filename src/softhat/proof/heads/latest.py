@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1
+from math import exp
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.atoms import Direction
-from softhat.proof.cells import Cell, Feature, Form, Raw, VoidError, literal
+from softhat.proof.cells import Cell, Feature, Form, Raw, literal
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Key, Reading, refuse_averages, slope_of
-from softhat.proof.scores import CARE, COARSE, Failure, Scores, rounded, rows_of, total_of
-from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.proof.scores import CARE, Scores, rounded, rows_of, total_of
+from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {
     "Latest": "looks back to the last position that decides",
@@ -56,18 +57,16 @@ class Latest(Kind):
         """e^-B = Σ e^-kB / (1 + Σ e^-kB): `latest_leak`."""
         return 0.0 if self.scores.attention == "hard" else exp(-self.slope)
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def row(self, n: int, form: Format) -> RowFact:
         """Gaps are B, 2B, …, less twice the error of a score; those of ruled-out keys larger."""
         rows = rows_of(self.scores, n, form)
-        if isinstance(rows, Failure):
-            return rows
         keys = [key for _, key in self.scores.rows]
         ruling = [any(e.base in ("bit", "ordinary") for e in key) for key in keys]
         kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
         sharpness = self.scores.sharpness
         total = total_of(kept, sharpness, form)
         if total.size > form.held.largest:
-            return Failure("scores overflow")
+            raise VoidError("scores overflow")
         error = rounded(total, sharpness, total.size, form)
         # A ruled-out key's score is off by a share of its own size, (A + 2B)·i at most, and of
         # what its other rows hold beyond the 2B·i of B·j and B·i.
@@ -76,16 +75,8 @@ class Latest(Kind):
         if any(ruling):
             error += share * max(0.0, held - 2 * self.slope * n * CARE)
         ruled = share * (self.penalty + 2 * self.slope) / self.slope if any(ruling) else 0.0
-        if self.scores.attention == "hard":
-            safe = 2 * error < self.slope and ruled + 2 * error / self.slope < 1
-            return EXACT if safe else Failure(COARSE)
-        exponent = 2 * error + self.slope * ruled
-        if exponent > self.slope * 0.9:
-            return Failure(COARSE)
-        losers = exp(exponent) * exp(-self.slope) / -expm1(-self.slope)
-        terms = min(n + 2.0, 4 + 2 * (form.visible + exponent) / self.slope)
-        tail = min(losers, 2 * form.held.normal / -expm1(-self.slope))
-        return checked(softmax(losers, losers, terms, tail, form))
+        ladder = Ladder(self.slope, self.slope, 2 * error + self.slope * ruled, min(ruled, 0.9))
+        return one_winner((ladder,), n, form, self.scores.attention == "hard")
 
 
 def fits(reading: Reading) -> bool:

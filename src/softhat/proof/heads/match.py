@@ -16,14 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, VoidError, Zero, literal
+from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, Zero, literal
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import Codes, Table
-from softhat.proof.scores import Failure
-from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Attention, Mask
 
 NAMES = {
@@ -72,29 +72,26 @@ class Selects(Kind):
         """The weight of what must not be read, relative to the winners': found, and not."""
         return n * exp(-self.gap) + 2 * exp(-self.gap / 2), n * exp(-self.gap / 2)
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
-        failure = scores_fit(self.weights, self.size, self.gap / 2, self.sharpness, form)
-        if failure is not None:
-            return failure
-        if n > self.reach and self.attention != "hard":
-            return Failure("too many positions for its sharpness")
+    def row(self, n: int, form: Format) -> RowFact:
+        """Those that match tie, exactly; then the sinks, then all others."""
+        scores_fit(self.weights, self.size, self.gap / 2, self.sharpness, form)
         if self.attention == "hard":
-            return EXACT
+            return RowFact("tied")
+        if n > self.reach:
+            raise VoidError("too many positions for its sharpness")
         found, none = self.losers(n)
-        tail = min(none, (n + 2) * form.held.normal)
-        return checked(softmax(found, none, n + 2.0, tail, form))
+        return RowFact("tied", found, none, n + 2.0, min(none, (n + 2) * form.held.normal))
 
 
 def scores_fit(
     weights: tuple[float, ...], size: float, grid: float, sharpness: float, form: Format
-) -> Failure | None:
-    """Whether weights are stored as they are and all scores, multiples of `grid`, are exact."""
+) -> None:
+    """Weights are stored as they are and all scores, multiples of `grid`, are exact."""
     if any(form.stored(weight) != weight for weight in weights):
-        return Failure("its weights are not representable")
+        raise VoidError("its weights are not representable")
     whole = grid == int(grid) and sharpness == int(sharpness)
     if not whole or max(size, sharpness) > 2.0**form.digits or size > form.largest:
-        return Failure("its scores are not representable")
-    return None
+        raise VoidError("its scores are not representable")
 
 
 def made_of(

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, expm1
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.atoms import Direction
-from softhat.proof.cells import Cell, Raw, VoidError
+from softhat.proof.cells import Cell, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
 from softhat.proof.scores import (
-    COARSE,
-    Failure,
     Row,
     Scores,
     power_of_two,
@@ -31,7 +30,7 @@ from softhat.proof.scores import (
     rows_of,
     total_of,
 )
-from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {"Previous": "looks at the position before", "Next": "looks at the position after"}
 
@@ -66,17 +65,15 @@ class Previous(Kind):
         losers = exp(-2 * self.slope) + exp(self.slope - 2 * self.alternation)
         return losers / -expm1(-2 * self.slope)
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def row(self, n: int, form: Format) -> RowFact:
         """Gaps are 2B, 4B, … for the other keys of i-1's parity, 2·A1 - B, + 2B, … for i's."""
         rows = rows_of(self.scores, n, form)
-        if isinstance(rows, Failure):
-            return rows
         sharpness = self.scores.sharpness
         # i-1 and keys of its parity gain by the alternation what keys of i's own parity lose.
         near = total_of(self._with_parity(rows, own=False), sharpness, form)
         away = total_of(self._with_parity(rows, own=True), sharpness, form)
         if max(near.size, away.size) > form.held.largest:
-            return Failure("scores overflow")
+            raise VoidError("scores overflow")
         winner = abs(self.alternation - self.offset - self.slope)
         far = 0.0
         errors = []
@@ -90,16 +87,10 @@ class Previous(Kind):
                 size = exact
             errors.append(rounded(total, sharpness, size, form))
         error, own_error = errors
-        other, own = 2 * self.slope, 2 * self.alternation - self.slope
-        if 2 * error > 0.9 * other or error + own_error > 0.9 * own:
-            return Failure(COARSE)
-        if self.scores.attention == "hard":
-            return EXACT
-        spread = -expm1(-2 * self.slope)
-        losers = (exp(2 * error - other) + exp(error + own_error - own)) / spread + far
-        terms = min(n + 2.0, 4 + (form.visible + error + own_error) / self.slope)
-        tail = min(losers, 2 * form.held.normal / spread)
-        return checked(softmax(losers, losers, terms, tail, form))
+        step = 2 * self.slope
+        other = Ladder(step, step, 2 * error)
+        own = Ladder(2 * self.alternation - self.slope, step, error + own_error)
+        return one_winner((other, own), n, form, self.scores.attention == "hard", far)
 
     def _with_parity(self, rows: list[Row], own: bool) -> list[Row]:
         """The rows for keys of the query's own parity, or of the other.

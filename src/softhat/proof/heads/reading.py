@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softhat.io.errors import VoidError
 from softhat.proof.atoms import Atoms, Direction
-from softhat.proof.cells import Bit, Cell, Feature, Form, Mean, VoidError, Zero, literal
+from softhat.proof.cells import Bit, Cell, Feature, Form, Mean, Zero, literal
 from softhat.proof.scores import Entry, Scores, Side
 from softhat.transformer.weights import Attention, Mask
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softhat.io.errors import VoidError
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Bit, Cell, Feature, Form, VoidError, Zero, bit_of
+from softhat.proof.cells import Bit, Cell, Feature, Form, Zero, bit_of
 from softhat.proof.heads.reading import HeadWeights
 from softhat.transformer.weights import Mask
 

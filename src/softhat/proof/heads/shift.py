@@ -18,17 +18,16 @@ penalised key has one term more, and its gap has room for the two additions to r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, expm1
+from math import exp, expm1, inf
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import NARROW, Format
 from softhat.proof.atoms import Direction
-from softhat.proof.cells import Bit, Cell, Feature, Form, Raw, VoidError
+from softhat.proof.cells import Bit, Cell, Feature, Form, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
 from softhat.proof.scores import (
     CARE,
-    COARSE,
-    Failure,
     Scores,
     power_of_two,
     rounded,
@@ -36,7 +35,7 @@ from softhat.proof.scores import (
     scale,
     total_of,
 )
-from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {
     "Shift": "looks at the position a fixed distance before",
@@ -82,12 +81,10 @@ class Shift(Kind):
         others = exp(-self._gap) / -expm1(-slope)
         return exp(-slope) + others + exp(-far) / -expm1(-far)
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def row(self, n: int, form: Format) -> RowFact:
         """Gaps are B for `<bos>`, mB, 2mB, … for keys of the winner's residue, g, g + B, … for
         the penalised ones, each less the errors of the two scores."""
         rows = rows_of(self.scores, n, form)
-        if isinstance(rows, Failure):
-            return rows
         sharpness = self.scores.sharpness
         ruling = [any(e.base == "bit" for e in query) for query, _ in self.scores.rows]
         kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
@@ -109,21 +106,13 @@ class Shift(Kind):
         elif form.digits < digits and not form.holds(size * sharpness, grid * sharpness):
             off += (logit + off) * 2.0**-form.digits
         if logit + off > form.largest:
-            return Failure("scores overflow")
+            raise VoidError("scores overflow")
         slope, far = self.slope, self.modulus * self.slope
         # The winner gives up B·c, or B·i to `<bos>` where i <= c.
         gap = self.penalty * scale(self.scores.attention, n) - slope * min(self.distance, n)
-        off *= CARE
-        if 2 * error > 0.9 * slope or error + off > 0.9 * gap:
-            return Failure(COARSE)
-        if self.scores.attention == "hard":
-            return EXACT
-        spread = -expm1(-slope)
-        losers = exp(2 * error - slope) + exp(error + off - gap) / spread
-        losers += exp(2 * error - far) / -expm1(-far)
-        terms = min(n + 2.0, 6 + 2 * (form.visible + error + off) / slope)
-        tail = min(losers, 4 * form.held.normal / spread)
-        return checked(softmax(losers, losers, terms, tail, form))
+        sink, same = Ladder(slope, inf, 2 * error), Ladder(far, far, 2 * error)
+        others = Ladder(gap, slope, error + off * CARE)  # from i on
+        return one_winner((sink, same, others), n, form, self.scores.attention == "hard")
 
 
 def fits(reading: Reading) -> bool:

@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, inf
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.rationals import common_divisor
 from softhat.proof.atoms import Direction, Range, Sum
-from softhat.proof.cells import Cell, Mean, Raw, VoidError
+from softhat.proof.cells import Cell, Mean, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading
 from softhat.proof.scores import (
     BETA,
     CARE,
-    Failure,
     Line,
     Row,
     Scores,
@@ -41,7 +41,7 @@ from softhat.proof.scores import (
     stored,
     temperature_fits,
 )
-from softhat.proof.softmax import EXACT, Bound, checked, softmax
+from softhat.proof.softmax import RowFact
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 
@@ -137,29 +137,24 @@ class Sign(Kind):
         """What positions and the constant add to the logit."""
         return self.at_i * i + self.at_r * r + self.constant
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def row(self, n: int, form: Format) -> RowFact:
         """At j = i the logit is at least `up` above 0 or `down` below; it falls with the
         distance."""
         scores = self.scores
         if not temperature_fits(scores, n, form):
-            return Failure(BETA)
+            raise VoidError(BETA)
         if any(mean.query > form.largest for mean in self.means):
-            return Failure("an average times its weight overflows")
+            raise VoidError("an average times its weight overflows")
         rows: list[Row] = []
         lines: list[Line] = []
         means = 0
         absolute = 0.0
         for query, key in scores.rows:
             if any(entry.base == "mean" for entry in query):
-                found = _mean_error(query, key, n, scores, form)
-                if isinstance(found, Failure):
-                    return found
-                absolute += found
+                absolute += _mean_error(query, key, n, scores, form)
                 means += 1
                 continue
             row = row_of(query, key, n, scale(scores.attention, n), form)
-            if isinstance(row, Failure):
-                return row
             rows.append(row)
             lines.append(line_of(query, key, n, scale(scores.attention, n), row))
         rest = [self.rest(1, n), self.rest(n, 1)]
@@ -171,7 +166,7 @@ class Sign(Kind):
         parts = sum(max(-row.low, row.high) + row.error for row in rows)
         parts += (n + 2) * sum(max(-mean.low, mean.high) for mean in self.means) / scores.sharpness
         if parts > form.sum_largest:
-            return Failure("the parts of scores overflow")
+            raise VoidError("the parts of scores overflow")
         summed = sum(row.error for row in rows) + (means + len(rows)) * form.grid_of_score(
             parts, means + len(rows)
         )
@@ -185,7 +180,7 @@ class Sign(Kind):
         room = form.held.largest * (1 + 2.0 ** -(form.held.digits + 1))
         room -= scores.sharpness * summed + absolute
         if max(most + rising * CARE, at_sink if self.seen_by_sink else 0.0) >= room:
-            return Failure("scores overflow")
+            raise VoidError("scores overflow")
         yes = self.up if least <= 0 else max(self.up, least)
         no = self.down if most >= 0 else max(self.down, -most)
         if self.one_sided:
@@ -207,19 +202,19 @@ class Sign(Kind):
         if most >= 0:
             here, there = left(yes)
             if here <= 0:
-                return Failure(_NEAR)
+                raise VoidError(_NEAR)
             low, far = exp(-here), min(far, there - yes)
         if least <= 0:
             here, there = left(no)
             if here <= 0 or there + slope <= 0:
-                return Failure(_NEAR)
+                raise VoidError(_NEAR)
             high = exp(-here) + exp(-there - slope) / -expm1(-slope)
             far = min(far, there - no)
         if scores.attention == "hard":
-            return EXACT
+            return RowFact("sign")
         terms = min(n + 2.0, 4 + (form.visible - 4 * far) / slope)
         tail = 2 * form.held.normal / -expm1(-slope)
-        return checked(softmax(low, high, terms, tail, form))
+        return RowFact("sign", low, high, terms, tail)
 
 
 def fits(reading: Reading) -> bool:
@@ -289,20 +284,17 @@ def _averages_stand_alone(reading: Reading) -> None:
         raise VoidError("a key reads an average")
 
 
-def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) -> float | Failure:
+def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) -> float:
     """The absolute error that a mean's row adds to a logit: of means below the normal numbers."""
     scaled = scale(scores.attention, n)
-    found = stored(key, n, scaled, form)
-    if isinstance(found, Failure):
-        return found
-    keys, inexact = found
+    keys, inexact = stored(key, n, scaled, form)
     (entry,) = query
     if inexact:
-        return Failure("positions are not representable")
+        raise VoidError("positions are not representable")
     if form.stored(entry.weight) != entry.weight:
-        return Failure("the weight of an average is not representable")
+        raise VoidError("the weight of an average is not representable")
     if not power_of_two(abs(entry.weight)):
-        return Failure("an average is multiplied by a weight that is not a power of two")
+        raise VoidError("an average is multiplied by a weight that is not a power of two")
     # A query of at least the mean's size is a power of two times it, and is stored exactly.
     off = abs(entry.weight) + (abs(entry.weight) < 1)
     return off * form.smallest * keys.size * scaled * scores.sharpness

@@ -14,15 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, Share, VoidError
+from softhat.proof.cells import Cell, Share
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.match import scores_fit
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import Table, is_sinks
-from softhat.proof.scores import CARE, Failure
-from softhat.proof.softmax import EXACT, Bound
+from softhat.proof.scores import CARE
+from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Attention, Mask
 
 NAMES = {"Width": "counts the positions whose category matches"}
@@ -63,16 +64,14 @@ class Width(Kind):
     def leak(self) -> float:
         return 0.0  # what leaks is part of the share, and counted where it is decoded
 
-    def bound(self, n: int, form: Format) -> Bound | Failure:
+    def row(self, n: int, form: Format) -> RowFact:
         """That its scores are exact and its proof reaches n; the share's error is `share`."""
-        failure = scores_fit(self.weights, self.gap, self.gap, self.sharpness, form)
-        if failure is not None:
-            return failure
+        scores_fit(self.weights, self.gap, self.gap, self.sharpness, form)
         if n > self.reach and self.attention != "hard":
-            return Failure("too many positions for its sharpness")
+            raise VoidError("too many positions for its sharpness")
         if n + 2 > 2.0**form.sum_digits:
-            return Failure("the number of positions is not exact")
-        return EXACT
+            raise VoidError("the number of positions is not exact")
+        return RowFact("tied")
 
     def share(self, n: int, form: Format) -> tuple[float, float]:
         """(ε, relative error) of what it returns."""

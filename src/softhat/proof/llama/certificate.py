@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.formats import Format
-from softhat.proof.cells import VoidError
 from softhat.proof.llama.bounds import Bounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds

@@ -12,7 +12,7 @@ from math import exp, inf
 
 import numpy as np
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.dense.bounds import DenseBounds, Norm, Stream, Term, Vector
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, values
 from softhat.proof.llama.checkpoint import LlamaCheckpoint

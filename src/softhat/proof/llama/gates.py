@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.variables import (

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import Count, averaged, compared, nearest
 from softhat.proof.stock.shifts import distance_of_turns

@@ -15,9 +15,9 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
-from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.gates import Gate, feed_forward

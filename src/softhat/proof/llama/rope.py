@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 
 ERROR = 8 * 2.0**-24

@@ -2,7 +2,7 @@
 
 `check` is the one entry. It holds the claims against the transformer in `ahat.json` and the laws of
 temperature that the softmax model has, at every length, and returns what the proof of each head
-rests on; what does not follow raises NotProvedError, with the place. Numbers are exact; floats
+rests on; what does not follow raises VoidError, with the place. Numbers are exact; floats
 occur only where a logarithm is compared with a table's entry, with room to spare.
 """
 
@@ -23,7 +23,6 @@ from softhat.proof.simulations import words
 from softhat.proof.simulations.embedding import embedded
 from softhat.proof.simulations.errors import (
     ROOT_E,
-    NotProvedError,
     Sharp,
     check_forward,
     check_heads,
@@ -331,4 +330,4 @@ def _bends(seen: Sight) -> tuple[tuple[Fraction, Fraction], ...] | None:
     return tuple(pair for pair, q, k in rows if any(q) and any(k))
 
 
-__all__ = ["HeadFact", "NotProvedError", "Sharp", "Verdict", "check"]
+__all__ = ["HeadFact", "Sharp", "Verdict", "check"]

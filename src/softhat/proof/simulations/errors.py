@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softhat.io.errors import SofthatError
+from softhat.io.errors import VoidError
 from softhat.numbers.laws import Constant, Law, Length, Log, Maximum, Minimum, Sum, as_law
 from softhat.proof.simulations.residual import Sight, Stream
 from softhat.proof.simulations.sizes import Size, exactly, number, of_law, of_polynomial
@@ -30,10 +30,6 @@ ROOT_E = Fraction(7, 4)
 """e^θ for θ ≤ 1/2, with 6% to spare: more than the 10⁻¹³ by which a β is rounded up before it goes
 to 6 bits."""
 SIX_BITS = Fraction(33, 32)  # what rounding a β up to 6 significant bits costs at most
-
-
-class NotProvedError(SofthatError):
-    """A claim of the evidence does not follow from the claims before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,7 @@ def inverse(law: Law) -> Law:
 def require(holds: bool, what: str) -> None:
     """An error if a claim does not hold."""
     if not holds:
-        raise NotProvedError(f"the evidence does not prove it: {what}")
+        raise VoidError(f"the evidence does not prove it: {what}")
 
 
 def check_heads(
@@ -141,7 +137,7 @@ def _less_one(where: str, law: Law) -> Law:
             return Constant(x - 1)
         case Sum((term, Constant(x))) | Sum((Constant(x), term)) if x == 1:
             return term
-    raise NotProvedError(f"the evidence does not prove it: {where}: its logarithm")
+    raise VoidError(f"the evidence does not prove it: {where}: its logarithm")
 
 
 def check_forward(

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any, Protocol, TypeVar
 
+from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
 from softhat.numbers.kernels import SDPA
 from softhat.proof.document import document
-from softhat.proof.stock.storage import STORAGES, NotProvedError
+from softhat.proof.stock.storage import STORAGES
 from softhat.proof.void import UNPROVED, reason_of
 
 T = TypeVar("T")
@@ -143,14 +144,14 @@ def longest(
     try:
         if first is not None:
             first()
-    except NotProvedError as failure:
+    except VoidError as failure:
         return Verdict(0, str(failure), {})
     trial, kept = most, bounds
     while too_long - found > 1:
         try:
             check(trial)
             found, kept = trial, dict(bounds)
-        except NotProvedError as failure:
+        except VoidError as failure:
             too_long, reason = trial, str(failure)
         trial = (found + too_long) // 2
     return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in kept.items()})
@@ -169,7 +170,7 @@ def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> dict[str, V
     nothing."""
     try:
         found = bounds()
-    except NotProvedError as failure:
+    except VoidError as failure:
         return only_wide(Verdict(0, str(failure), {}))
     return only_wide(longest(found.check, most, found.bounds))
 

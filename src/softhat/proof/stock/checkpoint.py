@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
-from softhat.proof.cells import VoidError
 
 Array = NDArray[np.float32]
 HeadName = Literal["token-classification", "lm", "multi-label"]

@@ -11,9 +11,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from softhat.io.errors import VoidError
 from softhat.numbers.rationals import common_divisor, grid_of
 from softhat.proof.atoms import Sum
-from softhat.proof.cells import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import Cell, Form, Mean, function_of, literal, split
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
-from softhat.proof.cells import VoidError
 
 
 def exactly_one(space: Space, functions: Mapping[str, int], at_start: Sequence[str]) -> None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp
 
+from softhat.io.errors import VoidError
 from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights
-from softhat.proof.cells import VoidError
 from softhat.proof.stock.checkpoint import StockCheckpoint
 from softhat.proof.stock.readout import Readout, token_names
 from softhat.proof.stock.storage import need

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.cells import VoidError
+from softhat.io.errors import VoidError
 from softhat.proof.gpt2.checkpoint import Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from softhat.io.errors import VoidError
 from softhat.logic.semantics.empty import at_empty_prefixes
 from softhat.logic.syntax.nodes import Formula
-from softhat.proof.cells import VoidError
 from softhat.proof.claims import Claims
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.determined import exactly_one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
 
 U = 2.0 ** -FORMATS["float32"].digits
@@ -23,11 +24,7 @@ STORAGES = (
 )
 
 
-class NotProvedError(Exception):
-    """A bound does not hold; the message says which."""
-
-
 def need(holds: bool, reason: str) -> None:
     """A step of the proof."""
     if not holds:
-        raise NotProvedError(reason)
+        raise VoidError(reason)
