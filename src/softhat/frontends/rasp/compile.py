@@ -24,7 +24,7 @@ from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Decoder, output
 from softhat.frontends.rasp.selecting import select
 from softhat.frontends.rasp.values import Form, Known, exact, tagged
-from softhat.frontends.rasp.workshop import Workshop
+from softhat.frontends.rasp.workshop import RaisesError, Workshop
 from softhat.io.errors import RaspError, SofthatError
 from softhat.program.draft import Draft
 from softhat.program.literals import TRUE
@@ -93,10 +93,42 @@ class _Compiler:
             key = (_identity(node), tuple(below))
             if key not in same:
                 same[key] = len(results)
-                results.append(self.step(node, [results[k] for k in below]))
+                results.append(self.checked(node, [results[k] for k in below]))
             numbers[id(node)] = same[key]
         known: Known = results[numbers[id(program)]]
         return known
+
+    def checked(self, node: RASPExpr, below: list[Any]) -> Known | Condition:
+        """A step; what raises is refused with a sequence on which it does."""
+        try:
+            known = self.step(node, below)
+        except RaisesError as error:
+            word = self.raising(node)
+            shown = (
+                f". It does on {word!r}"
+                if word is not None
+                else ". No sequence that was tried shows it, but it is not plain that none does"
+            )
+            raise RaspError(f"{error}{shown}") from None
+        doubts, self.shop.doubts = self.shop.doubts, []
+        if doubts and (word := self.raising(node)) is not None:
+            raise self.shop.fault(f"{doubts[0]}. It does on {word!r}")
+        return known
+
+    def raising(self, node: RASPExpr) -> list[Value] | None:
+        """A sequence on which the expression raises, though its parts do not."""
+        causal = self.shop.causal
+        for word in self._some_sequences():
+            try:
+                for child in node.children:
+                    evaluate(child, word, causal)
+            except Exception:  # it has no meaning there
+                continue
+            try:
+                evaluate(node, word, causal)
+            except Exception:  # whatever a user's function may raise
+                return word
+        return None
 
     def step(self, node: RASPExpr, below: list[Any]) -> Known | Condition:
         shop = self.shop

@@ -1,12 +1,14 @@
 """Selectors as conditions between a key position j and a query position i.
 
 A leaf is one of: pairs of bits, (key bit at j) ∧ (query bit at i); a distance j - i; one position
-that i and n determine; equal binary codes. Selectors are Boolean combinations of leaves.
+that i and n determine, as an affine number or by its digits; equal binary codes. Selectors are
+Boolean combinations of leaves.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from softhat.frontends.rasp.values import Form, Order
 from softhat.program.literals import Literal
@@ -47,12 +49,24 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Pointer:
+    """j is the number that has these binary digits at i, lowest first, where `defined` holds."""
+
+    digits: tuple[Literal, ...]
+    defined: Literal
+    always: bool
+    """There is such a position in every word, and it is not after i in a causal program."""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """The digits `keys` at j equal the digits `queries` at i."""
 
     keys: tuple[Literal, ...]
     queries: tuple[Literal, ...]
     order: Order | None
+    instead: Callable[[], Condition | None] = field(compare=False)
+    """The same by classes of values, if they are few: for what codes cannot do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,7 @@ class Opposite:
     inner: Condition
 
 
-Condition = Everything | Pairs | Distance | Point | Code | All | Some | Opposite
+Condition = Everything | Pairs | Distance | Point | Pointer | Code | All | Some | Opposite
 
 
 def conjuncts(condition: Condition) -> list[Condition]:

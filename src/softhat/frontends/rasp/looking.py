@@ -14,7 +14,7 @@ from typing import Literal as Choice
 from softhat.frontends.rasp.conditions import Condition
 from softhat.frontends.rasp.converting import to_categories
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.points import coded, point_bit
+from softhat.frontends.rasp.points import coded, is_always_there, point_bit
 from softhat.frontends.rasp.resolving import (
     AtCode,
     AtPoint,
@@ -24,6 +24,7 @@ from softhat.frontends.rasp.resolving import (
     Window,
     resolved,
     selector_of,
+    without_codes,
 )
 from softhat.frontends.rasp.values import (
     Case,
@@ -67,7 +68,10 @@ def width(shop: Workshop, condition: Condition) -> Known:
             return shop.categories([(1, there), (0, ~there)], True)
         case AtCode():
             if not _is_single(looked):
-                raise shop.fault("how many positions have my count: only masks can be counted")
+                plainer = without_codes(condition)
+                if plainer == condition:
+                    raise shop.fault("how many positions have my count: only masks can be counted")
+                return width(shop, plainer)
             there = shop.draft.add(_at(shop, looked, TRUE), f"{shop.name}: found")
             return shop.categories([(1, there), (0, ~there)], True)
     return _masked_width(shop, looked)
@@ -93,9 +97,22 @@ def _masked_width(shop: Workshop, looked: Masked) -> Known:
     if not parts:
         return shop.categories([(1, itself), (0, ~itself)], True)
     counts = tuple(range(shop.longest + 1))
+    if _always_itself(shop, looked):
+        counts = (1, *counts[1:])  # none is never selected, so that any number may stand there
     tables = [(~itself, counts), (itself, tuple(w + 1 for w in counts))]
     kept = tuple(entry for entry in tables if entry[0] != FALSE)
     return Counted(parts, kept, quantity, looked.order)
+
+
+def _always_itself(shop: Workshop, looked: Masked) -> bool:
+    """Is every position one of those that it selects, by a mask?"""
+    chosen = [
+        shop.both(k, q)
+        for part in looked.parts
+        if part.where in ("none", "<=", ">=")
+        for k, q in zip(part.keys, part.queries, strict=True)
+    ]
+    return shop.either(chosen) == TRUE
 
 
 _RANGES: dict[Where, Range] = {
@@ -162,10 +179,14 @@ def aggregate(shop: Workshop, condition: Condition, values: Known, default: Valu
     few = to_categories(shop, values, MOST_FETCHED)
     match looked:
         case AtPoint():
-            return _fetched(shop, lambda bit: point_bit(shop, looked, bit), few, default)
+            there = is_always_there(shop, looked)
+            return _fetched(shop, lambda bit: point_bit(shop, looked, bit), few, default, there)
         case AtCode():
             if not _agree_by_code(shop, looked, few):
-                raise DisagreementError
+                plainer = without_codes(condition)
+                if plainer == condition:
+                    raise DisagreementError
+                return aggregate(shop, plainer, values, default)
             return _fetched(
                 shop,
                 lambda bit: shop.draft.add(_at(shop, looked, bit), f"{shop.name}: read"),
@@ -173,13 +194,22 @@ def aggregate(shop: Workshop, condition: Condition, values: Known, default: Valu
                 default,
             )
     if _agree(shop, looked, few):
+        if not few.total and not _agree(shop, looked, few, undefined=True):
+            shop.doubts.append("a value and None would have to be averaged, which raises")
         return _fetched(shop, lambda bit: _matched(shop, looked, bit), few, default)
-    if few.total and all(map(is_number, few.values)):
+    defined = few.total or _never_undefined(shop, looked, few)
+    if defined and all(map(is_number, few.values)):
         seen = seen_in(shop, looked, list(zip(few.values, few.bits, strict=True)))
         if seen is not None:
             return tabled(shop, seen, lambda values: average_of(values, default))
         return _mean(shop, looked, few, default)
     raise DisagreementError
+
+
+def _never_undefined(shop: Workshop, looked: Masked, values: Categories) -> bool:
+    """Is no position selected that has no value?"""
+    nothing = ~shop.either(values.bits)
+    return all(shop.exclude(key, nothing) for part in looked.parts for key in part.keys)
 
 
 class DisagreementError(Exception):
@@ -188,7 +218,11 @@ class DisagreementError(Exception):
 
 
 def _fetched(
-    shop: Workshop, read: Callable[[Literal], Literal], values: Categories, default: Value
+    shop: Workshop,
+    read: Callable[[Literal], Literal],
+    values: Categories,
+    default: Value,
+    always: bool = False,
 ) -> Categories:
     """Every bit of a category read at another position; one head has them all."""
     if len(values.values) > MOST_FETCHED:
@@ -197,8 +231,8 @@ def _fetched(
             "fewer before they are read"
         )
     pairs = [(value, read(bit)) for value, bit in zip(values.values, values.bits, strict=True)]
-    if default is None:
-        return shop.categories(pairs, False)
+    if always or default is None:
+        return shop.categories(pairs, always and values.total)
     there = read(TRUE)
     return shop.categories([*pairs, (default, ~there)], values.total)
 
@@ -249,14 +283,16 @@ def _always(part: Part) -> bool:
     )
 
 
-def _agree(shop: Workshop, looked: Masked, values: Categories) -> bool:
-    """Must all positions that one query selects have the same value?"""
+def _agree(shop: Workshop, looked: Masked, values: Categories, undefined: bool = False) -> bool:
+    """Must all positions that one query selects have the same value? With `undefined`, None is
+    one."""
     if all(part.where == "=" for part in looked.parts):
         return True
     if len(looked.parts) == 1 and looked.parts[0].single and len(looked.parts[0].keys) == 1:
         return True
     asked = []
-    for bit in values.bits:
+    nothing = [~shop.either(values.bits)] if undefined else []
+    for bit in (*values.bits, *nothing):
         queries = [
             q
             for part in looked.parts

@@ -10,21 +10,18 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 
-from softhat.frontends.rasp.converting import (
-    always_defined,
-    changing,
-    fitted_line,
-    quantity_of,
-    to_categories,
-    union,
-)
+from softhat.frontends.rasp.changes import changing, fitted_line
+from softhat.frontends.rasp.converting import always_defined, quantity_of, to_categories, union
+from softhat.frontends.rasp.means import is_positive, mapped_mean
 from softhat.frontends.rasp.operations import Between, Linear, Negate, Value, With
+from softhat.frontends.rasp.places import places_of, tried
 from softhat.frontends.rasp.values import (
     Case,
     Categories,
     Counted,
     Joint,
     Known,
+    Placed,
     Quantity,
     exact,
     is_number,
@@ -34,11 +31,14 @@ from softhat.frontends.rasp.workshop import (
     MOST_CASES,
     MOST_CHANGES,
     MOST_ENTRIES,
+    ChangesOftenError,
     Workshop,
 )
 from softhat.program.literals import FALSE, TRUE, Literal
 
 COMPARISONS = ("<", "<=", "==", "!=", ">=", ">")
+_LINEAR = tuple(map(Between, ("+", "-", *COMPARISONS)))
+"""Operators on two numbers that are comparisons of linear forms, or one."""
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -53,6 +53,8 @@ def mapped(shop: Workshop, f: Callable[[Value], Value], x: Known) -> Known:
         case Joint():
             inner = x.f
             return Joint(lambda value, place: f(inner(value, place)), x.base, x.place)
+        case Placed():
+            return tried(shop, f, x)
         case Quantity():
             return _mapped_quantity(shop, f, x)
 
@@ -103,12 +105,24 @@ def _mapped_quantity(shop: Workshop, f: Callable[[Value], Value], x: Quantity) -
     if isinstance(f, With) and f.sign in COMPARISONS and is_number(f.constant):
         sign = _TURNED[f.sign] if f.constant_first else f.sign
         return _answers(shop, x, lambda case: shop.compared(case, sign, f.constant))
-    if (form := x.affine) is not None and (fitted := fitted_line(shop, f, form)) is not None:
-        return fitted
-    pairs: list[tuple[Value, Literal]] = []
-    for case in x.cases:
-        pairs += changing(shop, f, case)
+    if (form := x.affine) is not None:
+        fitted = fitted_line(shop, f, form)
+        if fitted is not None or not (form.position and form.length):
+            return fitted or tried(shop, f, form)
+    pairs = [pair for case in x.cases for pair in _mapped_case(shop, f, case)]
     return shop.categories(pairs, always_defined(shop, x))
+
+
+def _mapped_case(
+    shop: Workshop, f: Callable[[Value], Value], case: Case
+) -> list[tuple[Value, Literal]]:
+    """By comparisons, or by the counts behind a mean where there would be too many of them."""
+    try:
+        return changing(shop, f, case)
+    except ChangesOftenError:
+        if case.mean is None or not is_positive(case.mean):
+            raise
+        return mapped_mean(shop, f, case.mean, case.when)
 
 
 def _answers(shop: Workshop, x: Quantity, holds: Callable[[Case], Literal]) -> Categories:
@@ -129,6 +143,14 @@ def joined(shop: Workshop, f: Callable[[Value, Value], Value], x: Known, y: Know
         case Counted(), Counted() if x.parts == y.parts:
             return _same_count(shop, f, x, y)
     structured = isinstance(f, Between | Linear)
+    first, second = places_of(x), places_of(y)
+    if first is not None and second is not None:
+        linear = (structured and not isinstance(f, Between)) or f in _LINEAR
+        if not (linear and isinstance(x, Quantity) and isinstance(y, Quantity)):
+            return tried(shop, f, first, second)
+    x, y = (to_categories(shop, k) if isinstance(k, Placed) else k for k in (x, y))
+    if isinstance(x, Categories) and isinstance(y, Categories):
+        return _table(shop, f, x, y)
     if not structured:
         for base, other, g in ((x, y, f), (y, x, lambda b, a: f(a, b))):
             place = other.affine if isinstance(other, Quantity) else None

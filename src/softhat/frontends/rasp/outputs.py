@@ -15,7 +15,15 @@ from typing import Literal as Choice
 
 from softhat.frontends.rasp.converting import line_of, to_categories
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.values import Case, Categories, Counted, Joint, Known, Quantity
+from softhat.frontends.rasp.values import (
+    Case,
+    Categories,
+    Counted,
+    Joint,
+    Known,
+    Placed,
+    Quantity,
+)
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.program.heads import Average, MatchMean, Range
 from softhat.program.literals import TRUE, Literal
@@ -142,6 +150,8 @@ def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Aske
     asked = Asked()
     if isinstance(known, Joint):
         known = line_of(shop, known) or to_categories(shop, known)
+    if isinstance(known, Placed):
+        known = to_categories(shop, known)
     if isinstance(known, Counted):
         if numerical and known.quantity is not None:
             return _quantity(shop, known.quantity, asked), asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal as Choice
 
+from softhat.frontends.rasp.conditions import Pointer
 from softhat.frontends.rasp.resolving import AtPoint
 from softhat.frontends.rasp.values import Form, exact
 from softhat.frontends.rasp.workshop import Workshop
@@ -25,11 +26,28 @@ def point_bit(shop: Workshop, looked: AtPoint, bit: Literal) -> Literal:
     return shop.both(read_point(shop, looked.place, bit), *conditions)
 
 
-def read_point(shop: Workshop, place: int | Form, bit: Literal) -> Literal:
+def is_always_there(shop: Workshop, looked: AtPoint) -> bool:
+    """Does every query of every word select a position?"""
+    place = looked.place
+    if looked.pairs or isinstance(place, int):
+        return False
+    if isinstance(place, Pointer):
+        return place.always
+    if shop.causal:
+        return False
+    # Affine numbers are least and greatest at the corners of 1 <= i <= n <= N.
+    corners = [(1, 1), (1, shop.longest), (shop.longest, shop.longest)]
+    values = [(place.position * i + place.length * n + place.constant, n) for i, n in corners]
+    return all(1 <= value <= n for value, n in values)
+
+
+def read_point(shop: Workshop, place: int | Form | Pointer, bit: Literal) -> Literal:
     if bit == FALSE:
         return FALSE
     if place == 0:
         return bit
+    if isinstance(place, Pointer):
+        return _read_pointer(shop, place, bit)
     if isinstance(place, Form):
         return _read_affine(shop, place, bit)
     if place > 0 and shop.causal:
@@ -56,6 +74,20 @@ def _read_affine(shop: Workshop, place: Form, bit: Literal) -> Literal:
     mask: Mask = "<=" if shop.causal else "none"
     return shop.draft.add(
         coded(shop, queries, keys, bit, mask), f"{shop.name}: read at another position"
+    )
+
+
+def _read_pointer(shop: Workshop, place: Pointer, bit: Literal) -> Literal:
+    """At the position that has these binary digits; a digit more says whether there is one."""
+    here = Form({}, position=_ONE)
+    keys = [shop.position_digit(here, b) for b in range(len(place.digits))]
+    queries = list(place.digits)
+    if place.defined != TRUE:
+        keys.append(TRUE)
+        queries.append(place.defined)
+    mask: Mask = "<=" if shop.causal else "none"
+    return shop.draft.add(
+        coded(shop, tuple(queries), tuple(keys), bit, mask), f"{shop.name}: read by a pointer"
     )
 
 

@@ -19,6 +19,7 @@ from softhat.frontends.rasp.conditions import (
     Opposite,
     Pairs,
     Point,
+    Pointer,
     Some,
     conjuncts,
 )
@@ -74,9 +75,9 @@ class Masked:
 
 @dataclass(frozen=True, slots=True)
 class AtPoint:
-    """One position: at a distance from i, or an affine number; with further conditions."""
+    """One position: at a distance, an affine number, or a pointer; with further conditions."""
 
-    place: int | Form
+    place: int | Form | Pointer
     pairs: tuple[Pairs, ...]
 
 
@@ -96,7 +97,10 @@ Looked = Masked | AtPoint | AtCode
 
 def resolved(shop: Workshop, condition: Condition) -> Looked:
     """How attention can follow a condition."""
-    found = conjuncts(condition)
+    found = [
+        part if isinstance(part, Code) else without_codes(part) for part in conjuncts(condition)
+    ]
+    condition = found[0] if len(found) == 1 else All(tuple(found))
     codes = [part for part in found if isinstance(part, Code)]
     if codes:
         return _coded(shop, codes, [part for part in found if not isinstance(part, Code)])
@@ -107,16 +111,30 @@ def resolved(shop: Workshop, condition: Condition) -> Looked:
         if len(points) > 1 or len(pairs) < len(rest):
             raise shop.fault("one position and another condition on positions: use one of them")
         point = points[0]
-        if isinstance(point, Point):
-            return AtPoint(point.form, pairs)
+        if isinstance(point, Point | Pointer):
+            return AtPoint(point.form if isinstance(point, Point) else point, pairs)
         assert isinstance(point, Distance)
         assert point.low is not None
         return AtPoint(point.low, pairs)
     return _masked(shop, condition)
 
 
+def without_codes(condition: Condition) -> Condition:
+    """Codes go with other conditions by `and` only; classes of values do in every way."""
+    match condition:
+        case Code():
+            return condition.instead() or condition
+        case All(parts):
+            return All(tuple(map(without_codes, parts)))
+        case Some(parts, order):
+            return Some(tuple(map(without_codes, parts)), order)
+        case Opposite(inner):
+            return Opposite(without_codes(inner))
+    return condition
+
+
 def _is_point(part: Condition) -> bool:
-    if isinstance(part, Point):
+    if isinstance(part, Point | Pointer):
         return True
     return isinstance(part, Distance) and part.low == part.high is not None and part.low != 0
 

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from softhat.frontends.rasp.changes import plain
 from softhat.frontends.rasp.conditions import Condition, Distance, Everything, Pairs, Point, Some
-from softhat.frontends.rasp.converting import plain
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.values import Case, Categories, Form, Known, Quantity
+from softhat.frontends.rasp.places import places_of
+from softhat.frontends.rasp.pointing import MOST_TRIES, pointed
+from softhat.frontends.rasp.values import Case, Categories, Form, Known
 from softhat.frontends.rasp.workshop import Workshop
+from softhat.io.errors import RaspError
 from softhat.program.inputs import FirstPosition, LastPosition
 from softhat.program.literals import TRUE, Literal
 
 Predicate = Callable[[Value, Value], bool]
 
 
-def _affine(known: Known) -> Form | None:
-    return known.affine if isinstance(known, Quantity) else None
-
-
 def select_positions(
     shop: Workshop, keys: Known, queries: Known, predicate: Predicate, sign: str | None
 ) -> Condition | None:
     """The condition, where both sides are positions, or the query is one number."""
-    key, query = _affine(keys), _affine(queries)
+    key, query = places_of(keys), places_of(queries)
     if key is None or query is None:
         if key is not None and sign is not None and isinstance(queries, Categories):
             constants = [v for v in queries.values if isinstance(v, int | float)]
@@ -32,11 +31,19 @@ def select_positions(
                 number = shop.number(Form.of_constant(Fraction(constants[0])))
                 return select_positions(shop, keys, number, predicate, sign)
         return None
+    if not isinstance(key, Form) or not isinstance(query, Form):
+        return pointed(shop, key, query, predicate, sign)
     if sign is not None:
-        return _compared_positions(shop, key, query, sign)
-    if key.length or query.length:
-        raise shop.fault("a function of the length as predicate: use a Comparison")
-    return _tried_positions(shop, key, query, predicate)
+        try:
+            return _compared_positions(shop, key, query, sign)
+        except RaspError:
+            if (point := pointed(shop, key, query, predicate, sign)) is None:
+                raise
+            return point
+    by_distance = (
+        None if key.length or query.length else _tried_positions(shop, key, query, predicate)
+    )
+    return by_distance or pointed(shop, key, query, predicate, sign)
 
 
 def _compared_positions(shop: Workshop, key: Form, query: Form, sign: str) -> Condition:
@@ -105,6 +112,12 @@ def _tried_positions(
 ) -> Condition | None:
     """A predicate of two positions that depends on their distance only."""
     n = shop.longest
+    if n * n > MOST_TRIES:
+        raise shop.fault(
+            f"its predicate would have to be tried on {n * n:,} pairs of positions, and "
+            f"{MOST_TRIES:,} are the most: use a Comparison, as in "
+            "Select(indices, indices - 1, Comparison.EQ), or a shorter max_length"
+        )
     key_at = [plain(key.position * j + key.constant) for j in range(1, n + 1)]
     query_at = [plain(query.position * i + query.constant) for i in range(1, n + 1)]
     answers = [[bool(shop.apply(predicate, k, q)) for k in key_at] for q in query_at]
@@ -113,10 +126,15 @@ def _tried_positions(
         for j, answer in enumerate(row):
             if answer != by_distance[j - i]:
                 return None
+    return distances_of(by_distance, n)
+
+
+def distances_of(holds_at: Mapping[int, bool], n: int) -> Condition:
+    """The condition that j - i is one of these distances, of all from 1 - n to n - 1."""
     found: list[Condition] = []
     start: int | None = None
     for d in range(1 - n, n + 1):
-        if by_distance.get(d, False):
+        if holds_at.get(d, False):
             start = d if start is None else start
         elif start is not None:
             single = start == d - 1  # one distance is a shift, however far

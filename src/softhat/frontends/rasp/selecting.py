@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
+from softhat.frontends.rasp.changes import affine_values, plain, positions_of
 from softhat.frontends.rasp.conditions import (
     All,
     Code,
@@ -19,15 +20,12 @@ from softhat.frontends.rasp.conditions import (
     Pairs,
     Some,
 )
-from softhat.frontends.rasp.converting import (
-    affine_values,
-    plain,
-    positions_of,
-    quantity_of,
-    to_categories,
-)
+from softhat.frontends.rasp.converting import quantity_of, to_categories
 from softhat.frontends.rasp.maps import COMPARISONS
 from softhat.frontends.rasp.operations import Comparison, Value
+from softhat.frontends.rasp.places import categories_at
+from softhat.frontends.rasp.pointing import MOST_TRIES
+from softhat.frontends.rasp.select_pairs import asks_for_one, select_pairs
 from softhat.frontends.rasp.select_positions import Predicate, holds, select_positions
 from softhat.frontends.rasp.values import (
     Case,
@@ -37,15 +35,14 @@ from softhat.frontends.rasp.values import (
     Joint,
     Known,
     Order,
+    Placed,
     Quantity,
     tagged,
 )
-from softhat.frontends.rasp.workshop import Workshop
+from softhat.frontends.rasp.workshop import RaisesError, Workshop
 from softhat.program.literals import FALSE, TRUE, Literal
 
 MOST_CLASSES = 64
-MOST_TRIES = 20_000_000
-"""Pairs of values on which a predicate is tried."""
 
 
 def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) -> Condition:
@@ -56,12 +53,14 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
             return Everything(predicate is Comparison.TRUE)
     sign = predicate.value if isinstance(predicate, Comparison) else None
     found = select_positions(shop, keys, queries, predicate, sign)
-    if found is None and sign == "==" and isinstance(keys, Counted):
-        found = _codes(shop, keys, queries)
+    if found is None and sign == "==" and _tells_positions(keys):
+        found = _codes(shop, keys, queries, predicate)
     if found is None:
         found = _classes(shop, keys, queries, predicate)
     if found is None and sign is not None:
         found = _compared(shop, keys, queries, sign)
+    if found is None and isinstance(keys, Joint) and isinstance(queries, Joint):
+        found = select_pairs(shop, keys, queries, predicate)
     if found is not None:
         return found
     raise shop.fault(
@@ -70,12 +69,20 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
     )
 
 
+def _tells_positions(keys: Known) -> bool:
+    """Is it a number of which every position may have its own?"""
+    if isinstance(keys, Quantity):
+        return (form := keys.affine) is not None and bool(form.position)
+    return isinstance(keys, Counted)
+
+
 def _refuse_none(shop: Workshop, *sides: Known) -> None:
     for which, side in zip(("key", "query"), sides, strict=True):
-        if isinstance(side, Categories) and not side.total:
-            raise shop.fault(
-                f"a {which} may be None, and a comparison with None raises: use a predicate such "
-                "as lambda k, q: k is not None and k == q"
+        undefined = isinstance(side, Categories) and not side.total
+        if undefined or (isinstance(side, Placed) and any(v is None for v in side.values)):
+            raise RaisesError(
+                f"{shop.name}: a {which} may be None, and a comparison with None raises: use a "
+                "predicate such as lambda k, q: k is not None and k == q"
             )
 
 
@@ -90,6 +97,8 @@ def _values(shop: Workshop, known: Known) -> list[Value] | None:
         case Counted():
             found = {tagged(v): v for _, table in known.tables for v in table}
             return list(found.values())
+        case Placed():
+            return list({tagged(v): v for v in known.values}.values())
         case Quantity() if (form := known.affine) is not None:
             return [plain(value) for value in affine_values(shop, form)]
     return None
@@ -155,6 +164,10 @@ def among(shop: Workshop, known: Known, wanted: list[Value]) -> Literal:
             return TRUE if known.total and len(bits) == len(known.bits) else shop.either(bits)
         case Counted():
             return shop.where(known, lambda value: tagged(value) in tags)
+        case Placed(values, position, length):
+            yes = Placed(tuple(tagged(v) in tags for v in values), position, length)
+            few = categories_at(shop, yes)
+            return next((b for v, b in zip(few.values, few.bits, strict=True) if v), FALSE)
         case Quantity() if (form := known.affine) is not None:
             few = positions_of(shop, form, lambda value: tagged(value) in tags)
             return next((b for v, b in zip(few.values, few.bits, strict=True) if v), FALSE)
@@ -169,7 +182,7 @@ def _compared(shop: Workshop, keys: Known, queries: Known, sign: str) -> Conditi
         return _lexicographic(shop, keys, sign)
     if (found := _of_whole(shop, keys, queries, sign)) is not None:
         return found
-    return _codes(shop, keys, queries) if sign == "==" else None
+    return _codes(shop, keys, queries, Comparison.EQ) if sign == "==" else None
 
 
 def _lexicographic(shop: Workshop, joint: Joint, sign: str) -> Condition | None:
@@ -198,8 +211,7 @@ def _lexicographic(shop: Workshop, joint: Joint, sign: str) -> Condition | None:
     strict = Distance(None, -1) if earlier else Distance(1, None)
     weak = Distance(None, 0) if earlier else Distance(0, None)
     ties = strict if sign in ("<", ">") else weak
-    order = Order() if sign in ("<", ">") else None
-    return Some((before, All((equal, ties))), order)
+    return Some((before, All((equal, ties))), Order())
 
 
 def _by_rank(
@@ -262,15 +274,20 @@ def _is_global(case: Case) -> bool:
     )
 
 
-def _codes(shop: Workshop, keys: Known, queries: Known) -> Condition | None:
+def _codes(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) -> Condition | None:
     """Equality of whole numbers by their binary digits."""
     count = (shop.longest + 1).bit_length() + 1
     key, query = _digits(shop, keys, count), _digits(shop, queries, count)
     if key is None or query is None:
         return None
     order = keys.order if isinstance(keys, Counted) else None
+    if isinstance(keys, Quantity) or (
+        isinstance(keys, Joint) and asks_for_one(shop, keys, queries)
+    ):
+        order = Order()  # no two positions have the number that is asked for
     # A digit that one side sets to true says that the other side is defined.
-    return Code((*key[0], key[1], TRUE), (*query[0], TRUE, query[1]), order)
+    digits = (*key[0], key[1], TRUE), (*query[0], TRUE, query[1])
+    return Code(*digits, order, lambda: _classes(shop, keys, queries, predicate))
 
 
 def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Literal] | None:
@@ -295,9 +312,9 @@ def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Li
             if high >= most:
                 inside = shop.both(inside, ~shop.at_least(form.plus(Form.of_constant(-most))))
             return digits, inside
-        case Categories():
+        case Categories() | Joint() | Placed():
             few = to_categories(shop, known)
             pairs = list(zip(few.values, few.bits, strict=True))
-            digits = [shop.either(b for v, b in pairs if digit(v, bit)) for bit in range(count)]
+            digits = [shop.either(b for v, b in pairs if digit(bit, v)) for bit in range(count)]
             return digits, shop.either(b for v, b in pairs if fits(v))
     return None

@@ -3,6 +3,7 @@
 - `Categories`: one bit for each value, None where none holds. Tokens, comparisons, maps by table.
 - `Quantity`: by cases a linear form of counts, or the ratio of two. Indices, sums, means.
 - `Counted`: a function of how many positions a selector selects. Widths and maps of widths.
+- `Placed`: a function of the position and the length.
 - `Joint`: a function of a category (or count) and the position, not tabulated until it must be.
 """
 
@@ -205,7 +206,22 @@ class Joint:
     place: Form
 
 
-Known = Categories | Quantity | Counted | Joint
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A function of the position i and the length n, by its values wherever they occur.
+
+    The order of `values` is that of `places.occurring`: i = 1, 2, … if only the position counts, n
+    likewise, or all i <= n for n = 1, 2, …
+    """
+
+    values: tuple[Value, ...]
+    position: bool
+    """It depends on the position."""
+    length: bool
+    """It depends on the length."""
+
+
+Known = Categories | Quantity | Counted | Joint | Placed
 
 
 def tagged(value: Value) -> Any:

@@ -31,6 +31,14 @@ MOST_CHANGES = 64
 MOST_CASES = 256
 
 
+class RaisesError(RaspError):
+    """A program that raises on values that may occur: shown with a sequence on which it does."""
+
+
+class ChangesOftenError(RaspError):
+    """A function that changes its value at too many places to compare with each."""
+
+
 class Workshop:
     """The draft of the program, for sequences up to `longest`."""
 
@@ -40,6 +48,8 @@ class Workshop:
         self.causal = causal
         self.at: RASPExpr | None = None
         """The expression that is being compiled, for messages and labels."""
+        self.doubts: list[str] = []
+        """Why the expression may raise, on values of which it is not known that they occur."""
         self._known: list[set[Literal]] = []
         self._groups: dict[Literal, frozenset[int]] = {}
         self._whole: dict[int, int] = {}
@@ -142,9 +152,10 @@ class Workshop:
             return f(*values)
         except Exception as error:  # whatever a user's function may raise
             shown = ", ".join(map(repr, values))
-            raise self.fault(
-                f"its function raises {type(error).__name__} on {shown}, which can occur: {error}. "
-                "Let it return None there, or leave such tokens out of the alphabet"
+            raise RaisesError(
+                f"{self.name}: its function raises {type(error).__name__} on {shown}, which can "
+                f"occur: {error}. Let it return None there, or leave such tokens out of the "
+                "alphabet"
             ) from None
 
     # Numbers
