@@ -19,6 +19,7 @@ from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.reading import machine as read_machine
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files.reading import parse_json, read_text
+from softhat.models.compiler import compile as compile_model
 
 MOST_SHOWN = 40
 """Tokens of a run that are printed."""
@@ -41,7 +42,8 @@ def command(
         ),
     ] = None,
     to: Annotated[
-        Literal["gpt2", "llama"] | None, typer.Option("--to", help="gpt2 or llama.")
+        Literal["gpt2", "llama", "softhat"] | None,
+        typer.Option("--to", help="gpt2, llama, or softhat's own architecture."),
     ] = None,
     dtype: Annotated[
         Literal["float32", "bfloat16", "float16", "float64"], typer.Option("--dtype")
@@ -68,7 +70,7 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compile a machine to a stock decoder, run it greedily, and say what it did.
+    """Compile a machine to a decoder, run it greedily, and say what it did.
 
     Every token is proved right up to the certified length; beyond it the command refuses unless
     `--beyond` is given. Machines with tapes run in GPT-2, others in Llama, unless `--to` says. A
@@ -80,20 +82,25 @@ def command(
     word = _input(m, given)
     prompt = m.prompt(word)
     target = to or ("gpt2" if m.has_tapes else "llama")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        if target == "gpt2":
-            to_gpt2(m, path, context=tokens + 1)
-        else:
-            chosen = positions or ("rope" if isinstance(m, CounterMachine) else "bits")
-            to_llama(m, path, context=tokens + 1, positions=chosen)
-        proved = certify(path).max_length[dtype]
-        if proved < tokens and not beyond:
-            raise SofthatError(
-                f"in {dtype} this {target} is certified to {proved:,} tokens, not to {tokens:,}: "
-                f"give --tokens {max(proved, 1)}, another --dtype, or --beyond"
-            )
-        names = _generated(path, prompt, tokens - len(prompt), dtype)
+    if len(prompt) >= tokens:
+        raise SofthatError(f"the prompt alone has {len(prompt):,} tokens: give a larger --tokens")
+    if target == "softhat":
+        model = compile_model(m)
+        model.linear(dtype)
+        proved = model.certified_length(dtype, "linear")
+        _refuse_beyond(proved, tokens, beyond, dtype, target)
+        names = [*prompt, *model.generate(prompt, tokens - len(prompt), dtype, "linear")]
+    else:
+        chosen = positions or ("rope" if isinstance(m, CounterMachine) else "bits")
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            if target == "gpt2":
+                to_gpt2(m, path, context=tokens + 1)
+            else:
+                to_llama(m, path, context=tokens + 1, positions=chosen)
+            proved = certify(path).max_length[dtype]
+            _refuse_beyond(proved, tokens, beyond, dtype, target)
+            names = _generated(path, prompt, tokens - len(prompt), dtype)
     wrong = m.first_wrong(word, names) if check else None
     if wrong is not None:
         tell(f"the decoder and the interpreter differ: token {wrong + 1} is {names[wrong]!r}")
@@ -105,6 +112,14 @@ def command(
         _show(run, names, proved, dtype, target)
         if check:
             say("every token is the interpreter's")
+
+
+def _refuse_beyond(proved: int, tokens: int, beyond: bool, dtype: str, target: str) -> None:
+    if proved < tokens and not beyond:
+        raise SofthatError(
+            f"in {dtype} this {target} is certified to {proved:,} tokens, not to {tokens:,}: "
+            f"give --tokens {max(proved, 1)}, another --dtype, or --beyond"
+        )
 
 
 def _machine(text: str, space: int) -> Machine:
@@ -128,8 +143,6 @@ def _input(m: Machine, given: str | None) -> Any:
 
 
 def _generated(path: Path, prompt: list[str], most: int, dtype: str) -> list[str]:
-    if most < 1:
-        raise SofthatError(f"the prompt alone has {len(prompt):,} tokens: give a larger --tokens")
     try:
         import torch
         import transformers
@@ -164,4 +177,5 @@ def _show(run: Run, names: list[str], proved: int, dtype: str, target: str) -> N
                 say("\n".join(value))
             case "tapes" | "counters" | "output" | "accepted" | "stack":
                 say(f"{name}: {value}")
-    tell(f"a stock {target}, every token certified to {proved:,} in {dtype}")
+    stock = "" if target == "softhat" else "stock "
+    tell(f"a {stock}{target}, every token certified to {proved:,} in {dtype}")

@@ -6,7 +6,7 @@ A simulation of hard attention (`softhat.ahat.simulation.simulation`) answers th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from softhat.frontends.machines.machine import Machine
     from softhat.program.signals import Program
     from softhat.proof.certificate import Certificate
+    from softhat.runtime.hard_stepper import Step
     from softhat.runtime.trace import Trace
 
 
@@ -129,6 +130,42 @@ class Model(Answers):
             most = self.longest_word
             self._linear_limits[name] = length if most is None else min(length, most)
         return self._linear_limits[name]
+
+    def generate(
+        self,
+        prompt: str | Iterable[str],
+        max_tokens: int = 100_000,
+        dtype: str | None = None,
+        runtime: Literal["auto", "linear", "hard"] = "auto",
+        strict: bool = False,
+    ) -> Iterator[str]:
+        """The tokens that come after a prompt, one by one, until `<eos>` or `max_tokens`.
+
+        For models with an output for each symbol, "this one comes next"; the largest wins. Work and
+        time a token are constant. `linear` runs the softmax weights, `hard` the attention program
+        in exact hard attention; `auto` takes the weights where softhat's own architecture has them.
+        """
+        from softhat.runtime.generate import check_asked, generated, softmax_step, tokens_of
+
+        program, name = self.program, dtype or self.DTYPE
+        outputs = tuple(output for output, _ in program.outputs)
+        check_asked(runtime, max_tokens, outputs, program.symbols)
+        names = tokens_of(prompt, program.symbols)
+        if runtime == "linear" or (runtime == "auto" and self.runs_linearly(name)):
+            step, outputs = softmax_step(self, name, strict), self.transformer.outputs
+        else:
+            step = self._hard_steps()
+        return generated(step, outputs, program.symbols, names, max_tokens)
+
+    @cached_property
+    def _hard_steps(self) -> Callable[[], Step]:
+        from softhat.runtime.hard_stepper import hard_steps
+
+        return hard_steps(self.program)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A function that was made from source stays behind, too."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_hard_steps"}
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""
