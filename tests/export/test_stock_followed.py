@@ -41,3 +41,24 @@ def test_only_the_output_that_is_asked_for_is_followed(tmp_path: object) -> None
     assert softhat.certify(f"{tmp_path}/free").max_length["float32"] == 11
     with pytest.raises(softhat.SofthatError, match="context of at most 4"):
         softhat.to_gpt2(model, f"{tmp_path}/short", context=12, output="short")
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        ("#(mod(5, 3)) > 1", 3),  # nothing is ever counted
+        ("!(3*#(H a T b) != 3 + #(3*#(mod(5, 3)) > 1) <-> mod(4, 0))", 3),
+        ("#(H a) != #(O mod(4, 3))", 3),  # at no position does mod(4, 3) hold
+        ("O (mod(9, 8) & a)", 5),
+        ("b S mod(7, 6)", 4),
+    ],
+)
+def test_what_is_constant_in_a_short_context_is_certified(
+    text: str, context: int, tmp_path: object
+) -> None:
+    model = softhat.compile(text, alphabet="ab")
+    softhat.to_gpt2(model, f"{tmp_path}/gpt2", context=context)
+    softhat.to_llama(model, f"{tmp_path}/llama", context=context, positions="bits")
+    for name in ("gpt2", "llama"):
+        found = softhat.certify(f"{tmp_path}/{name}")
+        assert found.max_length["float32"] == context - 1, found.void

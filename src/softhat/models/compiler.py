@@ -15,6 +15,7 @@ from softhat.logic.binding import predicates_of, with_tables
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.models.followed import follows
 from softhat.models.model import Model
 from softhat.numbers.predicates import LENGTH
 from softhat.program.build import build
@@ -116,7 +117,7 @@ def compile(
     }
     predicates_of(*formulas.values())  # no name has two meanings
     symbols = _symbols(formulas, alphabet, propositions)
-    program = build(formulas, symbols, propositions is not None)
+    program = build(formulas, symbols, propositions is not None, follows)
     return Model(lower(program, attention), formulas, program, at=at)
 
 

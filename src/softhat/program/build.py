@@ -7,7 +7,7 @@ what it can of that into fewer layers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,9 +36,15 @@ to prove that what they were simplified to is the same."""
 
 
 def build(
-    formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
+    formulas: Mapping[str, nodes.Formula],
+    symbols: Sequence[str],
+    propositional: bool,
+    follows: Callable[[Program, Mapping[str, nodes.Formula]], bool] | None = None,
 ) -> Program:
-    """The attention program whose outputs are `formulas`, over words of `symbols`."""
+    """The attention program whose outputs are `formulas`, over words of `symbols`.
+
+    Formulas are simplified first, unless what that gives is not seen to compute them (`follows`).
+    """
     _check_symbols(formulas, symbols, propositional)
     if len(distinct(*formulas.values())[0]) > MOST_SIMPLIFIED:
         return build_as_written(formulas, symbols, propositional)
@@ -46,8 +52,13 @@ def build(
     cores, names = to_named_core(*simple)
     plain = [settled(f, symbols, propositional, c) for f, c in zip(simple, cores, strict=True)]
     if plain == simple:
-        return _built(formulas, cores, names, symbols, propositional)
-    return build_as_written(dict(zip(formulas, plain, strict=True)), symbols, propositional)
+        program = _built(formulas, cores, names, symbols, propositional)
+    else:
+        shorter = dict(zip(formulas, plain, strict=True))
+        program = build_as_written(shorter, symbols, propositional)
+    if follows is None or plain == list(formulas.values()) or follows(program, formulas):
+        return program
+    return build_as_written(formulas, symbols, propositional)
 
 
 def build_as_written(

@@ -17,6 +17,7 @@ def test_the_least_distance(constant: Fraction, unit: Fraction) -> None:
     least, threshold = nearest(constant, unit)
     if not unit:
         assert least == abs(constant)
+        assert (threshold <= 0) == (constant > 0)
         return
     sums = {m: unit * m + constant for m in range(-600, 601)}
     assert least == min(map(abs, sums.values()))

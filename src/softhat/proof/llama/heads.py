@@ -206,7 +206,7 @@ def _latest(
     if len(bits) > 1:
         raise VoidError(f"{h.where} rules out keys by several bits")
     step = float(-np.diff(table).max()) if h.context > 1 else 0.0
-    candidates: list[int | None] = [*bits] or [None, *tables]
+    candidates: list[int | None] = [*bits] or [None, *tables, _EVERY]
     for ruling in candidates:  # a predicate of the position can rule out keys too
         found = _ruled(h, total, cells, ruling, atoms, table, step)
         if found is not None:
@@ -226,6 +226,11 @@ def _latest(
     return Head(h.block, h.head, "Latest", tuple(pairs), gap, clear, reach), made
 
 
+_EVERY = -1
+"""Instead of a coordinate: every position of the word is bad, as where a predicate that is stored
+as `bad` holds at all positions of the context."""
+
+
 def _ruled(
     h: HeadForms,
     total: dict[int, Fraction],
@@ -235,8 +240,9 @@ def _ruled(
     table: Vector,
     step: float,
 ) -> tuple[int, float, float, float] | None:
-    """With the coordinate `ruling` as bad: bad, the least step, how far ruled-out keys lie below
-    all others, and the largest |score| of those; None if scores do not fall with the distance."""
+    """With the coordinate `ruling` (or every position of the word) as bad: bad, the least step, how
+    far ruled-out keys lie below all others, and the largest |score| of those; None if scores do not
+    fall with the distance."""
     places = np.zeros(h.context)
     own = start = size = Fraction(0)
     penalty, bad = Fraction(0), atoms.space.false
@@ -259,6 +265,8 @@ def _ruled(
                 start += w * Fraction(bos)
             case _ if w:
                 return None
+    if ruling == _EVERY:  # what sets <bos> apart is the penalty of all others
+        penalty, bad, own = start - own, atoms.space.true, start
     places[1:] += float(own)
     places[0] += float(start)
     slack = (float(size) + float(np.abs(table).max())) * (len(total) + 8) * 2.0**-50

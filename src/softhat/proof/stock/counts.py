@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Literal
 
 from softhat.io.errors import VoidError
 from softhat.numbers.rationals import common_divisor, grid_of
@@ -89,12 +88,14 @@ def compared(
         raise VoidError(f"{where} attends to the word where the mean is negative")
     unit = common_divisor([mean.base, *(a for a, _ in mean.terms)])
     least, threshold = nearest(mean.bos, unit)
-    if not unit or not least:
+    if not least:
         raise VoidError(f"{where} compares nothing, or the sign of 0 would decide")
-    counts: dict[tuple[Literal["past", "future", "total"], int], int] = {}
-    for a, f in mean.terms:
-        counts["past", f] = counts.get(("past", f), 0) + int(a / unit)
-    function = atoms.at_least(Sum(dict(counts), int(mean.base / unit)), threshold, level)
+    total = Sum()  # without a unit nothing is counted, and the constant alone decides
+    if unit:
+        for a, f in mean.terms:
+            total = total.plus(Sum({("past", f): 1}), int(a / unit))
+        total = total.plus(Sum(position=1), int(mean.base / unit))
+    function = atoms.at_least(total, threshold, level)
     if any(literal(f, cells, atoms, f"{where}: a value") != atoms.space.true for f in values):
         raise VoidError(f"{where} compares, but its value is not 1 on the word's own positions")
     return function, slope * least
@@ -102,8 +103,8 @@ def compared(
 
 def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
     """The least |unit·m + constant| over integers m, and the least m for which it is positive."""
-    if not unit:
-        return abs(constant), 0
+    if not unit:  # m = 0: 0 >= 0 holds, and 0 >= 1 does not
+        return abs(constant), 0 if constant > 0 else 1
     threshold = ceil(-constant / unit)
     up = unit * threshold + constant
     return min(up, unit - up), threshold
