@@ -34,6 +34,13 @@ class Decisions:
         each = self._each(logits, np.asarray(state))
         return float(each.min()), int(each.argmin())
 
+    def wrong(self, margin: float, token: int, state: int) -> bool:
+        """Is a decision with this worst margin wrong? A logit of 0 is not positive, and of equal
+        ones the first is the largest."""
+        if margin == 0:
+            return token < self.answer[state] if self.argmax else self.signs[state, token] > 0
+        return not margin > 0
+
     def _each(self, logits: Array, states: NDArray[np.int64]) -> Array:
         if not self.argmax:
             return self.signs[states] * logits

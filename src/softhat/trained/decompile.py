@@ -17,7 +17,10 @@ import numpy as np
 
 from softhat.io.errors import SofthatError
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
-from softhat.trained.prove import Show, prove
+from softhat.trained.deciding import Show
+from softhat.trained.enumeration import Enumeration, OutOfTimeError
+from softhat.trained.prove import prove
+from softhat.trained.rounding import rounding_of
 from softhat.trained.searching import Search
 from softhat.trained.specification import Specification
 from softhat.trained.verdict import Verdict
@@ -25,6 +28,8 @@ from softhat.trained.walk import forward
 
 MOST_STATES = 60
 """A machine with more is a sign of a language that counts, or of noise."""
+FEW = 1_000
+"""Prefixes that are compared before each search."""
 LOOKING = 1.0
 """Processor seconds of search before each proof."""
 
@@ -139,11 +144,15 @@ def _differs(
     model: Checkpoint, machine: Specification, offset: int, most: int, seconds: float, seed: int
 ) -> Word | None:
     """A short word after which the model and the machine differ, if a search finds one."""
-    search = Search(model, machine, offset, most, "completable", seed)
     end = thread_time() + seconds
-    _, failures, _ = search.every(end)
+    tree = Enumeration(model, machine, offset, most, "completable", rounding_of("float64"))
+    try:
+        failures = tree.walk(tree.depth(FEW).level, end, 0.0).failures
+    except OutOfTimeError:
+        failures = []
     if failures:
         return failures[0].word
+    search = Search(model, machine, offset, most, "completable", seed)
     failure = search.evolve(most, end)
     return None if failure is None else failure.word
 

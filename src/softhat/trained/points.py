@@ -43,8 +43,9 @@ class Points:
         terms = step.weight.shape[0]
         sizes = np.abs(step.weight)
         centre = self.centre @ step.weight + step.bias
-        total = self.size @ sizes + np.abs(step.bias)
-        error = self.error @ sizes + rounding.product(terms + 2) * total + terms * rounding.least
+        rounded = rounding.product(terms + 2)
+        error = (self.error + rounded * self.size) @ sizes + rounded * np.abs(step.bias)
+        error = error + terms * rounding.least
         if self.along is not None:
             error = error + np.abs(self.along @ step.weight).sum(-2)
         return Points(centre, raised(error, 2 * terms + 8))

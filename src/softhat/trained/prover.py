@@ -12,7 +12,7 @@ from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.decisions import Decisions
 from softhat.trained.reads import Cell, FirstLayer
 from softhat.trained.rounding import Rounding
-from softhat.trained.specification import Specification
+from softhat.trained.specification import FAR, Specification
 from softhat.trained.walk import feed_forward, logits, tail
 from softhat.trained.zonotopes import Zonotope
 
@@ -22,6 +22,8 @@ TOGETHER = 12
 """More states than this, with one last symbol and one decision, are proved together first."""
 WAVE = 64
 """Cells whose sets are computed at a time."""
+PATIENCE = 0.1
+"""Of the time that is left, for cutting one cell's set into pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +85,38 @@ class OneLayer:
         cells: Sequence[Cell],
         domain: str,
         deadline: float,
-        patience: Callable[[], int] = lambda: PIECES,
+        limit: Callable[[], int] = lambda: FAR,
     ) -> Iterator[Outcome]:
-        """An outcome for each cell, in order of reading; cells that fail together are split."""
-        for at in range(0, len(cells), WAVE):
-            todo = list(cells[at : at + WAVE])
-            while todo:
-                if thread_time() > deadline:
+        """An outcome for each cell, in their order; cells that fail together are split. Cells that
+        only words beyond the limit show are left out. It ends at the deadline."""
+        todo = list(cells)
+        wave = 4
+        while todo and thread_time() < deadline:
+            started = thread_time()
+            now, todo = todo[:wave], todo[wave:]
+            now = [cell for cell in now if cell_length(self.spec, cell, domain) <= limit()]
+            if not now:
+                continue
+            again: list[Cell] = []
+            for cell, stream in zip(now, self.first.zonotopes(now), strict=True):
+                length = cell_length(self.spec, cell, domain)
+                many = len(cell.states) > 1
+                left = deadline - thread_time()
+                if left <= 0:
                     return
-                again: list[Cell] = []
-                for cell, stream in zip(todo, self.first.zonotopes(todo), strict=True):
-                    length = cell_length(self.spec, cell, domain)
-                    many = len(cell.states) > 1
-                    margin, proved = self.cell(stream, cell.states[0], 4 if many else patience())
-                    if proved or not many:
-                        yield Outcome(cell, length, margin, proved, stream)
-                    else:
-                        again += _halves(cell, self.spec)
-                todo = again
+                end = thread_time() + PATIENCE * left
+                margin, proved = self.cell(stream, cell.states[0], 4 if many else PIECES, end)
+                if proved or not many:
+                    yield Outcome(cell, length, margin, proved, stream)
+                else:
+                    again += _halves(cell, self.spec)
+            todo = again + todo
+            if len(now) == wave and thread_time() - started < 1:
+                wave = min(2 * wave, WAVE)
 
-    def cell(self, stream: Zonotope | None, state: int, pieces: int) -> tuple[float, bool]:
+    def cell(
+        self, stream: Zonotope | None, state: int, pieces: int, deadline: float = np.inf
+    ) -> tuple[float, bool]:
         """A lower bound of the margins over a set, cut into pieces until it is positive."""
         if stream is None:
             return -np.inf, False
@@ -117,7 +131,8 @@ class OneLayer:
             at_centre = self.decisions.margins(
                 tail(piece.centre, self.model, len(self.model.blocks) - 1), np.asarray(state)
             )
-            if count + len(todo) >= pieces or not at_centre > 0:
+            late = count > 1 and thread_time() > deadline
+            if count + len(todo) >= pieces or not at_centre > 0 or late:
                 return margin, False
             try:
                 todo += self.halves(piece)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,12 @@ from numpy.typing import NDArray
 from softhat.io.errors import MissingExtraError
 from softhat.io.files.reading import check_folder
 from softhat.trained.checkpoint import Checkpoint
+from softhat.trained.concrete import bounded_logits
+from softhat.trained.decisions import Decisions
+from softhat.trained.rounding import Rounding
+from softhat.trained.searching import Found
+from softhat.trained.specification import Specification
+from softhat.trained.verdict import Failure
 
 
 class Replay:
@@ -53,9 +61,46 @@ class Replay:
         return np.asarray(out.to(torch.float64).numpy())
 
 
-def replay_of(model: Checkpoint, dtype: str) -> Replay | None:
-    """The stock class, or None where `transformers` is not installed."""
-    try:
-        return Replay(model, dtype)
-    except MissingExtraError:
-        return None
+@dataclass
+class Replays:
+    """Failures as the stock class computes them: what counts in the end."""
+
+    model: Checkpoint
+    spec: Specification
+    dtype: str
+    domain: str
+    rounding: Rounding
+
+    def __post_init__(self) -> None:
+        self.decisions = Decisions(self.spec, self.model.outputs)
+
+    @cached_property
+    def _replay(self) -> Replay | None:
+        try:
+            return Replay(self.model, self.dtype)
+        except MissingExtraError:
+            return None
+
+    def failure(self, found: Found, offset: int) -> Failure | None:
+        """The failure, if it is one there. Without `transformers` it must be one in every
+        kernel: beyond the bounds of rounding."""
+        spec, decisions = self.spec, self.decisions
+        ids = [spec.bos, *(spec.ids[k] for k in found.word)]
+        if self._replay is not None:
+            logits = self._replay.logits([ids], offset)[0, -1]
+            margin, token = decisions.worst(logits, found.state)
+            name: str | None = self._replay.name
+        else:
+            with np.errstate(all="ignore"):
+                bounds = bounded_logits(self.model, np.array([ids]), offset, self.rounding)
+            logits = bounds.centre[0, -1]
+            margin, token = decisions.worst(logits, found.state)
+            margin += 2 * float(bounds.error[0, -1].max())
+            name = None
+        if not decisions.wrong(margin, token, found.state):
+            return None
+        way = spec.completion(found.state) if self.domain == "completable" else []
+        return Failure(
+            spec.shown([*found.word, *way]), len(found.word), spec.name_of(token), token,
+            float(logits[token]), float(margin), offset, tuple(ids), name,
+        )  # fmt: skip

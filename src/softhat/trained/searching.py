@@ -1,9 +1,9 @@
 """Looking for words that break a model.
 
-Three ways, each with what the others miss. *Exhaustive*: all words, as far as there are few.
-*Evolution*: words of the machine with small margins are cut, repeated, stretched and continued.
-*Guided*: where a proof fails, the margin is linearised at the read; a Viterbi pass gives the word
-that minimises the line, and again from there. All compute in float64; what they find is replayed.
+Two ways beside walking all prefixes (`enumeration`), each with what the other misses. *Evolution*:
+words of the machine with small margins are cut, repeated, stretched and continued. *Guided*: where
+a proof fails, the margin is linearised at the read; a Viterbi pass gives the word that minimises
+the line, and again from there. Both compute in float64; what they find is replayed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from softhat.trained.walk import forward, tail
 
 POPULATION = 48
 FRESH = 8
-EVERY = 3_000
-"""All words of a length are tried as long as there are no more than this."""
 ROUNDS = 6
 """Of a guided search in one cell."""
 WORK = 1 << 22
@@ -102,38 +100,6 @@ class Search:
     def found(self, word: Sequence[int], margin: float) -> Found:
         state = self.spec.run(word)[-1]
         return Found(tuple(word), state, margin, self.spec.length(state, len(word), self.domain))
-
-    # Exhaustive
-
-    def every(self, deadline: float) -> tuple[int, list[Found], list[list[int]]]:
-        """All words as far as there are few: to which length, the failures, the longest words
-        (whose prefixes are all)."""
-        words: list[list[int]] = [[]]
-        ended: list[list[int]] = []
-        states = [self.spec.start]
-        to = 0
-        while to < self.most:
-            longer, after = [], []
-            stopped = []
-            for word, state in zip(words, states, strict=True):
-                if not len(self.after[state]):
-                    stopped.append(word)
-                for k in self.after[state]:
-                    longer.append([*word, int(k)])
-                    after.append(int(self.spec.step[state, k]))
-            if len(longer) + len(ended) + len(stopped) > EVERY or thread_time() > deadline:
-                break
-            ended += stopped
-            words, states, to = longer, after, to + 1
-            if not words:
-                to = self.most
-        words = ended + words
-        failures = []
-        for word, margins in zip(words, self.margins(words), strict=True):
-            failures += [
-                self.found(word[:at], float(margins[at])) for at in np.flatnonzero(margins <= 0)
-            ]
-        return to, sorted(set(failures), key=lambda f: (f.length, len(f.word), f.word)), words
 
     # Evolution
 
@@ -222,11 +188,11 @@ class Search:
             return int(self.random.integers(1, most + 1))
         return most
 
-    def shrink(self, failure: Found, proved_to: int, deadline: float) -> Found:
-        """A failure that shorter words show, as long as one is found."""
-        while failure.length > proved_to + 1:
-            share = thread_time() + max(0.5, (deadline - thread_time()) / 4)
-            shorter = self.evolve(failure.length - 1, min(deadline, share), [failure.word])
+    def shrink(self, failure: Found, proved_to: int, deadline: float, patience: float) -> Found:
+        """A failure that shorter words show, as long as one is found within the patience."""
+        while failure.length > proved_to + 1 and thread_time() < deadline:
+            end = min(deadline, thread_time() + patience)
+            shorter = self.evolve(failure.length - 1, end, [failure.word])
             if shorter is None:
                 break
             failure = shorter

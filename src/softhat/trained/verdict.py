@@ -78,6 +78,8 @@ class Verdict:
     dtype: str = "float32"
     interrupted: str | None = None
     """Why the work ended early: the budget, or Ctrl-C."""
+    by_offset: dict[int, int] = field(default_factory=dict)
+    """What is proved at each offset that was looked at."""
 
     @property
     def ok(self) -> bool:
@@ -96,6 +98,7 @@ class Verdict:
                 "length": self.broken_by.length,
             }
         document["method"] = {str(length): how for length, how in self.method.items()}
+        document["by_offset"] = {str(at): to for at, to in self.by_offset.items()}
         document["bracketed"] = self.bracketed
         return document
 
