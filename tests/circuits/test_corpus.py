@@ -25,7 +25,7 @@ pyarrow = pytest.importorskip("pyarrow")
 
 MAIN = "from softhat.cli import main; main()"
 SMALL = Settings(
-    count=30, seed=5, alphabet=("a", "b"), attention="unbounded", family="all",
+    count=18, seed=5, alphabet=("a", "b"), attention="unbounded", family="all",
     smallest=3, largest=12, shard=8,
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ def test_only_a_longer_word_tells_some_formulas_apart() -> None:
 
 
 def test_samples_are_accepted_and_rejected(corpus: Path) -> None:
-    for shard in range(4):
+    for shard in range(3):
         for line in read_lines(corpus, shard):
             formula, samples = softhat.parse(line["formula"]), line["samples"]
             assert samples["accepted"] or samples["rejected"]
@@ -176,7 +176,7 @@ def test_damage_that_a_crash_can_leave_is_repaired(corpus: Path, tmp_path: Path)
 def command(folder: Path, count: int, *more: str) -> list[str]:
     return [
         sys.executable, "-c", MAIN, "corpus", "-o", str(folder), "--count", str(count),
-        "--shard", "10", "--seed", "3", *more,
+        "--shard", "4", "--seed", "3", *more,
     ]  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def _no_orphans(session: int) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_killed_and_resumed_it_is_the_same_byte_for_byte(tmp_path: Path) -> None:
-    kill_often(tmp_path, 40, [1])
+    kill_often(tmp_path, 16, [1])
 
 
 @pytest.mark.full

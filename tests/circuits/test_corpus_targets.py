@@ -31,7 +31,7 @@ pyarrow = pytest.importorskip("pyarrow")
 CHILD = Path(__file__).with_name("corpus_without_softhat.py")
 SMALL = Settings(
     count=14, seed=2, alphabet=("a", "b"), attention="unbounded", family="mixed",
-    smallest=4, largest=12, shard=5, to="gpt2", context=72, disguise=7,
+    smallest=4, largest=8, shard=5, to="gpt2", context=72, disguise=7,
 )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def test_directions_are_beside_the_tensors(corpus: Path) -> None:
     ],
 )
 def test_killed_and_resumed_it_is_the_same_byte_for_byte(more: list[str], tmp_path: Path) -> None:
-    kill_often(tmp_path, 20, [1], *more)
+    kill_often(tmp_path, 8, [1], *more)
 
 
 @pytest.mark.full

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from softhat.explore import workers as room
 from softhat.explore.assets import SCRIPTS
 from tests.explore.browser import explorer
 
@@ -141,7 +142,6 @@ def test_light_work_passes_heavy_work() -> None:
     """Six long requests do not keep a small one waiting."""
     from softhat.ahat.file import dumps
     from softhat.ahat.gallery import GALLERY
-    from softhat.explore import workers as room
 
     pool = room.Workers(seconds=600)
     try:
@@ -201,3 +201,14 @@ def test_control_c_ends_it_while_it_works() -> None:
             time.sleep(1)
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=20) == 130
+
+
+def test_a_worker_may_be_ended_twice_at_once() -> None:
+    """By its request, which found it dead, and by the server, which ends them all."""
+    workers = room.Workers(count=1)
+    (worker,) = workers._idle
+    with ThreadPoolExecutor(8) as threads:
+        for ended in [threads.submit(worker.end) for _ in range(8)]:
+            ended.result()
+    workers.end()
+    assert not worker.lives

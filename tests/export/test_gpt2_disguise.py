@@ -56,9 +56,9 @@ def wrong(formulas: list[Formula], folder: Path, few: bool) -> tuple[int, int, l
 
 def test_stock_gpt2_agrees_at_1024(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    _, positions, certified = wrong([parse(text) for text in LISTED[:4]], tmp_path, few=True)
-    assert positions > 10_000
-    assert certified == [1023] * 4
+    _, positions, certified = wrong([parse(text) for text in LISTED[:2]], tmp_path, few=True)
+    assert positions > 5_000
+    assert certified == [1023] * 2
 
 
 @pytest.mark.full

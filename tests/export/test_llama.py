@@ -62,9 +62,9 @@ Answers = list[tuple[Export, str, dict[str, Any]]]
 
 
 def slices(folder: Path) -> Iterator[Export]:
-    for k, formula in enumerate(past_formulas()[::7]):
+    for k, formula in enumerate(past_formulas()[::14]):
         yield export(formula, folder / f"rope{k}", 128, BOTH, lengths=(1, 2, 3, 6))
-    for k, formula in enumerate(decoders()[::7]):
+    for k, formula in enumerate(decoders()[::14]):
         options: dict[str, Any] = {"positions": "bits", "lengths": (1, 2, 3, 6)}
         yield export(formula, folder / f"bits{k}", 128, SMALL, **options)
     for k, text in enumerate(("a S (b & Y a)", "2*#(a) - 3*#(b) = 1")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -46,10 +47,9 @@ def command(
         ) from None
     say(f"softhat explorer: {explorer.address} (Ctrl-C ends it)")
     sys.stdout.flush()  # whoever started it may be waiting for the address
-    try:
+    with suppress(KeyboardInterrupt):  # its ordinary end, which the server may swallow
         explorer.run()
-    except KeyboardInterrupt:  # its ordinary end
-        raise typer.Exit(130) from None
+    raise typer.Exit(130)
 
 
 def _write_static(folder: Path) -> None:

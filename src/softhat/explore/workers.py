@@ -233,6 +233,7 @@ class _Worker:
         self._pipe, there = context.Pipe()
         self._process = context.Process(target=_serve, args=(there,), daemon=True)
         self._process.start()
+        self._ending = threading.Lock()
         there.close()
 
     @property
@@ -276,9 +277,12 @@ class _Worker:
                 os.kill(self._process.pid, getattr(signal, name))
 
     def end(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self._pipe.close()
+        """Once, though its request and the server's own end may both ask for it."""
+        with self._ending:
+            if not self._pipe.closed:
+                self._process.kill()
+                self._process.join()
+                self._pipe.close()
 
 
 @cache

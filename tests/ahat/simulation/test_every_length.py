@@ -201,7 +201,7 @@ def check_random(
 
 
 def test_random_models_within_epsilon() -> None:
-    assert check_random(5, 36, ((1, 2), (2, 2), (3, 2), (6, 2)))["dangerous"] > 3
+    assert check_random(5, 14, ((1, 2), (2, 2), (3, 2), (6, 2)))["dangerous"] > 0
 
 
 @pytest.mark.full

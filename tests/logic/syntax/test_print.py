@@ -80,7 +80,7 @@ def test_examples(text: str, printed: str, pretty: str) -> None:
     assert parse(text).pretty() == pretty
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(formulas("ab", 40), st.integers(1, 80))
 def test_short_forms(formula: Formula, limit: int) -> None:
     short = to_short(formula, limit)

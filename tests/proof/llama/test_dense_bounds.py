@@ -273,9 +273,9 @@ def attack(exports: list[Export], count: int, seed: int) -> tuple[int, int]:
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
 def test_tampered_checkpoints_are_never_certified_and_wrong(tmp_path: Path) -> None:
     exports = [made(text, tmp_path / f"{k}", k) for k, text in enumerate(FORMULAS)]
-    certified, wrong = attack(exports, 300, 1)
+    certified, wrong = attack(exports, 100, 1)
     assert not wrong
-    assert 20 < certified < 250  # some damage is small, and most is not
+    assert 7 < certified < 85  # some damage is small, and most is not
 
 
 @pytest.mark.full
