@@ -9,10 +9,10 @@ from collections.abc import Iterable
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from softhat.models.bench.run import fresh, measure
-from softhat.models.bench.tables import Table, markdown
+from softhat.models.bench.tables import BenchTable, markdown
 
 
-def run(*sections: str) -> list[Table]:
+def run(*sections: str) -> list[BenchTable]:
     """Measure some sections (`--quick` on the command line: smaller) and print them."""
     results = fresh(quick="--quick" in sys.argv)
     for table in measure(results, sections):
@@ -20,7 +20,7 @@ def run(*sections: str) -> list[Table]:
     return results.tables
 
 
-def column(table: Table, name: str) -> list[float]:
+def column(table: BenchTable, name: str) -> list[float]:
     """The numbers of a column."""
     at = table.columns.index(name)
     return [float(row[at]) for row in table.rows if isinstance(row[at], int | float)]

@@ -20,7 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import softhat
 from softhat import rasp
 from softhat.frontends.rasp import lib
-from softhat.models.bench.tables import Table, markdown
+from softhat.models.bench.tables import BenchTable, markdown
 
 LENGTHS = (8, 32, 128, 512, 1024)
 PATIENCE = 300
@@ -114,7 +114,7 @@ def main(arguments: list[str]) -> None:
     columns = ("program", "to length", "seconds", "parameters", "Tracr: seconds",
                "Tracr: parameters", "times faster", "times smaller")  # fmt: skip
     note = "" if python else "Tracr's numbers are recorded ones: give --tracr PYTHON."
-    print(markdown(Table("RASP beside Tracr", columns, tuple(rows), note)))
+    print(markdown(BenchTable("RASP beside Tracr", columns, tuple(rows), note)))
     print(json.dumps({"tracr": "measured" if python else "recorded", "rows": results}))
 
 

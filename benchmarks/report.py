@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from softhat.models.bench.tables import Table, markdown
+from softhat.models.bench.tables import BenchTable, markdown
 
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.md"
@@ -28,7 +28,9 @@ def page(results: dict[str, Any]) -> str:
     lines += [f"| seconds for everything | {results['seconds']:.0f} |", ""]
     for table in results["tables"]:
         rows = tuple(tuple(row) for row in table["rows"])
-        lines.append(markdown(Table(table["title"], tuple(table["columns"]), rows, table["note"])))
+        lines.append(
+            markdown(BenchTable(table["title"], tuple(table["columns"]), rows, table["note"]))
+        )
     return "\n".join(lines).replace("###", "##").rstrip() + "\n"
 
 

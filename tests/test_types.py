@@ -11,9 +11,9 @@ import pytest
 import softhat
 from softhat import rasp
 from softhat.ahat.gallery import majority
-from softhat.ahat.simulation.certificate import Certificate as SimulationCertificate
+from softhat.ahat.simulation.certificate import SimulationCertificate as SimulationCertificate
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.ahat.simulation.verify import Verification as SimulationVerification
+from softhat.ahat.simulation.verify import SimulationVerification as SimulationVerification
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.models.verification.report import Verification

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from softhat.models.bench.run import SECTIONS, fresh, measure
-from softhat.models.bench.tables import Table, markdown, shown
+from softhat.models.bench.tables import BenchTable, markdown, shown
 from tests.cli.run import softhat
 
 
@@ -62,5 +62,5 @@ def test_cells() -> None:
     assert [shown(cell) for cell in (None, 1234567, 12345.6, 0.012345, "x")] == [
         "–", "1,234,567", "12,346", "0.0123", "x",
     ]  # fmt: skip
-    text = markdown(Table("T", ("a", "b"), (("x | y", 2),), "Note."))
+    text = markdown(BenchTable("T", ("a", "b"), (("x | y", 2),), "Note."))
     assert text == "### T\n\nNote.\n\n| a | b |\n| --- | --- |\n| x \\| y | 2 |\n"

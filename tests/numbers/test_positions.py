@@ -14,7 +14,7 @@ from softhat.numbers.positions import (
     NAMES,
     PLACES,
     SHARES,
-    Digit,
+    DigitFeature,
     Feature,
     Holds,
     Mod,
@@ -39,8 +39,8 @@ FEATURES: tuple[Feature, ...] = (
     Mod(3, 0, sinks=False),
     Mod(4, 3),
     TABLE,
-    Digit(1, 1, 0, 0),
-    Digit(0, -1, 1, 1),
+    DigitFeature(1, 1, 0, 0),
+    DigitFeature(0, -1, 1, 1),
     Holds(BuiltIn("prime")),
     Holds(BuiltIn("middle")),
     Holds(define("p", "0110(01)")),
@@ -55,7 +55,7 @@ def defined(feature: Feature, i: int, n: int, bos: bool) -> Fraction:
             return Fraction(i % m == r and (own or sinks))
         case Table(entries):
             return Fraction(0) if i > n else entries[i if bos else i - 1]
-        case Digit(bit, position, length, constant):
+        case DigitFeature(bit, position, length, constant):
             number = max(position * i + length * n + constant, 0)
             return Fraction(own and number >> bit & 1)
         case Holds(predicate):
@@ -128,7 +128,7 @@ def test_which_features_need_the_end() -> None:
     found = [f.name for f in FEATURES if isinstance(f, Named) and needs_end(f)]
     assert found == ["n", "i/n", "r", "last", *SHARES, *PLACES]
     assert [f for f in FEATURES if not isinstance(f, Named) and needs_end(f)] == [
-        Digit(0, -1, 1, 1),
+        DigitFeature(0, -1, 1, 1),
         Holds(BuiltIn("middle")),
     ]
 
@@ -141,7 +141,9 @@ def test_files_give_a_feature_back(feature: Feature) -> None:
 
 
 @pytest.mark.parametrize(
-    "feature", [Named("(-1)^i", scaled=True), Named("last"), Mod(12, 5, sinks=False)], ids=text
+    "feature",
+    [Named("(-1)^i", scaled=True), Named("last"), Mod(12, 5, sinks=False)],
+    ids=text,
 )
 def test_names_of_old_folders_are_read(feature: Feature) -> None:
     assert from_name(text(feature)) == feature

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
-from softhat.program.counting import Linear, at_least_zero, counted, extremes
+from softhat.program.counting import CountingTerm, at_least_zero, counted, extremes
 from softhat.program.draft import Draft
 from softhat.program.evaluate import outputs
 from softhat.program.heads import Average, Range, Sign
@@ -47,7 +47,7 @@ def test_a_comparison_means_what_it_counts(
 ) -> None:
     draft = Draft("abc")
     letters = [draft.token([symbol]) for symbol in "abc"]
-    linear = Linear(position=rest[0], length=rest[1], constant=rest[2])
+    linear = CountingTerm(position=rest[0], length=rest[1], constant=rest[2])
     for over, letter, positive, a in terms:
         literal = letters[letter] if positive else ~letters[letter]
         linear = linear.plus(counted(literal, over), a)
@@ -64,8 +64,8 @@ def test_t_and_its_negation_share_a_head() -> None:
     a = draft.token(["a"])
     t = counted(a, "past").plus(counted(~a, "past"), -1)
     one = at_least_zero(draft, t, "t")
-    other = at_least_zero(draft, Linear(constant=-1).plus(t, -1), "-t")
-    thrice = at_least_zero(draft, Linear().plus(t, 3), "3t")
+    other = at_least_zero(draft, CountingTerm(constant=-1).plus(t, -1), "-t")
+    thrice = at_least_zero(draft, CountingTerm().plus(t, 3), "3t")
     assert one == ~other == thrice
     assert sum(isinstance(signal, Sign) for signal in draft.signals) == 1
 
@@ -74,9 +74,9 @@ def test_what_is_always_so_needs_no_head() -> None:
     draft = Draft("ab")
     a = counted(draft.token(["a"]), "past")
     assert at_least_zero(draft, a, "#(a) >= 0") == TRUE
-    assert at_least_zero(draft, Linear(constant=-1).plus(a, -1), "-#(a) >= 1") == FALSE
-    assert at_least_zero(draft, Linear(constant=5), "5 >= 0") == TRUE
-    assert at_least_zero(draft, Linear(constant=-5), "-5 >= 0") == FALSE
+    assert at_least_zero(draft, CountingTerm(constant=-1).plus(a, -1), "-#(a) >= 1") == FALSE
+    assert at_least_zero(draft, CountingTerm(constant=5), "5 >= 0") == TRUE
+    assert at_least_zero(draft, CountingTerm(constant=-5), "-5 >= 0") == FALSE
     assert not any(isinstance(signal, Average) for signal in draft.signals)
 
 
@@ -86,9 +86,9 @@ def test_numbers_that_no_weight_holds() -> None:
     with pytest.raises(SofthatError, match="beyond 2\\^40"):
         at_least_zero(draft, a.plus(b, -(2**41) - 1), "steep")
     with pytest.raises(SofthatError, match="beyond 2\\^51"):
-        at_least_zero(draft, Linear(constant=-(2**52) - 1).plus(a, 2**30).plus(b, -1), "far")
+        at_least_zero(draft, CountingTerm(constant=-(2**52) - 1).plus(a, 2**30).plus(b, -1), "far")
     # A constant that only words beyond 2^40 reach is cut, and is false for all others.
-    cut = at_least_zero(draft, Linear(constant=-(2**60)).plus(a, 1), "never")
+    cut = at_least_zero(draft, CountingTerm(constant=-(2**60)).plus(a, 1), "never")
     assert isinstance(cut, Literal) and draft.signal(cut) is not None
 
 

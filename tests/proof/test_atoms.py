@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.proof.atoms import LONGEST, Atoms, Range, Sum
+from softhat.proof.atoms import LONGEST, Atoms, CountSum, Range
 from softhat.proof.boolean import Space
 
 WORDS = ["".join(letters) for n in range(1, 5) for letters in product("abc", repeat=n)]
@@ -47,7 +47,9 @@ def test_comparisons_with_one_number_have_one_meaning(
 
     def function(parts: Parts, threshold: int) -> int:
         terms, position, length, constant = parts
-        total = Sum({(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant)
+        total = CountSum(
+            {(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant
+        )
         return atoms.at_least(total, threshold, 0)
 
     f, g = function(left, k), function(right, m)
@@ -66,9 +68,11 @@ def test_a_comparison_times_a_factor_is_the_same(parts: Parts, k: int, factor: i
     atoms = Atoms(Space("abc", False))
     known = [f for f, _ in functions(atoms.space)]
     terms, position, length, constant = parts
-    total = Sum({(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant)
-    assert atoms.at_least(total, k, 0) == atoms.at_least(Sum().plus(total, factor), factor * k, 0)
-    negated = atoms.at_least(Sum().plus(total, -1), 1 - k, 0)  # -t >= 1 - k is not t >= k
+    total = CountSum({(r, known[f]): a for (r, f), a in terms.items()}, position, length, constant)
+    assert atoms.at_least(total, k, 0) == atoms.at_least(
+        CountSum().plus(total, factor), factor * k, 0
+    )
+    negated = atoms.at_least(CountSum().plus(total, -1), 1 - k, 0)  # -t >= 1 - k is not t >= k
     assert negated == atoms.space.negation(atoms.at_least(total, k, 0))
 
 
@@ -89,7 +93,7 @@ def test_what_excludes_what() -> None:
     atoms = Atoms(Space("abc", False))
     space = atoms.space
     a, b = space.symbol("a"), space.symbol("b")
-    count = Sum({("past", a): 1})
+    count = CountSum({("past", a): 1})
     two, five = (atoms.at_least(count, k, 0) for k in (2, 5))
     assert atoms.exclusive(a, b) and not atoms.exclusive(a, space.negation(b))
     assert atoms.exclusive(space.negation(two), five) and not atoms.exclusive(two, five)
@@ -124,7 +128,7 @@ def test_steps_turn_where_they_say() -> None:
 def test_lengths_beyond_which_nothing_is_claimed() -> None:
     atoms = Atoms(Space("abc", False))
     a = atoms.space.symbol("a")
-    assert atoms.at_least(Sum({("past", a): 1}), 10**20, 0) == atoms.space.false
+    assert atoms.at_least(CountSum({("past", a): 1}), 10**20, 0) == atoms.space.false
     assert atoms.longest == LONGEST
     atoms.limit(7)
     atoms.limit(9)
@@ -136,7 +140,7 @@ def test_sums_that_cancel_are_decided() -> None:
     atoms = Atoms(Space("abc", False))
     space = atoms.space
     f = atoms.previous(space.symbol("a"), "past", 0)
-    total = Sum({("past", f): 1, ("past", space.negation(f)): 1}, position=-1)
+    total = CountSum({("past", f): 1, ("past", space.negation(f)): 1}, position=-1)
     assert atoms.at_least(total, 1, 0) == space.false
     assert atoms.at_least(total, 0, 0) == space.true
     assert atoms.at_least(total, -3, 0) == space.true
@@ -146,5 +150,5 @@ def test_limits_only_shrink() -> None:
     atoms = Atoms(Space("abc", False))
     atoms.limit(7)
     a = atoms.space.symbol("a")
-    assert atoms.at_least(Sum({("past", a): 1}), 10**20, 0) == atoms.space.false
+    assert atoms.at_least(CountSum({("past", a): 1}), 10**20, 0) == atoms.space.false
     assert atoms.longest == 7

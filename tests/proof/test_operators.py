@@ -10,7 +10,7 @@ import pytest
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula, Node, Symbol
 from softhat.logic.syntax.walk import fold, rebuild
-from softhat.proof.operators import DEFINITIONS, LAWS, F, G, Law
+from softhat.proof.operators import DEFINITIONS, LAWS, Equivalence, F, G
 from tests.logic.oracle import truth as by_definition
 
 WORDS = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
@@ -28,7 +28,7 @@ def instance(formula: Formula, f: Formula, g: Formula) -> Formula:
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_both_sides_are_true_at_the_same_positions(law: Law) -> None:
+def test_both_sides_are_true_at_the_same_positions(law: Equivalence) -> None:
     rng = np.random.default_rng(len(law.name))
     pairs = [(Symbol("a"), Symbol("b"))]
     pairs += [tuple(random_formula(rng, 4, "ab", "all") for _ in range(2)) for _ in range(6)]

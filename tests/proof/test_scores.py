@@ -9,7 +9,7 @@ import numpy as np
 from softhat.numbers import formats
 from softhat.numbers.formats import MANY, NARROW, WIDE_DIGITS
 from softhat.proof import steps
-from softhat.proof.scores import Entry, projection, scale
+from softhat.proof.scores import WeightEntry, projection, scale
 from softhat.runtime import attend, dense
 from softhat.transformer.weights import scale as scale_of_models
 
@@ -27,7 +27,7 @@ def test_facts_of_accumulation_are_the_runtime_s() -> None:
     assert np.finfo(np.float64).nmant + 1 == WIDE_DIGITS
 
 
-def value(entry: Entry, i: int, n: int, scaled: int) -> Fraction:
+def value(entry: WeightEntry, i: int, n: int, scaled: int) -> Fraction:
     """A feature times its weight at position i of 0..n+1, the sinks at both ends."""
     ordinary = 1 <= i <= n
     base = {
@@ -46,10 +46,10 @@ def test_projections_cover_every_position() -> None:
         n = int(rng.integers(1, 12))
         scaled = 1 << (n + 1).bit_length()
         side = tuple(
-            Entry(str(base), int(rng.integers(-1, 1)), float(rng.integers(-9, 10)) / 4)
+            WeightEntry(str(base), int(rng.integers(-1, 1)), float(rng.integers(-9, 10)) / 4)
             for base in rng.choice(["1", "ordinary", "i", "r", "(-1)^i"], 3, replace=False)
         )
-        side = tuple(entry for entry in side if entry.weight) or (Entry("1", 0, 1.0),)
+        side = tuple(entry for entry in side if entry.weight) or (WeightEntry("1", 0, 1.0),)
         made = projection(side, n, float(scaled))
         values = [sum(value(entry, i, n, scaled) for entry in side) for i in range(n + 2)]
         assert made.low <= min(values)

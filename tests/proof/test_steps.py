@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
-from softhat.proof.heads.width import Width
+from softhat.proof.heads.width import WidthKind
 from softhat.proof.steps import (
     Decoded,
     Step,
@@ -22,7 +22,7 @@ from softhat.proof.steps import (
 )
 from softhat.transformer.lowering.steps import MIDDLE, step
 
-WIDTH = Width("unbounded", "none", 16.0, (), 1.0)
+WIDTH = WidthKind("unbounded", "none", 16.0, (), 1.0)
 
 
 def share_units(ks: list[int], sinks: int, weights: list[int] | None = None) -> list[Unit]:

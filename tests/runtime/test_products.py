@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from softhat.numbers.formats import FORMATS, format_of
 from softhat.runtime import products
-from softhat.runtime.products import Linear, product
+from softhat.runtime.products import SparseProduct, product
 from softhat.transformer.weights import Sparse
 
 
@@ -39,7 +39,7 @@ def test_dense_and_sparse_are_the_same(dtype: str, positions: int, share: float)
     form = format_of(dtype)
     matrix = rng.integers(-3, 4, (6, 10)) * (rng.random((6, 10)) < share)
     x = rng.integers(-4, 5, (10, positions)).astype(form.accumulate)
-    assert np.array_equal(Linear(Sparse.from_dense(matrix), form)(x), matrix @ x)
+    assert np.array_equal(SparseProduct(Sparse.from_dense(matrix), form)(x), matrix @ x)
 
 
 def test_long_rows_are_summed_in_float64() -> None:
@@ -47,14 +47,14 @@ def test_long_rows_are_summed_in_float64() -> None:
     form = format_of("float32")
     matrix = Sparse.from_dense(np.ones((1, 3)))
     x = np.array([[2.0**24], [1.0], [-(2.0**24)]], np.float32)
-    wide = Linear(matrix, form, many=2)(x)
+    wide = SparseProduct(matrix, form, many=2)(x)
     exact = sum(Fraction(float(v)) for v in x[:, 0])
     assert Fraction(float(wide[0, 0])) == exact == 1
-    assert Linear(matrix, form, many=3)(x).dtype == np.float32
+    assert SparseProduct(matrix, form, many=3)(x).dtype == np.float32
 
 
 def test_weights_are_loaded_as_stored() -> None:
-    third = Linear(Sparse.from_dense(np.array([[1 / 3]])), format_of("bfloat16"))
+    third = SparseProduct(Sparse.from_dense(np.array([[1 / 3]])), format_of("bfloat16"))
     assert float(third(np.ones((1, 1), np.float32))[0, 0]) == 0.333984375
 
 
@@ -66,9 +66,9 @@ def test_threads_never_see_a_matrix_half_filled() -> None:
     try:
         with ThreadPoolExecutor(8) as threads:
             for _ in range(40):
-                linear, ready = Linear(Sparse.from_dense(matrix), form), Barrier(8)
+                linear, ready = SparseProduct(Sparse.from_dense(matrix), form), Barrier(8)
 
-                def first(linear: Linear = linear, ready: Barrier = ready) -> float:
+                def first(linear: SparseProduct = linear, ready: Barrier = ready) -> float:
                     ready.wait()
                     return float(linear(np.ones((200, 1), np.float32)).min())
 

@@ -19,7 +19,16 @@ from typing import Any, TypeAlias
 
 from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
 from softhat.io.errors import SofthatError
-from softhat.numbers.positions import NAMES, Digit, Feature, Holds, Mod, Named, Table, text
+from softhat.numbers.positions import (
+    NAMES,
+    DigitFeature,
+    Feature,
+    Holds,
+    Mod,
+    Named,
+    Table,
+    text,
+)
 
 Number = int | Fraction
 
@@ -257,7 +266,7 @@ def _feature_name(feature: Feature) -> str:
             return name
         case Mod(modulus, remainder):
             return f"i mod {modulus} = {remainder}"
-        case Digit():
+        case DigitFeature():
             return text(feature)
         case Table():
             return "table"

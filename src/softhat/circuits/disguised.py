@@ -13,7 +13,7 @@ import numpy as np
 from softhat.circuits.network import Array
 from softhat.export.reading import read_export
 from softhat.io.errors import SofthatError, VoidError
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.undisguise import undisguise as undisguise_gpt2
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.undisguise import undisguise as undisguise_llama
@@ -24,12 +24,12 @@ def plain_tensors(folder: Path) -> dict[str, Array]:
     export = read_export(folder)
     found, directions = export.checkpoint, export.directions
     assert directions is not None
-    plain: Checkpoint | LlamaCheckpoint
+    plain: GPT2Checkpoint | LlamaCheckpoint
     try:
         if isinstance(found, LlamaCheckpoint):
             plain = undisguise_llama(found, directions).checkpoint
         else:
-            assert isinstance(found, Checkpoint)
+            assert isinstance(found, GPT2Checkpoint)
             plain = undisguise_gpt2(found, directions).checkpoint
     except VoidError as error:
         raise SofthatError(f"{folder}: {error}") from None

@@ -14,7 +14,7 @@ import numpy as np
 
 from softhat.circuits.network import Array, Change, started
 from softhat.circuits.stock_network import StockNetwork, mixed
-from softhat.circuits.structure import Block, Head, Structure
+from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 from softhat.io.errors import SofthatError
 
 
@@ -66,9 +66,9 @@ class GPT2Network(StockNetwork):
                 query, key, value = (
                     reads[:, part * d : (part + 1) * d][:, own].T != 0 for part in range(3)
                 )
-                heads.append(Head(query, key, value, writes[own] != 0))
+                heads.append(CircuitHead(query, key, value, writes[own] != 0))
             into, out = w[block + "mlp.c_fc.weight"].T, w[block + "mlp.c_proj.weight"]
-            blocks.append(Block(tuple(heads), into != 0, out != 0))
+            blocks.append(CircuitBlock(tuple(heads), into != 0, out != 0))
         tables = np.concatenate([w["wte.weight"], w["wpe.weight"]])
         return Structure(tables != 0, tuple(blocks), w[self.last] != 0)
 

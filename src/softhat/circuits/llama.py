@@ -14,7 +14,7 @@ import numpy as np
 
 from softhat.circuits.network import Array, Change, started
 from softhat.circuits.stock_network import StockNetwork, mixed
-from softhat.circuits.structure import Block, Head, Structure
+from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 
 
 class LlamaNetwork(StockNetwork):
@@ -100,9 +100,9 @@ class LlamaNetwork(StockNetwork):
                 key = w[attention + "k_proj"][group] != 0
                 value = w[attention + "v_proj"][group] != 0
                 key, value = key & turning[:, None], value & output.any(axis=1)[:, None]
-                heads.append(Head(query, key, value, output))
+                heads.append(CircuitHead(query, key, value, output))
             into = (w[mlp + "gate_proj"] != 0) | (w[mlp + "up_proj"] != 0)
-            blocks.append(Block(tuple(heads), into, w[mlp + "down_proj"].T != 0))
+            blocks.append(CircuitBlock(tuple(heads), into, w[mlp + "down_proj"].T != 0))
         return Structure(w["embed_tokens"] != 0, tuple(blocks), w[self.last] != 0)
 
     def _norm(self, x: Array, name: str) -> Array:

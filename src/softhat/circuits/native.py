@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from softhat.circuits.graph import Circuit, Edge, Node, hook_of
 from softhat.circuits.network import NativeNetwork
-from softhat.circuits.witness import Search
+from softhat.circuits.witness import WitnessSearch
 from softhat.export.labels import outputs_said
 from softhat.export.native.meanings import NativeMeanings, native_meanings
 from softhat.models.model import Model
@@ -25,7 +25,7 @@ def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
     """
     t = model.transformer
     decided = tuple(model.formulas.values()) if isinstance(model, Model) else ()
-    search = Search(NativeNetwork(t), seed, words, decided)
+    search = WitnessSearch(NativeNetwork(t), seed, words, decided)
     found = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
         for source, target, slot in edges(t)

@@ -154,7 +154,7 @@ class NativeNetwork:
         self.outputs = transformer.outputs
         self.propositional = transformer.propositional
         self.longest = positions.longest(transformer.positions, transformer.has_bos)
-        self.layers = [_Layer(layer) for layer in transformer.layers]
+        self.layers = [_LayerNodes(layer) for layer in transformer.layers]
         self.embedding = transformer.embedding.dense()
         self.position_embedding = transformer.position_embedding.dense()
         self.readout = transformer.readout.dense()
@@ -213,7 +213,7 @@ class NativeNetwork:
         return added, margins[:, t.own(n)]
 
 
-class _Layer:
+class _LayerNodes:
     def __init__(self, layer: Layer) -> None:
         self.masks = layer.masks
         self.laws = layer.laws

@@ -10,7 +10,7 @@ from softhat.circuits.gpt2 import GPT2Network
 from softhat.circuits.graph import Circuit, Edge, Node, hook_of
 from softhat.circuits.llama import LlamaNetwork
 from softhat.circuits.structure import edges
-from softhat.circuits.witness import Search
+from softhat.circuits.witness import WitnessSearch
 from softhat.export.labels import Meaning
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_json
@@ -28,7 +28,7 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes as the folder's labels name them, edges from its weights."""
     network = stock_network(folder)
     labels = read_json(folder / "labels.json")
-    search = Search(network, seed, words, _decided(labels))
+    search = WitnessSearch(network, seed, words, _decided(labels))
     found = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
         for source, target, slot in edges(network.structure())

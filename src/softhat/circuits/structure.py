@@ -19,7 +19,7 @@ Wires = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Head:
+class CircuitHead:
     """Rows of queries, keys and values by what they read; of each value, what it writes."""
 
     query: Wires
@@ -29,10 +29,10 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Block:
+class CircuitBlock:
     """The heads, and the hidden units by what they read and write."""
 
-    heads: tuple[Head, ...]
+    heads: tuple[CircuitHead, ...]
     into: Wires
     out: Wires
 
@@ -42,7 +42,7 @@ class Structure:
     """A checkpoint's weights, of which only is said where they are."""
 
     embedding: Wires
-    blocks: tuple[Block, ...]
+    blocks: tuple[CircuitBlock, ...]
     readout: Wires
 
 
@@ -87,8 +87,10 @@ def needed(structure: Structure) -> Structure:
     return replace(structure, blocks=tuple(reversed(blocks)))
 
 
-def _needed_head(head: Head, wanted: Wires) -> Head:
+def _needed_head(head: CircuitHead, wanted: Wires) -> CircuitHead:
     used = (head.output & wanted).any(axis=1)
     if not used.any():
-        return Head(*(wires[:0] for wires in (head.query, head.key, head.value, head.output)))
+        return CircuitHead(
+            *(wires[:0] for wires in (head.query, head.key, head.value, head.output))
+        )
     return replace(head, value=head.value[used], output=head.output[used])

@@ -47,7 +47,7 @@ def coded(network: Network, word: Sequence[str]) -> Array:
     return np.array([[int(symbol in held) for symbol in network.symbols] for held in sets])
 
 
-class Search:
+class WitnessSearch:
     """Words and their corruptions, run once; each edge is then patched on all of them."""
 
     def __init__(
@@ -103,10 +103,10 @@ class Search:
         return "constant", None
 
     @cached_property
-    def _wider(self) -> Search | None:
+    def _wider(self) -> WitnessSearch | None:
         """The same with more words."""
         seed, words, formulas, wider = self.given
-        return Search(self.network, seed, 4 * words, formulas, wider - 1) if wider else None
+        return WitnessSearch(self.network, seed, 4 * words, formulas, wider - 1) if wider else None
 
     def _may_matter(self, source: str) -> bool:
         """Does what the source adds differ from word to word? The input always does."""

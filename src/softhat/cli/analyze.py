@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
-from softhat.ahat.analysis.tally import Counterexample
+from softhat.ahat.analysis.tally import TiedRow
 from softhat.ahat.file import load
 from softhat.cli.figures import StyleOption, WidthOption, paper_width
 from softhat.cli.inputs import JsonOption, read_text
@@ -155,7 +155,7 @@ def _profile(result: Analysis, n: int, name: tuple[int, int]) -> str:
     return " ".join(shown) + (" …" if len(profile.gaps) > 4 else "")
 
 
-def picture(found: Counterexample, bos: bool) -> str:
+def picture(found: TiedRow, bos: bool) -> str:
     """The tied row with positions counted from 1 (`<bos>` is 0) and the winners marked."""
     first = 0 if bos else 1
     symbols = (["<bos>"] if bos else []) + list(found.word)
@@ -211,7 +211,7 @@ def to_json(result: Analysis) -> dict[str, Any]:
     }
 
 
-def _counterexample(found: Counterexample) -> dict[str, Any]:
+def _counterexample(found: TiedRow) -> dict[str, Any]:
     return {
         "word": found.word if isinstance(found.word, str) else list(found.word),
         "layer": found.layer,

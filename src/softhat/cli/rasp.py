@@ -32,7 +32,7 @@ def is_rasp(argument: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedProgram:
     """A program, its tokens if they are known, and its length if one is said."""
 
     program: SOp
@@ -64,7 +64,7 @@ def read_rasp(
 
 def read_program(
     argument: str, alphabet: list[str] | None = None, max_length: int | None = None
-) -> Asked:
+) -> AskedProgram:
     """The program of `file.py:NAME` or `zoo:rasp-NAME`."""
     from softhat.frontends.rasp.gallery import example_of  # most commands need no RASP
     from softhat.frontends.rasp.language import SOp
@@ -74,7 +74,7 @@ def read_program(
     if found["entry"]:
         to = int(found["length"] or max_length or LENGTH)
         example = example_of(found["entry"])
-        return Asked(example.make(to), _tokens(alphabet, example.alphabet), to, argument)
+        return AskedProgram(example.make(to), _tokens(alphabet, example.alphabet), to, argument)
     path, name = found["file"], found["name"]
     if not is_file(path):
         raise SofthatError(f"no such file: {path}")
@@ -88,7 +88,7 @@ def read_program(
     if not isinstance(program, SOp):
         raise SofthatError(f"{path}:{name} is no RASP program, but {type(program).__name__}")
     length = found["length"] or max_length or said.get("max_length") or LENGTH
-    return Asked(program, _tokens(alphabet, said.get("alphabet")), int(length), path)
+    return AskedProgram(program, _tokens(alphabet, said.get("alphabet")), int(length), path)
 
 
 def _run(path: str) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softhat.ahat.simulation.certificate import ASSUMPTIONS, Certificate, HeadCertificate
+from softhat.ahat.simulation.certificate import ASSUMPTIONS, SimulatedHead, SimulationCertificate
 
 
-def simulation_sentences(certificate: Certificate) -> str:
+def simulation_sentences(certificate: SimulationCertificate) -> str:
     """Why softmax with these temperatures computes what hard attention does."""
     return "\n".join(_lines(certificate))
 
 
-def _lines(certificate: Certificate) -> Iterator[str]:
+def _lines(certificate: SimulationCertificate) -> Iterator[str]:
     yield "Scores are multiplied by β before softmax. The larger β, the less weight leaks from the"
     yield "maximal scores to the others."
     for head in certificate.heads:
@@ -25,7 +25,7 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     yield from (f"- {text}" for text in ASSUMPTIONS)
 
 
-def _head(head: HeadCertificate) -> str:
+def _head(head: SimulatedHead) -> str:
     if head.kind == "structurally uniform":
         return "all scores of a row are equal, so softmax is the mean, whatever β is."
     if head.law is not None:
@@ -39,7 +39,7 @@ def _head(head: HeadCertificate) -> str:
     )
 
 
-def _format(certificate: Certificate, dtype: str, length: int) -> str:
+def _format(certificate: SimulationCertificate, dtype: str, length: int) -> str:
     said = f"In {dtype} it is proved to length {length:,}" if length else f"In {dtype} no length is"
     after = certificate.lengths.get(length + 1)
     error = None if after is None else after.error.get(dtype)

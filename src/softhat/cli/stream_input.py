@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from softhat.cli.inputs import standard_input
 from softhat.cli.output import tell
-from softhat.cli.text_blocks import Piece, read_pieces
+from softhat.cli.text_blocks import TextPiece, read_pieces
 from softhat.io.errors import CertificateWarning, SofthatError
 from softhat.io.files import opened
 from softhat.io.work import progress as bars
@@ -61,7 +61,7 @@ def stream_file(
     at = 0
     with _open(source) as file, bars(quiet=not progress) as show:
         size = _size(file)
-        runner = _Runner(model, dtype, name_of_output, strict)
+        runner = _PieceRunner(model, dtype, name_of_output, strict)
         pieces = read_pieces(file, name, model.transformer, tokens, BLOCK)
         try:
             for batch, done in pieces:
@@ -106,7 +106,7 @@ class Rejoined(io.RawIOBase):
         return len(data)
 
 
-class _Runner:
+class _PieceRunner:
     """Runs the pieces of one block: whole lines as a batch, parts of lines as a stream."""
 
     def __init__(self, model: Model, dtype: str, output: str, strict: bool) -> None:
@@ -122,7 +122,7 @@ class _Runner:
         self.used: set[str] = set()
         self.warned: set[str] = set()
 
-    def run(self, pieces: list[Piece]) -> Iterator[Answered]:
+    def run(self, pieces: list[TextPiece]) -> Iterator[Answered]:
         whole: list[NDArray[Any]] = []
         for piece in pieces:
             if piece.first and piece.last:
@@ -139,7 +139,7 @@ class _Runner:
                 yield Answered(truth, True)
             whole.clear()
 
-    def _part(self, piece: Piece) -> Iterator[Answered]:
+    def _part(self, piece: TextPiece) -> Iterator[Answered]:
         """A part of a line that does not fit one block."""
         if not self.streamable:
             self.parts.append(piece.tokens)

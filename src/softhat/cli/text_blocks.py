@@ -24,7 +24,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """Encoded tokens of one line, and whether the line starts and ends with them."""
 
     tokens: NDArray[Any]
@@ -34,7 +34,7 @@ class Piece:
 
 def read_pieces(
     file: IO[bytes], name: str, transformer: Transformer, tokens: bool, size: int
-) -> Iterator[tuple[list[Piece], int]]:
+) -> Iterator[tuple[list[TextPiece], int]]:
     """For each block its pieces, and the bytes read so far."""
     reader = _reader(name, transformer, tokens)
     data, waiting = file.read(max(size, len(BOM))), ""
@@ -45,7 +45,7 @@ def read_pieces(
         block = file.read(size)
         final = not block
         text, data, bad = _decode(data, final)
-        pieces: list[Piece] = []
+        pieces: list[TextPiece] = []
         try:
             waiting = reader.read(waiting + text, final and bad is None, pieces)
             if bad is not None:
@@ -81,7 +81,7 @@ def _reader(name: str, transformer: Transformer, tokens: bool) -> _Characters | 
     return _Characters(name, transformer)
 
 
-class _Reader:
+class _BlockReader:
     """Where we are: the offset of the next byte, the line, and tokens of it seen so far."""
 
     def __init__(self, name: str, transformer: Transformer) -> None:
@@ -92,11 +92,11 @@ class _Reader:
         self.line = 1
         self.seen = 0
 
-    def emit(self, tokens: NDArray[Any], last: bool, pieces: list[Piece]) -> None:
+    def emit(self, tokens: NDArray[Any], last: bool, pieces: list[TextPiece]) -> None:
         if last and self.seen == 0 and len(tokens) == 0:
             raise self.fault("", "the line is empty, and the empty word has no positions")
         if len(tokens) or last:
-            pieces.append(Piece(tokens, self.seen == 0, last))
+            pieces.append(TextPiece(tokens, self.seen == 0, last))
         self.seen += len(tokens)
         if last:
             self.line += 1
@@ -113,7 +113,7 @@ class _Reader:
         return self.fault(before, what)
 
 
-class _Characters(_Reader):
+class _Characters(_BlockReader):
     """Every character is a symbol; line breaks end a word unless they are symbols."""
 
     def __init__(self, name: str, transformer: Transformer) -> None:
@@ -125,7 +125,7 @@ class _Characters(_Reader):
         self.lines = "\n" not in self.codes
         self.returns = "\r" not in self.codes
 
-    def read(self, text: str, final: bool, pieces: list[Piece]) -> str:
+    def read(self, text: str, final: bool, pieces: list[TextPiece]) -> str:
         """Encode the text; what must wait comes back."""
         waiting = ""
         if self.returns and not final and text.endswith("\r"):
@@ -158,7 +158,7 @@ class _Characters(_Reader):
         stop: int,
         last: bool,
         faults: bool,
-        pieces: list[Piece],
+        pieces: list[TextPiece],
     ) -> None:
         part = found[begin:stop]
         if faults and len(part) and part.min() < 0:
@@ -170,10 +170,10 @@ class _Characters(_Reader):
         self.emit(part, last, pieces)
 
 
-class _Tokens(_Reader):
+class _Tokens(_BlockReader):
     """Symbols separated by white space."""
 
-    def read(self, text: str, final: bool, pieces: list[Piece]) -> str:
+    def read(self, text: str, final: bool, pieces: list[TextPiece]) -> str:
         """Encode the text; what must wait comes back."""
         cut = len(text) if final else self.cut(text)
         text, waiting = text[:cut], text[cut:]
@@ -191,7 +191,7 @@ class _Tokens(_Reader):
         """After the last white space: the token behind it may go on in the next block."""
         return len(text) - len(re.split(r"\s", text[-LONGEST_TOKEN - 1 :])[-1])
 
-    def _line(self, line: str, last: bool, pieces: list[Piece]) -> None:
+    def _line(self, line: str, last: bool, pieces: list[TextPiece]) -> None:
         places = [(found.start(), found[0]) for found in self.pattern.finditer(line)]
         names = [name for _, name in places]
         bad = next((k for k, name in enumerate(names) if not self.known(name)), None)

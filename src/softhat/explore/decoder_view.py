@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from softhat.frontends.rasp.outputs import Bits, Decoder, Digits, Numbers
+from softhat.frontends.rasp.outputs import Bits, Decoder, DigitValues, Numbers
 
 
 def decoder_view(decoder: Decoder, errors: Mapping[str, float]) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def decoder_view(decoder: Decoder, errors: Mapping[str, float]) -> dict[str, Any
     match decoder:
         case Bits(names, values):
             return {"kind": "bits", "names": list(names), "values": list(map(str, values))}
-        case Digits(names, defined, values):
+        case DigitValues(names, defined, values):
             return {
                 "kind": "digits",
                 "names": list(names),

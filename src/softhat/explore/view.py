@@ -19,7 +19,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic.fragments import describe
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
-from softhat.numbers.positions import Digit, Feature, Holds, Mod, Named, Table
+from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named, Table
 from softhat.numbers.predicates import depends_on_length, longest
 from softhat.proof.certificate import Certificate
 from softhat.transformer.weights import Layer, Transformer, sharpness_of
@@ -271,7 +271,7 @@ def _feature(feature: Feature) -> dict[str, Any]:
             return {"table": [0.0, *map(float, held)]}  # <bos> first
         case Holds(predicate):
             return {"rows": rows_of(predicate)}
-        case Digit(bit, position, length, constant):
+        case DigitFeature(bit, position, length, constant):
             return {"digit": [bit, position, length, constant]}
 
 

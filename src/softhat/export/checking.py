@@ -27,7 +27,7 @@ from softhat.proof.llama.checkpoint import LlamaCheckpoint
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
-    from softhat.ahat.simulation.verify import Verification as SimulationVerification
+    from softhat.ahat.simulation.verify import SimulationVerification as SimulationVerification
     from softhat.models.value_model import ValueModel
     from softhat.models.verification.values import ValueVerification
 

@@ -33,7 +33,7 @@ from softhat.logic.binding import predicates_of
 from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.numbers.predicates import to_json
-from softhat.transformer.lowering.gpt2.heads import Form
+from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.llama.rotary import Positions
 from softhat.transformer.lowering.llama.weights import row_of
 from softhat.transformer.weights import BOS, EOS
@@ -193,7 +193,7 @@ def _interleaved(tensor: Array, heads: int) -> Array:
 
 def _read_out(made: StockLlama, tokens: int) -> Array:
     """A row for each token; those that are never an answer lie `margin` below."""
-    never = row_of(made.layout, Form(constant=-1.5 * made.margin)).astype(np.float32)
+    never = row_of(made.layout, PairForm(constant=-1.5 * made.margin)).astype(np.float32)
     rows = np.repeat(never[None, :], tokens, axis=0)
     if made.head == "lm":
         own = made.tensors["lm_head.weight"]

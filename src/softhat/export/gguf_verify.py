@@ -76,13 +76,13 @@ def verify_gguf(path: Path, asked: Mapping[str, Any]) -> Verification:
     facts = read_facts(path)
     if asked["dtype"] != "float32":
         raise SofthatError(f"{path} holds float32: leave dtype {asked['dtype']} out")
-    run = _Runner(path, facts)
+    run = _LlamaCppRunner(path, facts)
     longest = min(asked["max_length"], facts.context - 1)
     given = {name: value for name, value in asked.items() if name not in ("max_length", "beyond")}
     return compare(run, certified=0, longest=longest, **given)
 
 
-class _Runner:
+class _LlamaCppRunner:
     """The file in llama.cpp, and the truth of its formulas."""
 
     def __init__(self, path: Path, facts: GGUFFacts) -> None:

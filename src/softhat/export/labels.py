@@ -229,7 +229,7 @@ def _held(coordinate: CoordinateLabel) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LabelNode:
     """A node of the circuit: which coordinates each of its inputs reads, and where it writes.
 
     `reads` maps the suffix of an input (`.q`, `.k`, `.v`, or nothing) to coordinates.
@@ -240,7 +240,7 @@ class Node:
     writes: frozenset[int]
 
 
-def circuit(stages: Sequence[Iterable[Node]]) -> tuple[tuple[str, str], ...]:
+def circuit(stages: Sequence[Iterable[LabelNode]]) -> tuple[tuple[str, str], ...]:
     """The edges between nodes given in the order of execution; those of a stage run together."""
     writers: dict[int, list[str]] = {}
     edges: list[tuple[str, str]] = []

@@ -24,7 +24,7 @@ from softhat.program.heads import Average, Sign
 from softhat.program.inputs import TokenIn
 from softhat.program.signals import Program
 from softhat.transformer.lowering.lower import Lowered
-from softhat.transformer.lowering.rows import ONE, ORDINARY, Key, Row, Units
+from softhat.transformer.lowering.rows import ONE, ORDINARY, Key, PositionUnits, Row
 from softhat.transformer.lowering.wiring import Wiring
 from softhat.transformer.weights import Coordinate, Layer, Mask, Sparse, Transformer
 
@@ -58,7 +58,7 @@ def without_masks(program: Program, made: Lowered, context: int) -> Transformer:
     t = made.transformer
     place: dict[Key, int] = {key: at for at, held in enumerate(made.contents) for _, key in held}
     place[SINKS] = t.d_model
-    wiring = Wiring(program, Units(scaled=False))
+    wiring = Wiring(program, PositionUnits(scaled=False))
     layers, averaged = [], False
     for layer, planned in zip(t.layers, made.plan.layers, strict=True):
         arrays = {name: _wider(name, getattr(layer, name)) for name in (*Layer.ATTENTION, *HIDDEN)}

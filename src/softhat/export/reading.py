@@ -28,7 +28,7 @@ from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import from_json as read_predicate
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.reading import FAMILIES
 from softhat.transformer.directions import Directions
@@ -55,7 +55,7 @@ class Export:
     formulas: dict[str, Formula]
     model: Model | ValueModel | Simulation | None
     """What the tensors are, for softhat's own architecture."""
-    checkpoint: Checkpoint | LlamaCheckpoint | None
+    checkpoint: GPT2Checkpoint | LlamaCheckpoint | None
     """What they are, for stock architectures."""
     stored: str = "float32"
     """The number format of the weights, for softhat's own architecture."""

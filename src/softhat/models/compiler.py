@@ -143,7 +143,7 @@ def _regular(
     language: LogDepth, alphabet: Any, attention: Attention, max_length: int | None
 ) -> ValueModel:
     from softhat.frontends.rasp.compile import Compiled
-    from softhat.frontends.rasp.outputs import Digits
+    from softhat.frontends.rasp.outputs import DigitValues
     from softhat.frontends.regular.doubling import MEMBER, doubled
     from softhat.models.value_model import ValueModel
 
@@ -152,7 +152,7 @@ def _regular(
         raise SofthatError("logarithmic depth needs the longest word's length: max_length=4096")
     symbols = _symbols({}, language.alphabet if alphabet is None else alphabet, None)
     program = doubled(language, symbols, longest)
-    answer = Digits((MEMBER,), None, (False, True))
+    answer = DigitValues((MEMBER,), None, (False, True))
     compiled = Compiled(program, symbols, answer, longest, causal=True)
     return ValueModel(lower(program, attention), compiled, language.text)
 

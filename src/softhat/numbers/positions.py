@@ -57,7 +57,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Digit:
+class DigitFeature:
     """Binary digit `bit` of position·i + length·n + constant, 0 if that is negative; 0 at the
     sinks."""
 
@@ -74,7 +74,7 @@ class Holds:
     predicate: predicates.Predicate
 
 
-Feature: TypeAlias = Named | Mod | Digit | Table | Holds
+Feature: TypeAlias = Named | Mod | DigitFeature | Table | Holds
 
 SHARES = {f"i/n^{k}": k for k in range(2, 9)}
 """i divided by a power of n: steps small enough to break ties between scores, at every length."""
@@ -152,7 +152,7 @@ def _positions(
 
 
 def _quotient(
-    feature: Named | Mod | Digit | Holds, index: NDArray[np.int64], n: int
+    feature: Named | Mod | DigitFeature | Holds, index: NDArray[np.int64], n: int
 ) -> tuple[Integers, Integers | int]:
     """Numerators and denominators at these positions."""
     ordinary = (index >= 1) & (index <= n)
@@ -161,7 +161,7 @@ def _quotient(
         case Mod(modulus, remainder, sinks):
             found = index % min(modulus, _LARGEST) == min(remainder, _LARGEST)
             return (found if sinks else found & ordinary).astype(np.int64), 1
-        case Digit(bit, position, length, constant):
+        case DigitFeature(bit, position, length, constant):
             number = np.maximum(position * index + length * n + constant, 0)
             return np.where(ordinary, number >> min(bit, 62) & 1, 0), 1
         case Holds(predicate):
@@ -242,7 +242,7 @@ def longest(features: Sequence[Feature], bos: bool) -> int | None:
 
 def needs_end(feature: Feature) -> bool:
     """Does it depend on where the word ends? A decoder cannot know that."""
-    if isinstance(feature, Digit):
+    if isinstance(feature, DigitFeature):
         return feature.length != 0
     if isinstance(feature, Holds):
         return predicates.depends_on_length(feature.predicate)
@@ -256,7 +256,7 @@ def text(feature: Feature) -> str:
             return f"{name}/P" if scaled else name
         case Mod(modulus, remainder):
             return f"mod({modulus}, {remainder})"
-        case Digit(bit, position, length, constant):
+        case DigitFeature(bit, position, length, constant):
             return f"bit {bit} of {position}*i + {length}*n + {constant}"
         case Table():
             return "table"
@@ -272,7 +272,7 @@ def to_json(feature: Feature) -> Any:
         case Mod(modulus, remainder, sinks):
             pair = {"mod": [modulus, remainder]}
             return pair if sinks else {**pair, "sinks": False}
-        case Digit(bit, position, length, constant):
+        case DigitFeature(bit, position, length, constant):
             return {"digit": [bit, position, length, constant]}
         case Table(entries):
             return {"table": [rationals.to_json(x) for x in entries]}
@@ -301,7 +301,7 @@ def from_json(data: Any, place: str) -> Feature:
         case {"digit": [int(bit), int(position), int(length), int(constant)], **rest} if (
             not rest and bit >= 0
         ):
-            return Digit(bit, position, length, constant)
+            return DigitFeature(bit, position, length, constant)
         case {"table": list(entries), **rest} if not rest:
             at = f"{place}.table"
             return Table(tuple(rationals.from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))
@@ -324,7 +324,7 @@ def from_name(name: str, known: Mapping[str, predicates.Predicate] | None = None
         return Mod(modulus, remainder, sinks=False)
     digit = _DIGIT.fullmatch(name)
     if digit is not None:
-        return Digit(*map(int, digit.groups()))
+        return DigitFeature(*map(int, digit.groups()))
     base = name.removesuffix("/P")
     if base not in NAMES:
         raise SofthatError(f"unknown position feature {name!r}")

@@ -19,7 +19,7 @@ from softhat.logic.syntax.print import to_short
 from softhat.logic.syntax.walk import distinct
 from softhat.optimise.settle import settled
 from softhat.optimise.simplify import simplify
-from softhat.program.counting import Linear, at_least_zero, counted
+from softhat.program.counting import CountingTerm, at_least_zero, counted
 from softhat.program.draft import LABEL_LIMIT, Draft
 from softhat.program.heads import Direction, Latest, Previous, Recall
 from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod
@@ -79,7 +79,7 @@ def _built(
     _check_symbols(formulas, symbols, propositional)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
-    values: list[_Value | Linear] = []
+    values: list[_Value | CountingTerm] = []
     index = {node: at for at, (node, _) in enumerate(rows)}
     for node, places in rows:
         if isinstance(node, nodes.Recall):
@@ -120,27 +120,27 @@ class _Builder:
         self.names = names
         self.texts: dict[nodes.Formula, str] = {}
 
-    def step(self, node: nodes.Node, below: list[_Value | Linear]) -> _Value | Linear:
+    def step(self, node: nodes.Node, below: list[_Value | CountingTerm]) -> _Value | CountingTerm:
         match node, below:
             case nodes.Not(), [_Value() as f]:
                 return ~f  # no signal, so no label
-            case nodes.Comparison(_, ">=", _), [Linear() as t, Linear() as u]:
+            case nodes.Comparison(_, ">=", _), [CountingTerm() as t, CountingTerm() as u]:
                 return _value(at_least_zero(self.draft, t.plus(u, -1), self.label(node)))
             case nodes.Digit() | nodes.Digits(), _:
                 return _value(FALSE)  # what it says, its recall reads
             case nodes.Formula(), _:
                 return self.formula(node, [value for value in below if isinstance(value, _Value)])
             case nodes.Integer(value), _:
-                return Linear(constant=value)
+                return CountingTerm(constant=value)
             case nodes.Position(), _:
-                return Linear(position=1)
+                return CountingTerm(position=1)
             case nodes.Length(), _:
-                return Linear(length=1)
-            case nodes.Scale(factor, _), [Linear() as t]:
-                return Linear().plus(t, factor)
-            case nodes.Sum(), [Linear() as t, Linear() as u]:
+                return CountingTerm(length=1)
+            case nodes.Scale(factor, _), [CountingTerm() as t]:
+                return CountingTerm().plus(t, factor)
+            case nodes.Sum(), [CountingTerm() as t, CountingTerm() as u]:
                 return t.plus(u, 1)
-            case nodes.Difference(), [Linear() as t, Linear() as u]:
+            case nodes.Difference(), [CountingTerm() as t, CountingTerm() as u]:
                 return t.plus(u, -1)
             case nodes.Count(), [_Value() as f]:
                 return counted(self.literal(f), "past")

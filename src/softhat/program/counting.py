@@ -25,7 +25,7 @@ Counts = dict[tuple[Range, int], int]
 
 
 @dataclass(slots=True)
-class Linear:
+class CountingTerm:
     """A counting term: Σ a·#(signal) for each range + position·i + length·n + constant."""
 
     counts: Counts = field(default_factory=dict)
@@ -33,11 +33,11 @@ class Linear:
     length: int = 0
     constant: int = 0
 
-    def plus(self, other: Linear, factor: int) -> Linear:
+    def plus(self, other: CountingTerm, factor: int) -> CountingTerm:
         counts = dict(self.counts)
         for key, coefficient in other.counts.items():
             counts[key] = counts.get(key, 0) + factor * coefficient
-        return Linear(
+        return CountingTerm(
             {key: a for key, a in counts.items() if a},
             self.position + factor * other.position,
             self.length + factor * other.length,
@@ -45,23 +45,23 @@ class Linear:
         )
 
 
-_SIZES: dict[Range, Linear] = {
-    "past": Linear(position=1),
-    "future": Linear(position=-1, length=1, constant=1),
-    "total": Linear(length=1),
+_SIZES: dict[Range, CountingTerm] = {
+    "past": CountingTerm(position=1),
+    "future": CountingTerm(position=-1, length=1, constant=1),
+    "total": CountingTerm(length=1),
 }
 
 
-def counted(literal: Literal, over: Range) -> Linear:
+def counted(literal: Literal, over: Range) -> CountingTerm:
     """`#(literal)` with positive literals only: #(¬x) = (size of the range) - #(x)."""
     size = _SIZES[over]
     if literal.signal < 0:
-        return size if literal.positive else Linear()
-    plain = Linear({(over, literal.signal): 1})
+        return size if literal.positive else CountingTerm()
+    plain = CountingTerm({(over, literal.signal): 1})
     return plain if literal.positive else size.plus(plain, -1)
 
 
-def at_least_zero(draft: Draft, t: Linear, label: str) -> Literal:
+def at_least_zero(draft: Draft, t: CountingTerm, label: str) -> Literal:
     """`t >= 0`, normalised: coprime coefficients, and of t and -t the better one."""
     divisor = gcd(*t.counts.values(), t.position, t.length)
     if divisor == 0:

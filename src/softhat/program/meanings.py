@@ -90,7 +90,7 @@ class Meanings:
 
 def meanings(program: Program) -> Meanings:
     """What each signal says."""
-    return _Reading(program).run()
+    return _MeaningReading(program).run()
 
 
 def negation(formula: Formula) -> Formula:
@@ -119,7 +119,7 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
     return TRUE if result is None else result
 
 
-class _Reading:
+class _MeaningReading:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.said: list[Said] = []

@@ -52,7 +52,7 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateStep:
     """Store `signal` as a bit."""
 
     signal: int
@@ -71,7 +71,7 @@ class HeadGroup:
 @dataclass(frozen=True, slots=True)
 class ScheduledLayer:
     heads: tuple[HeadGroup, ...]
-    gates: tuple[Gate, ...]
+    gates: tuple[GateStep, ...]
     steps: tuple[int, ...] = ()
     """`Steps` and `Total` that the feed-forward decodes; as raw as what it reads."""
 
@@ -124,7 +124,7 @@ class _Scheduler:
         self.step_layer: dict[int, int] = {}  # whose feed-forward decodes it
         self.stored: dict[int, int] = {}  # signal -> layer whose feed-forward stores its bit
         self.booleans: dict[int, _Boolean] = {}
-        self.gates: dict[int, list[Gate]] = {}
+        self.gates: dict[int, list[GateStep]] = {}
         self.wide: set[int] = set()
         self.clean = keys_of_recalls(program)
 
@@ -303,7 +303,7 @@ class _Scheduler:
                 self._sharpen(term, layer)
             cover = Cover(tuple(terms), complement)
         self.stored[signal] = layer
-        self.gates.setdefault(layer, []).append(Gate(signal, cover))
+        self.gates.setdefault(layer, []).append(GateStep(signal, cover))
         return layer
 
     def _round(self, term: Term) -> None:

@@ -30,7 +30,7 @@ LONGEST = 2**40
 
 
 @dataclass(slots=True)
-class Sum:
+class CountSum:
     """Σ a·#(f) over ranges + position·i + length·n + constant."""
 
     counts: dict[tuple[Range, int], int] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Sum:
     length: int = 0
     constant: int = 0
 
-    def plus(self, other: Sum, factor: int) -> Sum:
+    def plus(self, other: CountSum, factor: int) -> CountSum:
         counts = dict(self.counts)
         for key, a in other.counts.items():
             counts[key] = counts.get(key, 0) + factor * a
-        return Sum(
+        return CountSum(
             counts,
             self.position + factor * other.position,
             self.length + factor * other.length,
@@ -194,13 +194,13 @@ class Atoms:
         self._origins[moved] = (("previous", direction), value)
         return moved
 
-    def at_least(self, total: Sum, threshold: int, level: int) -> int:
+    def at_least(self, total: CountSum, threshold: int, level: int) -> int:
         """`total >= threshold`, normalised: positive operands, coprime coefficients."""
         space = self.space
         decided = self.decided(total, threshold)
         if decided is not None:
             return space.true if decided else space.false
-        plain = Sum(position=total.position, length=total.length, constant=total.constant)
+        plain = CountSum(position=total.position, length=total.length, constant=total.constant)
         for (over, f), a in total.counts.items():
             if f == space.false:
                 continue
@@ -235,7 +235,7 @@ class Atoms:
         """coefficient·i >= threshold."""
         return self.space.atom(("at least", (), coefficient, 0, threshold), level)
 
-    def decided(self, total: Sum, threshold: int) -> bool | None:
+    def decided(self, total: CountSum, threshold: int) -> bool | None:
         """Whether every word, or none, meets the threshold, as far as bounds tell.
 
         The sum is what this position adds, and what any number of positions before and after
@@ -263,8 +263,8 @@ class Atoms:
         return None
 
 
-_SIZES: dict[Range, Sum] = {
-    "past": Sum(position=1),
-    "future": Sum(position=-1, length=1, constant=1),
-    "total": Sum(length=1),
+_SIZES: dict[Range, CountSum] = {
+    "past": CountSum(position=1),
+    "future": CountSum(position=-1, length=1, constant=1),
+    "total": CountSum(length=1),
 }

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.numbers.positions import Digit, Holds, Mod, Named, text
+from softhat.numbers.positions import DigitFeature, Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
 from softhat.transformer.weights import Sparse, Transformer
 
@@ -132,7 +132,7 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
             raise VoidError(f"{where} is the impossible position feature {text(feature)}")
         case Mod(modulus, remainder, False):
             return Bit(atoms.residue(modulus, remainder, 1 << 19))
-        case Digit(bit, position, length, constant):
+        case DigitFeature(bit, position, length, constant):
             return Bit(atoms.digit(bit, position, length, constant, 1 << 19))
         case Holds(predicate):
             return Bit(atoms.holds(predicate, 1 << 19))

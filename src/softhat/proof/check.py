@@ -32,7 +32,7 @@ from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import is_selection
 from softhat.proof.ledger import Ledger
-from softhat.proof.lengths import Head, Proof, Report
+from softhat.proof.lengths import Proof, ProvedHead, Report
 from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
 
@@ -129,7 +129,7 @@ def feed_forward_of(
         proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")
     for kind in decoded:
         label = f"steps of layer {number - 1}"
-        proof.heads.append(Head(number - 1, -1, label, kind, dict.fromkeys(FORMATS, kind)))
+        proof.heads.append(ProvedHead(number - 1, -1, label, kind, dict.fromkeys(FORMATS, kind)))
     return cells
 
 
@@ -170,7 +170,7 @@ def attention_of(
         by_format = {
             f.name: _loaded(weights, kind, made, own, cells, atoms, f) for f in FORMATS.values()
         }
-        proof.heads.append(Head(number - 1, h, layer.labels[h], kind, by_format))
+        proof.heads.append(ProvedHead(number - 1, h, layer.labels[h], kind, by_format))
         for name in ("query", "key", "value", "output"):
             ledger.take(number - 1, name, h)
         for cell, at in zip(made, places.values(), strict=True):

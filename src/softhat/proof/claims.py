@@ -14,7 +14,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import distinct
 from softhat.logic.windows import without_windows
-from softhat.proof.atoms import Atoms, Direction, Range, Sum
+from softhat.proof.atoms import Atoms, CountSum, Direction, Range
 from softhat.proof.every_word import agree
 from softhat.proof.operators import DEFINED, F, G
 
@@ -43,8 +43,8 @@ def claimed(atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> dict[str, in
     # An operator with bounds is its definition in operators without.
     rows, roots = distinct(*map(without_windows, formulas.values()))
     levels = _levels([places for _, places in rows], roots)
-    translation = _Translation(atoms)
-    values: list[int | Sum] = []
+    translation = _ClaimTranslation(atoms)
+    values: list[int | CountSum] = []
     index = {node: at for at, (node, _) in enumerate(rows)}
     for (node, places), level in zip(rows, levels, strict=True):
         if isinstance(node, nodes.Recall):
@@ -68,34 +68,34 @@ def _levels(children: Sequence[tuple[int, ...]], roots: Sequence[int]) -> list[i
     return levels
 
 
-def _function(value: int | Sum) -> int:
-    if isinstance(value, Sum):
+def _function(value: int | CountSum) -> int:
+    if isinstance(value, CountSum):
         raise TypeError("a term is not a formula")
     return value
 
 
-class _Translation:
+class _ClaimTranslation:
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
         self.space = atoms.space
 
-    def step(self, node: nodes.Node, below: list[int | Sum], level: int) -> int | Sum:
-        sums = [value for value in below if isinstance(value, Sum)]
+    def step(self, node: nodes.Node, below: list[int | CountSum], level: int) -> int | CountSum:
+        sums = [value for value in below if isinstance(value, CountSum)]
         match node:
             case nodes.Integer(value):
-                return Sum(constant=value)
+                return CountSum(constant=value)
             case nodes.Position():
-                return Sum(position=1)
+                return CountSum(position=1)
             case nodes.Length():
-                return Sum(length=1)
+                return CountSum(length=1)
             case nodes.Scale(factor, _):
-                return Sum().plus(sums[0], factor)
+                return CountSum().plus(sums[0], factor)
             case nodes.Sum():
                 return sums[0].plus(sums[1], 1)
             case nodes.Difference():
                 return sums[0].plus(sums[1], -1)
             case nodes.Counting():
-                return Sum({(_RANGE[type(node)], _function(below[0])): 1})
+                return CountSum({(_RANGE[type(node)], _function(below[0])): 1})
             case nodes.Comparison(_, relation, _):
                 return self.comparison(sums[0].plus(sums[1], -1), relation, level)
             case nodes.Digit() | nodes.Digits():
@@ -104,7 +104,7 @@ class _Translation:
                 return self.formula(node, [_function(value) for value in below], level)
         raise TypeError(f"not a formula: {node!r}")
 
-    def comparison(self, t: Sum, relation: str, level: int) -> int:
+    def comparison(self, t: CountSum, relation: str, level: int) -> int:
         """`t ⋈ 0` for an integer t, by t >= 0 and t >= 1."""
         least = self.atoms.at_least(t, 0, level)
         if relation == ">=":

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.predicates import Periodic, column
-from softhat.proof.atoms import Atoms, Direction, Sum
+from softhat.proof.atoms import Atoms, CountSum, Direction
 from softhat.proof.boolean import Key, Space
 from softhat.proof.sums import Kept, Weights, form_of, is_comparison, kept_sum
 
@@ -85,7 +85,7 @@ Renamed = Mapping[Key, int]
 def _never(atoms: Atoms, function: int, common: frozenset[Key], renamed: Renamed) -> bool:
     for free in (frozenset[Key](), common):
         try:
-            return _Search(atoms, function, free, renamed).never()
+            return _WordSearch(atoms, function, free, renamed).never()
         except LeftOpenError:
             continue
     return False
@@ -112,9 +112,9 @@ def _counts_of_the_same(atoms: Atoms, keys: set[Key]) -> dict[Key, int]:
     for key in comparisons:
         if any(same[f] != f for f in _operands(key)):
             _, counts, position, length, threshold = key
-            total = Sum(position=position, length=length)
+            total = CountSum(position=position, length=length)
             for (over, f), a in counts:
-                total = total.plus(Sum({(over, same[f]): 1}), a)
+                total = total.plus(CountSum({(over, same[f]): 1}), a)
             renamed[key] = atoms.at_least(total, threshold, _LEVEL)
     return renamed
 
@@ -181,7 +181,7 @@ class _Layout:
         return states | (value.astype(np.int64) << self.at[part][0])
 
 
-class _Search:
+class _WordSearch:
     """Does a function hold at some position of some word?"""
 
     def __init__(self, atoms: Atoms, function: int, free: frozenset[Key], renamed: Renamed) -> None:

@@ -30,14 +30,14 @@ from softhat.proof.cells import (
     rows_of,
 )
 from softhat.proof.heads.kind import Kind
-from softhat.proof.heads.width import Width
+from softhat.proof.heads.width import WidthKind
 from softhat.proof.ledger import Ledger
 from softhat.proof.steps import Decoded, Step, steps_of_share, steps_of_whole, turns_of, whole_of
 from softhat.transformer.weights import Layer, Transformer
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class GateSum:
     """A conjunction as a sum: `top` where all its literals hold, at least 1 less elsewhere.
 
     `raws` are the head outputs in it, with the sign of their weight; `size` bounds the positive
@@ -57,7 +57,7 @@ class Clip:
     """`sum.top` is what the first unit holds where the conjunction does; `width` is how much
     less the second holds; `sink` bounds the first at the sinks, where head outputs reach 1."""
 
-    sum: Sum
+    sum: GateSum
     width: float
     sink: float
 
@@ -66,7 +66,7 @@ class Clip:
 class Threshold:
     """A read-out: the margin is `sum` (or minus it, for a disjunction)."""
 
-    sum: Sum
+    sum: GateSum
 
 
 def feed_forward(
@@ -212,7 +212,7 @@ class _FeedForward:
         self, groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]], where: str
     ) -> Cell:
         """What steps of counts add up to: a bit of one of them, or a whole number."""
-        of: list[tuple[Width | Decoded, int, tuple[Step, ...]]] = []
+        of: list[tuple[WidthKind | Decoded, int, tuple[Step, ...]]] = []
         cells: list[Share | Whole] = []
         for incoming, units in groups.items():
             cell = self._count_of(incoming)
@@ -220,7 +220,7 @@ class _FeedForward:
             kind = self._kind(cell.head)
             try:
                 if isinstance(cell, Share):
-                    assert isinstance(kind, Width)
+                    assert isinstance(kind, WidthKind)
                     of.append((kind, cell.sinks, steps_of_share(units, cell.sinks)))
                 else:
                     assert isinstance(kind, Decoded)
@@ -282,7 +282,7 @@ def _taken(
 
 def conjunction(
     form: Form, bias: float, cells: list[Cell], atoms: Atoms, where: str
-) -> tuple[Sum, int, float]:
+) -> tuple[GateSum, int, float]:
     """A form plus a bias as the sum of a conjunction; the conjunction; a bound at the sinks."""
     space = atoms.space
     top = sink = bias
@@ -306,7 +306,7 @@ def conjunction(
                 raise VoidError(f"{where} reads {type(cells[at]).__name__.lower()} coordinate {at}")
         positive, negative = positive + max(weight, 0.0), negative + max(-weight, 0.0)
     weights = (*sorted(set(form.values())), bias)
-    total = Sum(top, tuple(raws), max(positive, negative), len(form) + 1, weights)
+    total = GateSum(top, tuple(raws), max(positive, negative), len(form) + 1, weights)
     return total, space.every(literals), sink
 
 

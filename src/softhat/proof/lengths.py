@@ -11,7 +11,7 @@ from softhat.numbers.formats import CAP, Format
 from softhat.numbers.positions import Named
 from softhat.numbers.rationals import grid_of
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
-from softhat.proof.gates import Clip, Sum, Threshold
+from softhat.proof.gates import Clip, GateSum, Threshold
 from softhat.proof.heads import bound
 from softhat.proof.heads.kind import Kind
 from softhat.proof.softmax import Bound
@@ -32,7 +32,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(slots=True)
-class Head:
+class ProvedHead:
     layer: int
     head: int
     label: str
@@ -46,7 +46,7 @@ class Head:
 class Proof:
     """What has been derived so far."""
 
-    heads: list[Head] = field(default_factory=list)
+    heads: list[ProvedHead] = field(default_factory=list)
     clips: dict[tuple[int, Clip], str] = field(default_factory=dict)
     outputs: list[tuple[str, Threshold | None, bool]] = field(default_factory=list)
     longest: int = CAP
@@ -113,7 +113,7 @@ class Report:
 
     # In the reals
 
-    def _slack(self, total: Sum, room: float) -> float:
+    def _slack(self, total: GateSum, room: float) -> float:
         """What a sum tolerates beyond the leak of the heads in it, noted for each head."""
         leaks = [self.proof.heads[at].kind.leak for at, _ in total.raws]
         slack = room - sum(leaks)
@@ -122,7 +122,7 @@ class Report:
             head.slack = min(head.slack, slack)
         return slack
 
-    def _head(self, head: Head) -> HeadCertificate:
+    def _head(self, head: ProvedHead) -> HeadCertificate:
         lengths, why = {}, {}
         for form in self.formats.values():
             kind = head.by_format[form.name]
@@ -217,7 +217,9 @@ class Report:
         longest = self.proof.longest if upto is None else upto
         return _search(fails, longest, self.scaled)
 
-    def _sum_limit(self, total: Sum, clip: Clip | None, form: Format, upto: int) -> tuple[int, str]:
+    def _sum_limit(
+        self, total: GateSum, clip: Clip | None, form: Format, upto: int
+    ) -> tuple[int, str]:
         raws = []
         for at, positive in total.raws:
             kind = self.proof.heads[at].by_format[form.name]
@@ -273,7 +275,7 @@ def clip_fails(clip: Clip, errors: list[tuple[Bound, bool]], form: Format) -> st
     return None
 
 
-def sum_fails(total: Sum, errors: list[tuple[Bound, bool]], form: Format) -> str | None:
+def sum_fails(total: GateSum, errors: list[tuple[Bound, bool]], form: Format) -> str | None:
     """Why a read-out's margin may have the wrong sign, or None."""
     *weights, bias = total.weights
     if any(form.stored(weight) != weight for weight in weights):
@@ -286,7 +288,7 @@ def sum_fails(total: Sum, errors: list[tuple[Bound, bool]], form: Format) -> str
 
 
 def _spread(
-    total: Sum, weights: tuple[float, ...], errors: list[tuple[Bound, bool]], form: Format
+    total: GateSum, weights: tuple[float, ...], errors: list[tuple[Bound, bool]], form: Format
 ) -> tuple[float, float, float]:
     """How far a sum can be below its value where true, above it where false, above 1.
 

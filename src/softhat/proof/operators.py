@@ -42,7 +42,7 @@ from softhat.logic.syntax.walk import Distinct, distinct
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Equivalence:
     """`left` and `right` are true at the same positions, whatever `f` and `g` are."""
 
     name: str
@@ -52,30 +52,30 @@ class Law:
 
 F, G = Symbol("f"), Symbol("g")
 DEFINITIONS = (
-    Law("implies", Implies(F, G), Or(Not(F), G)),
-    Law("iff", Iff(F, G), Not(Xor(F, G))),
-    Law("weak_yesterday", WeakYesterday(F), Not(Yesterday(Not(F)))),
-    Law("weak_tomorrow", WeakTomorrow(F), Not(Tomorrow(Not(F)))),
-    Law("once", Once(F), Since(TRUE, F)),
-    Law("historically", Historically(F), Not(Since(TRUE, Not(F)))),
-    Law("triggered", Triggered(F, G), Not(Since(Not(F), Not(G)))),
-    Law("eventually", Eventually(F), Until(TRUE, F)),
-    Law("always", Always(F), Not(Until(TRUE, Not(F)))),
-    Law("release", Release(F, G), Not(Until(Not(F), Not(G)))),
-    Law("weak_until", WeakUntil(F, G), Not(Until(Not(G), And(Not(F), Not(G))))),
-    Law("strong_release", StrongRelease(F, G), Until(G, And(F, G))),
+    Equivalence("implies", Implies(F, G), Or(Not(F), G)),
+    Equivalence("iff", Iff(F, G), Not(Xor(F, G))),
+    Equivalence("weak_yesterday", WeakYesterday(F), Not(Yesterday(Not(F)))),
+    Equivalence("weak_tomorrow", WeakTomorrow(F), Not(Tomorrow(Not(F)))),
+    Equivalence("once", Once(F), Since(TRUE, F)),
+    Equivalence("historically", Historically(F), Not(Since(TRUE, Not(F)))),
+    Equivalence("triggered", Triggered(F, G), Not(Since(Not(F), Not(G)))),
+    Equivalence("eventually", Eventually(F), Until(TRUE, F)),
+    Equivalence("always", Always(F), Not(Until(TRUE, Not(F)))),
+    Equivalence("release", Release(F, G), Not(Until(Not(F), Not(G)))),
+    Equivalence("weak_until", WeakUntil(F, G), Not(Until(Not(G), And(Not(F), Not(G))))),
+    Equivalence("strong_release", StrongRelease(F, G), Until(G, And(F, G))),
 )
 NORMAL_FORMS = (
-    Law("since_apart", Since(F, G), Since(And(F, Not(G)), G)),
-    Law("until_apart", Until(F, G), Until(And(F, Not(G)), G)),
-    Law("yesterday_not", Yesterday(Not(F)), And(Not(FIRST), Not(Yesterday(F)))),
-    Law("tomorrow_not", Tomorrow(Not(F)), And(Not(LAST), Not(Tomorrow(F)))),
-    Law("yesterday_true", Yesterday(TRUE), Not(FIRST)),
-    Law("tomorrow_true", Tomorrow(TRUE), Not(LAST)),
+    Equivalence("since_apart", Since(F, G), Since(And(F, Not(G)), G)),
+    Equivalence("until_apart", Until(F, G), Until(And(F, Not(G)), G)),
+    Equivalence("yesterday_not", Yesterday(Not(F)), And(Not(FIRST), Not(Yesterday(F)))),
+    Equivalence("tomorrow_not", Tomorrow(Not(F)), And(Not(LAST), Not(Tomorrow(F)))),
+    Equivalence("yesterday_true", Yesterday(TRUE), Not(FIRST)),
+    Equivalence("tomorrow_true", Tomorrow(TRUE), Not(LAST)),
 )
 RECURRENCES = (
-    Law("since_step", Since(F, G), Or(G, And(F, Yesterday(Since(F, G))))),
-    Law("until_step", Until(F, G), Or(G, And(F, Tomorrow(Until(F, G))))),
+    Equivalence("since_step", Since(F, G), Or(G, And(F, Yesterday(Since(F, G))))),
+    Equivalence("until_step", Until(F, G), Or(G, And(F, Tomorrow(Until(F, G))))),
 )
 LAWS = (*DEFINITIONS, *NORMAL_FORMS, *RECURRENCES)
 

@@ -38,7 +38,7 @@ from softhat.program.inputs import (
 )
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
-from softhat.proof.atoms import Atoms, Sum
+from softhat.proof.atoms import Atoms, CountSum
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole, Zero
 from softhat.proof.certificate import Certificate
@@ -271,14 +271,14 @@ class ProgramClaims:
             found.append((a, self._selection(inner.selector)))
         return tuple(sorted(found))
 
-    def _sum(self, sign: Sign) -> Sum:
-        total = Sum(position=sign.position, length=sign.length)
+    def _sum(self, sign: Sign) -> CountSum:
+        total = CountSum(position=sign.position, length=sign.length)
         for at in sign.averages:
             source = self.program.signals[at]
             assert isinstance(source, Average)
             for a, read in source.terms:
                 function = self.atoms.space.true if read < 0 else self.values[read]
-                total = total.plus(Sum({(source.range, function): a}), 1)
+                total = total.plus(CountSum({(source.range, function): a}), 1)
         return total
 
     def number(self, number: Number) -> Linear:

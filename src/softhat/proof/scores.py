@@ -32,7 +32,7 @@ CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
 
 
-class Entry(NamedTuple):
+class WeightEntry(NamedTuple):
     """One weight of a query or key row: of a feature (`base`·P^power), a bit or a mean."""
 
     base: str
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
     weight: float
 
 
-Side = tuple[Entry, ...]
+Side = tuple[WeightEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class ScoreTotal:
     """A sum of rows, in logits: its size, the grid of exact scores, and the error of a score."""
 
     size: float
@@ -238,7 +238,7 @@ def outward(x: Number, sign: int) -> float:
     return nextafter(made, sign * inf) if (made < x) == (sign > 0) else made
 
 
-def total_of(rows: list[Row], sharpness: float, form: Format) -> Total:
+def total_of(rows: list[Row], sharpness: float, form: Format) -> ScoreTotal:
     operands = sum(row.error for row in rows)
     grid = min(row.grid for row in rows)
     size: Number = max(sum(row.high for row in rows), sum(-row.low for row in rows))
@@ -253,7 +253,7 @@ def total_of(rows: list[Row], sharpness: float, form: Format) -> Total:
     if not operands and max(max(-row.low, row.high) for row in rows) <= exact < largest:
         # Only partial sums beyond `exact` are rounded, each by no more than it is beyond.
         error = min(error, (len(rows) - 1) * float(size - Fraction(exact)))
-    return Total(largest * sharpness, grid * sharpness, error * sharpness * CARE)
+    return ScoreTotal(largest * sharpness, grid * sharpness, error * sharpness * CARE)
 
 
 def temperature_fits(scores: Scores, n: int, form: Format) -> bool:
@@ -262,7 +262,7 @@ def temperature_fits(scores: Scores, n: int, form: Format) -> bool:
     return form.sum_smallest * 2.0**form.sum_digits <= beta <= form.sum_largest
 
 
-def rounded(total: Total, sharpness: float, size: float, form: Format) -> float:
+def rounded(total: ScoreTotal, sharpness: float, size: float, form: Format) -> float:
     """The error of a stored score of at most `size`: multiplied by β, rounded to storage."""
     error = total.error
     if not power_of_two(sharpness):

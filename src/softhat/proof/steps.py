@@ -22,7 +22,7 @@ from math import ceil, frexp
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import MANY, Format
 from softhat.proof.heads.kind import Kind
-from softhat.proof.heads.width import Width
+from softhat.proof.heads.width import WidthKind
 from softhat.proof.scores import CARE
 from softhat.proof.softmax import Bound
 
@@ -47,7 +47,7 @@ class Decoded(Kind):
     NUMBERS = ()
     bounds_weights = True
 
-    of: tuple[tuple[Width | Decoded, int, tuple[Step, ...]], ...]
+    of: tuple[tuple[WidthKind | Decoded, int, tuple[Step, ...]], ...]
     """The count, the sinks in its sight (0: it is a whole number), and its steps."""
     is_bit: bool
 
@@ -135,7 +135,7 @@ class _Rounding:
 
 def _share_room(source: Kind, sinks: int, n: int, form: Format) -> Callable[[Step], bool]:
     """Whether a step of a share tells k from k-1, for every count up to n."""
-    assert isinstance(source, Width)
+    assert isinstance(source, WidthKind)
     epsilon, delta = source.share(n, form)
 
     def room(step: Step) -> bool:

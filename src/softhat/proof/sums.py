@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from softhat.proof.atoms import Direction, Range, Sum
+from softhat.proof.atoms import CountSum, Direction, Range
 from softhat.proof.boolean import Key, Space
 
 Weights = tuple[tuple[int, int], ...]
@@ -54,12 +54,12 @@ def is_comparison(key: Key) -> bool:
     return bool(key[0] == "at least" and len(key) == 5)
 
 
-def form_of(key: Key, value: bool) -> Sum:
+def form_of(key: Key, value: bool) -> CountSum:
     """The sum that is >= 0 exactly where the comparison has this value."""
     _, counts, position, length, threshold = key
     sums: dict[tuple[Range, int], int] = dict(counts)
-    total = Sum(sums, position, length, -threshold)
-    return total if value else Sum(constant=-1).plus(total, -1)
+    total = CountSum(sums, position, length, -threshold)
+    return total if value else CountSum(constant=-1).plus(total, -1)
 
 
 def kept_sum(space: Space, key: Key, behind: Direction) -> Kept | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from softhat.numbers.formats import MANY, Format
 from softhat.numbers.positions import floats
 from softhat.runtime.attend import Attention
-from softhat.runtime.products import Linear, product
+from softhat.runtime.products import SparseProduct, product
 from softhat.transformer.weights import (
     Layer,
     Mask,
@@ -47,9 +47,9 @@ class ReadyHead:
         self.law = layer.laws[h]
         scored = np.intersect1d(_used(layer.query, h), _used(layer.key, h))
         self.values = _used(layer.value, h)
-        self.query = Linear(_rows(layer.query, h, scored), form)
-        self.key = Linear(_rows(layer.key, h, scored), form)
-        self.value = Linear(_rows(layer.value, h, self.values), form)
+        self.query = SparseProduct(_rows(layer.query, h, scored), form)
+        self.key = SparseProduct(_rows(layer.key, h, scored), form)
+        self.value = SparseProduct(_rows(layer.value, h, self.values), form)
 
 
 class ReadyLayer:
@@ -68,11 +68,11 @@ class ReadyLayer:
             (c, h * self.d_v + r),
             layer.output.values,
         )
-        self.output = Linear(merged, form)
+        self.output = SparseProduct(merged, form)
         distinct, self.share = distinct_rows(layer.into)
-        self.into = Linear(distinct, form)
+        self.into = SparseProduct(distinct, form)
         self.into_bias = form.load(layer.into_bias)[:, None]
-        self.out = Linear(layer.out, form, MANY)
+        self.out = SparseProduct(layer.out, form, MANY)
         self.out_bias = form.load(layer.out_bias)[:, None]
 
 
@@ -93,9 +93,9 @@ class Ready:
         self.form = form
         self.attention = Attention(form, transformer.attention == "hard")
         self.embedding = form.load(transformer.embedding.dense().T)
-        self.position_embedding = Linear(transformer.position_embedding, form)
+        self.position_embedding = SparseProduct(transformer.position_embedding, form)
         self.layers = [ReadyLayer(layer, form) for layer in transformer.layers]
-        self.readout = Linear(transformer.readout, form)
+        self.readout = SparseProduct(transformer.readout, form)
         self.readout_bias = form.load(transformer.readout_bias)[:, None]
 
     def embed(self, tokens: Array) -> Array:

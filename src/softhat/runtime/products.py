@@ -46,7 +46,7 @@ def product(a: Array, b: Array) -> Array:
     return out
 
 
-class Linear:
+class SparseProduct:
     """x ↦ W x in a number format, before rounding; x is (inputs, positions)."""
 
     def __init__(self, matrix: Sparse, form: Format, many: int | None = None) -> None:

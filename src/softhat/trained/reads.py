@@ -22,7 +22,7 @@ from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.points import Points, own_error
 from softhat.trained.rounding import FUNCTION_ULPS, Array, Rounding, raised
 from softhat.trained.specification import Specification
-from softhat.trained.support import Machine, Rows, machine_of, supports
+from softhat.trained.support import Rows, Transitions, machine_of, supports
 from softhat.trained.walk import embedded, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
@@ -81,7 +81,7 @@ class FirstLayer:
     axes: int = AXES
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> Transitions:
         return machine_of(self.spec.step, self.spec.start, self.most)
 
     @cached_property

@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Machine:
+class Transitions:
     """The transitions as a Viterbi pass wants them: by target, first the states reached first."""
 
     start: int
@@ -51,7 +51,7 @@ class Machine:
         return int(self.sources.shape[1])
 
 
-def machine_of(step: Ints, start: int, most: int) -> Machine:
+def machine_of(step: Ints, start: int, most: int) -> Transitions:
     """The machine for words of at most `most` symbols."""
     depth = np.full(len(step), -1)
     depth[start] = 0
@@ -78,7 +78,7 @@ def machine_of(step: Ints, start: int, most: int) -> Machine:
     for at, into in enumerate(edges):
         for k, (source, symbol) in enumerate(into):
             sources[k, at], symbols[k, at] = source, symbol
-    return Machine(int(place[start]), sources, symbols, tuple(reached), place)
+    return Transitions(int(place[start]), sources, symbols, tuple(reached), place)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Rows:
         return Rows(self.read[chosen], self.last[chosen], self.before[chosen])
 
 
-def supports(weights: Array, values: Array, machine: Machine, rows: Rows) -> Array:
+def supports(weights: Array, values: Array, machine: Transitions, rows: Rows) -> Array:
     """(rows, directions): upper bounds of the weighted means.
 
     `weights` (rows, tokens, positions) are positive, `values` (rows, directions, tokens,
@@ -115,7 +115,7 @@ def supports(weights: Array, values: Array, machine: Machine, rows: Rows) -> Arr
     return np.concatenate(parts) if parts else np.zeros((0, directions))
 
 
-def _bounds(weights: Array, values: Array, machine: Machine, rows: Rows) -> Array:
+def _bounds(weights: Array, values: Array, machine: Transitions, rows: Rows) -> Array:
     own = weights[np.arange(len(rows.read)), rows.last + 1, rows.read]
     inside = np.arange(weights.shape[2])[None] < rows.read[:, None]
     inside[:, 0] = False  # where `bos` stands
@@ -150,7 +150,7 @@ def _bounds(weights: Array, values: Array, machine: Machine, rows: Rows) -> Arra
 
 
 def _sweep(
-    weights: Array, values: Array, machine: Machine, rows: Rows, level: Array
+    weights: Array, values: Array, machine: Transitions, rows: Rows, level: Array
 ) -> tuple[Array, Array]:
     """F(λ) for each row and direction, and the total weight of the path that attains it."""
     count, directions = level.shape
@@ -191,7 +191,7 @@ def _sweep(
 
 
 def best_word(
-    weights: Array, values: Array, machine: Machine, read: int, last: int, before: Sequence[int]
+    weights: Array, values: Array, machine: Transitions, read: int, last: int, before: Sequence[int]
 ) -> list[int] | None:
     """Symbol numbers of a word whose weighted mean is the largest: one row, one direction.
 
@@ -211,7 +211,7 @@ def best_word(
 
 
 def _traced(
-    weights: Array, above: Array, machine: Machine, read: int, last: int, before: Sequence[int]
+    weights: Array, above: Array, machine: Transitions, read: int, last: int, before: Sequence[int]
 ) -> tuple[list[int] | None, float]:
     """The word with the largest Σ w (f - λ), and its mean minus λ."""
     states = machine.states

@@ -9,7 +9,15 @@ import pytest
 import softhat
 from softhat.ahat.analysis.embedding import embedded
 from softhat.ahat.model import AHAT, Head, Layer
-from softhat.numbers.positions import NAMES, Digit, Feature, Mod, Named, Table, exact
+from softhat.numbers.positions import (
+    NAMES,
+    DigitFeature,
+    Feature,
+    Mod,
+    Named,
+    Table,
+    exact,
+)
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -59,7 +67,7 @@ FEATURES: list[Feature] = [
     Mod(3, 1),
     Mod(5, 0, sinks=False),
     Mod(97, 4),
-    Digit(1, 1, 2, -3),
+    DigitFeature(1, 1, 2, -3),
     Table(tuple(Fraction(k % 4 + 2, 3) for k in range(12))),
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softhat.ahat.analysis.portrait import Portrait, may_be_empty, portrait, row_size
-from softhat.ahat.analysis.residual import State
+from softhat.ahat.analysis.residual import StreamState
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, MASKS
@@ -28,7 +28,7 @@ def words(model: AHAT) -> list[tuple[int, ...]]:
     return [w for n in range(1, longest + 1) for w in product(letters, repeat=n)][:40]
 
 
-def check(state: State, residual: list[list[Fraction]], n: int) -> None:
+def check(state: StreamState, residual: list[list[Fraction]], n: int) -> None:
     """Every coordinate of every position, and its differences between positions."""
     d = len(residual[0])
     for c in range(d):

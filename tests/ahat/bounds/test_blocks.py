@@ -15,13 +15,21 @@ from softhat.ahat.bounds.envelope import envelope
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, BOS, EOS, Mask
-from softhat.numbers.positions import NAMES, Digit, Feature, Mod, Named, Table, exact
+from softhat.numbers.positions import (
+    NAMES,
+    DigitFeature,
+    Feature,
+    Mod,
+    Named,
+    Table,
+    exact,
+)
 from tests.ahat.models import random_deep, random_model, random_program
 
 FEATURES: tuple[Feature, ...] = (
     *(Named(name) for name in NAMES),
     Mod(3, 1),
-    Digit(1, 1, 0, 0),
+    DigitFeature(1, 1, 0, 0),
     Table(tuple(Fraction(k * k, 3) for k in range(60))),
 )
 MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")

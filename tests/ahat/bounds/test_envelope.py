@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from softhat.ahat.bounds.blocks import Block, Blocks, blocks
+from softhat.ahat.bounds.blocks import Blocks, PositionBlock, blocks
 from softhat.ahat.bounds.envelope import envelope
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.gallery import GALLERY
@@ -25,7 +25,7 @@ MODELS = [random_model(random.Random(seed)) for seed in range(16)]
 MODELS += [GALLERY[name]() for name in ("majority", "induction-latest", "dyck-uniform")]
 
 
-def holders(found: Blocks, n: int, model: AHAT) -> list[Block]:
+def holders(found: Blocks, n: int, model: AHAT) -> list[PositionBlock]:
     """For each place of a word of length n its block."""
     own = [b for b in found.parts if b.sink is None]
     by_sink = {b.sink: b for b in found.parts if b.sink}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.ahat.bounds.float_attention import Scores, mean_of
-from softhat.ahat.bounds.noise import Noisy, Program, exactly
+from softhat.ahat.bounds.float_attention import StoredScores, mean_of
+from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
 from softhat.numbers.formats import FORMATS
 
-PROGRAM = Program(FORMATS["float32"])
+PROGRAM = FloatProgram(FORMATS["float32"])
 
 
 def row(
@@ -76,7 +76,7 @@ def test_scores_of_noisy_queries_and_keys() -> None:
         rows = int(rng.integers(1, 5))
         q = Noisy(rng.normal(size=(1, 1, rows)), 0.01 * rng.normal(size=(1, 1, rows, 2)))
         k = Noisy(rng.normal(size=(1, 4, rows)), 0.01 * rng.normal(size=(1, 4, rows, 2)))
-        claimed = Scores(PROGRAM, q, k, seen, beta)
+        claimed = StoredScores(PROGRAM, q, k, seen, beta)
         best = (q.centre[0] @ k.centre[0].T)[0].argmax()
         for _ in range(80):
             sign = rng.choice([-1.0, 1.0], (1, 1, 1, 2)) * (rng.random() < 0.7)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softhat.ahat.bounds.noise import Noisy, Program, exactly, half_unit, low_bit
+from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly, half_unit, low_bit
 from softhat.numbers.formats import FORMATS
 
 
@@ -30,7 +30,7 @@ def in_some_order(rng: random.Random, terms: list[np.float32]) -> np.float32:
 
 def test_sums_in_any_order() -> None:
     rng = random.Random(1)
-    program, closest, exact = Program(FORMATS["float32"]), 0.0, 0
+    program, closest, exact = FloatProgram(FORMATS["float32"]), 0.0, 0
     for _ in range(1500):
         terms = [float32(rng) for _ in range(rng.randint(1, 6))]
         weights = [np.float32(rng.choice([1, -1, 2, 3, 0.1, 0.375])) for _ in terms]
@@ -51,7 +51,7 @@ def test_sums_in_any_order() -> None:
 def test_products_that_cancel() -> None:
     """What is left of 2 - 2.5·fl(2/3) has few digits, but the product has too many."""
     rng = random.Random(2)
-    program = Program(FORMATS["float32"])
+    program = FloatProgram(FORMATS["float32"])
     odd = [np.float32(x) for x in (2 / 3, 1 / 3, 0.1, 0.3, 1 / 7)]
     for _ in range(3000):
         terms = [np.float32(rng.choice([1, 2.5, 3, 5, 0.75])) for _ in range(rng.randint(2, 3))]
@@ -64,7 +64,7 @@ def test_products_that_cancel() -> None:
 
 
 def test_errors_cancel_where_what_they_are_in_does() -> None:
-    program = Program(FORMATS["float32"])
+    program = FloatProgram(FORMATS["float32"])
     x = Noisy(np.array([1.25]), np.array([[1e-3]]))
     both = program.linear(x, np.array([[1.0], [3.0]]))
     apart = program.linear(both, np.array([[3.0, -1.0]]))
@@ -82,7 +82,7 @@ def test_what_is_at_most_a_power_of_two() -> None:
 @pytest.mark.parametrize("name", ["float32", "float16"])
 def test_relu_between_its_bounds(name: str) -> None:
     rng = np.random.default_rng(2)
-    program = Program(FORMATS[name])
+    program = FloatProgram(FORMATS[name])
     centre, noise = rng.normal(size=(400, 3)), rng.normal(size=(400, 3, 5)) * 0.2
     found = program.relu(Noisy(centre, noise))
     for _ in range(50):
@@ -95,7 +95,7 @@ def test_relu_between_its_bounds(name: str) -> None:
 
 def test_an_integer_is_divided_by_no_rounding_of_its_own() -> None:
     """8·(c/n) - 1 and the difference of the two units of a clip are exact in floats."""
-    program = Program(FORMATS["float32"])
+    program = FloatProgram(FORMATS["float32"])
     shares = np.array([[np.float32(c) / np.float32(n)] for n in range(1, 60) for c in range(n + 1)])
     scaled = program.linear(exactly(shares.astype(np.float64)), np.array([[8.0], [8.0]]))
     bias = np.broadcast_to(np.array([0.0, -1.0]), scaled.centre.shape)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.ahat.bounds.functionals import Group
+from softhat.ahat.bounds.functionals import UnitGroup
 from softhat.ahat.bounds.relu import _range, relu_change
 
 numbers = st.floats(-8, 8)
@@ -32,7 +32,7 @@ def test_the_range_of_a_group(
 ) -> None:
     """Σ effect·(ReLU(z + scale·y) - ReLU(z)) + linear·y, for every y in an interval."""
     pre = np.array([[z for z, _, _ in units]])
-    group = Group(
+    group = UnitGroup(
         np.zeros((2, 2)),
         tuple(range(len(units))),
         np.array([scale for _, scale, _ in units]),

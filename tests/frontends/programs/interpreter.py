@@ -42,9 +42,9 @@ def evaluate(
     match node:
         case syntax.Truth(_, value):
             return value
-        case syntax.Whole(_, value):
+        case syntax.WholeExpression(_, value):
             return value
-        case syntax.Place(_, of):
+        case syntax.PlaceExpression(_, of):
             return len(word) if of == "n" else at[of] + 1
         case syntax.Vector(_, name, where):
             return vectors[name][at[where]]
@@ -56,11 +56,11 @@ def evaluate(
             return (at[where] + 1) % modulus == remainder
         case syntax.Negation(_, operand):
             return not now(operand)
-        case syntax.Gate(_, kind, left, right):
+        case syntax.GateExpression(_, kind, left, right):
             return GATES[kind](bool(now(left)), bool(now(right)))
         case syntax.Compare(_, left, relation, right):
             return RELATIONS[relation](now(left), now(right))
-        case syntax.Choice(_, condition, then, otherwise):
+        case syntax.ChoiceExpression(_, condition, then, otherwise):
             return now(then) if now(condition) else now(otherwise)
         case syntax.Plus(_, left, right, sign):
             return now(left) + sign * now(right)
@@ -70,7 +70,7 @@ def evaluate(
             return (min if kind == "min" else max)(now(left), now(right))
         case syntax.CountOf(_, mask, body):
             return sum(bool(now(body, j=j)) for j in seen(mask, at["i"], len(word)))
-        case syntax.Attention(_, side, mask, score, value, default):
+        case syntax.AttentionExpression(_, side, mask, score, value, default):
             found = [j for j in seen(mask, at["i"], len(word)) if now(score, j=j)]
             if not found:
                 return now(default)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softhat.logic.core import to_core
-from softhat.logic.decide.counting import _Sums
+from softhat.logic.decide.counting import _CountedSums
 from softhat.logic.decide.letters import letters_for
 from softhat.logic.decide.places import decided
 from softhat.logic.decide.questions import _possible
@@ -36,7 +36,7 @@ def check(seed: int) -> bool:
     form = linear(comparison(rng))  # it is a Comparison
     whole = to_comparison(form)
     letters = letters_for([whole], "ab", None)
-    sums = _Sums(letters)
+    sums = _CountedSums(letters)
     total = sums.of(form)
     cases = sums.cases(total)
     if cases is None:

@@ -15,7 +15,7 @@ from softhat.program.heads import Average as AverageHead
 from softhat.program.heads import Range
 from softhat.program.signals import Number, Program
 from softhat.proof.cells import Mean
-from softhat.proof.heads.average import Average
+from softhat.proof.heads.average import AverageKind
 from softhat.proof.softmax import EXACT
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
@@ -37,7 +37,7 @@ def program_of(over: Range, weight: int = 3) -> Program:
 def test_it_is_recognised_with_the_values_it_can_have(over: Range) -> None:
     derived = Derived(lower(program_of(over), "unbounded"))
     kind = derived.kind("Average")
-    assert isinstance(kind, Average) and kind.over == over
+    assert isinstance(kind, AverageKind) and kind.over == over
     # Values are divided by 4, the power of two that is at least 3; a and b exclude each other.
     assert (kind.low, kind.high, kind.grid, kind.mass) == (-0.5, 0.75, 0.25, 1.25)
     assert kind.leak == 0.0

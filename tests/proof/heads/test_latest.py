@@ -14,7 +14,7 @@ from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Latest as LatestHead
 from softhat.program.signals import Program
-from softhat.proof.heads.latest import Latest
+from softhat.proof.heads.latest import LatestKind
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import (
@@ -38,7 +38,7 @@ def program_of(direction: Direction) -> Program:
 @pytest.mark.parametrize("direction", NAMES)
 def test_it_is_recognised(direction: Direction, attention: Attention) -> None:
     kind = Derived(lower(program_of(direction), attention)).kind(NAMES[direction])
-    assert isinstance(kind, Latest)
+    assert isinstance(kind, LatestKind)
     assert kind.numbers == {"slope": 4.0, "penalty": 8.0}
     assert kind.min_gap == 4.0 and kind.leak == exp(-4)
 

@@ -14,7 +14,7 @@ from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Previous as PreviousHead
 from softhat.program.signals import Program
-from softhat.proof.heads.previous import Previous
+from softhat.proof.heads.previous import PreviousKind
 from softhat.proof.scores import Scores
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
@@ -31,7 +31,7 @@ def program_of(direction: Direction) -> Program:
 @pytest.mark.parametrize("direction", NAMES)
 def test_it_is_recognised(direction: Direction, attention: Attention) -> None:
     kind = Derived(lower(program_of(direction), attention)).kind(NAMES[direction])
-    assert isinstance(kind, Previous)
+    assert isinstance(kind, PreviousKind)
     assert kind.numbers == {"slope": 4.0, "offset": 8.0, "alternation": 8.0}
     assert kind.min_gap == 8.0
     assert kind.leak == pytest.approx((exp(-8) + exp(-12)) / (1 - exp(-8)))
@@ -52,7 +52,7 @@ def test_outputs_stay_within_the_bound(
 def test_the_leak_in_the_reals(i: int, slope: float, more: float) -> None:
     """Theorem 3, from the score as its docstring states it: 2·A1 > B is all it needs."""
     alternation = slope / 2 + more
-    kind = Previous("past", Scores("unbounded", 1.0, ()), slope, 0.0, alternation)
+    kind = PreviousKind("past", Scores("unbounded", 1.0, ()), slope, 0.0, alternation)
     scores = np.array([slope * (j - i) - alternation * (-1) ** (i + j) for j in range(i + 1)])
     weights = np.exp(scores - scores.max())
     assert scores.argmax() == i - 1

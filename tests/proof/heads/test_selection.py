@@ -13,7 +13,7 @@ from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Bit, Cell, Feature, Form
 from softhat.proof.heads.reading import HeadWeights
-from softhat.proof.heads.selection import Codes, Table, is_selection, read_selection
+from softhat.proof.heads.selection import Codes, SelectionTable, is_selection, read_selection
 
 ONE, ORDINARY, A = 0, 1, 2
 
@@ -37,7 +37,7 @@ def test_a_table_is_the_pairs_that_match(pairs: set[tuple[int, int]]) -> None:
     weights = head(rows)
     assert is_selection(weights, cells_of(atoms))
     found = read_selection(weights, cells_of(atoms), atoms)
-    assert isinstance(found, Table)
+    assert isinstance(found, SelectionTable)
     named = {atoms.space.symbol(name): name for name in "abc"}
     assert {(named[q], named[k]) for q, k in found.pairs} == {
         ("abc"[q], "abc"[k]) for q, k in pairs
@@ -50,7 +50,7 @@ def test_negated_bits_take_from_ordinary() -> None:
     atoms = Atoms(Space("abc", False))
     found = read_selection(head([({A: -8.0, ORDINARY: 8.0}, {A + 1: 1.0})]), cells_of(atoms), atoms)
     space = atoms.space
-    assert isinstance(found, Table)
+    assert isinstance(found, SelectionTable)
     assert found.pairs == {(space.negation(space.symbol("a")), space.symbol("b"))}
 
 

@@ -12,7 +12,7 @@ from softhat.numbers.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Shift as ShiftHead
 from softhat.program.signals import Program
-from softhat.proof.heads.shift import Shift
+from softhat.proof.heads.shift import ShiftKind
 from softhat.proof.scores import Scores
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
@@ -29,7 +29,7 @@ def program_of(direction: Direction, distance: int = 3) -> Program:
 @pytest.mark.parametrize("direction", NAMES)
 def test_it_is_recognised(direction: Direction, attention: Attention) -> None:
     kind = Derived(lower(program_of(direction), attention)).kind(NAMES[direction])
-    assert isinstance(kind, Shift)
+    assert isinstance(kind, ShiftKind)
     assert (kind.slope, kind.distance, kind.modulus) == (4.0, 3, 4)
     assert kind.penalty == (24.0 if attention == "unbounded" else 8.0)
 
@@ -49,7 +49,7 @@ def test_outputs_stay_within_the_bound(
 def test_the_leak_in_the_reals(i: int, c: int, more: int, slope: float) -> None:
     """Theorem 4, from the score as its docstring states it, with the least penalty allowed."""
     m, penalty = c + more, (c + 2) * slope
-    kind = Shift("past", Scores("unbounded", 1.0, ()), slope, penalty, c, m)
+    kind = ShiftKind("past", Scores("unbounded", 1.0, ()), slope, penalty, c, m)
     wrong = np.array([j > 0 and (j - (i - c)) % m != 0 for j in range(i + 1)])
     scores = slope * (np.arange(i + 1) - i) - penalty * wrong
     weights = np.exp(scores - scores.max())

@@ -17,10 +17,10 @@ from softhat.program.draft import Draft
 from softhat.program.heads import Average
 from softhat.program.heads import Sign as SignHead
 from softhat.program.signals import Program
-from softhat.proof.atoms import Sum
+from softhat.proof.atoms import CountSum
 from softhat.proof.cells import Raw
 from softhat.proof.heads import sign
-from softhat.proof.heads.sign import Sign
+from softhat.proof.heads.sign import SignKind
 from softhat.proof.scores import Row, line_of, row_of, scale
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
@@ -39,10 +39,10 @@ def test_no_partial_sum_is_larger(
 ) -> None:
     """Positive products at j = i, added up, are the largest partial sum in any order."""
     model = softhat.compile(formula, alphabet="ab", attention=attention)
-    kinds: list[sign.Sign] = []
-    kind_of = sign.Sign
+    kinds: list[sign.SignKind] = []
+    kind_of = sign.SignKind
 
-    def noted(*numbers: Any) -> sign.Sign:
+    def noted(*numbers: Any) -> sign.SignKind:
         kinds.append(kind_of(*numbers))
         return kinds[-1]
 
@@ -89,14 +89,14 @@ def program_of(position: int = 0, threshold: int = 1) -> Program:
 def test_it_is_recognised(position: int, threshold: int, attention: Attention) -> None:
     derived = Derived(lower(program_of(position, threshold), attention))
     kind = derived.kind("Sign")
-    assert isinstance(kind, Sign)
+    assert isinstance(kind, SignKind)
     # C' = 16; the logit is 16·(#a - #b + position·i - threshold + 1/2): 8 from 0 at least.
     assert (kind.unit, kind.up, kind.down) == (16.0, 8.0, 8.0)
     assert kind.at_i == 16.0 * position and kind.constant == 16.0 * (0.5 - threshold)
     assert exp(-8) <= kind.leak <= exp(-8) / (1 - exp(-16)) + 1e-12
     space = derived.atoms.space
     counts = {("past", space.symbol("a")): 1, ("past", space.symbol("b")): -1}
-    wanted = derived.atoms.at_least(Sum(counts, position=position), threshold, 0)
+    wanted = derived.atoms.at_least(CountSum(counts, position=position), threshold, 0)
     assert wanted in {cell.function for cell in derived.attended if isinstance(cell, Raw)}
 
 
@@ -132,7 +132,7 @@ def test_narrow_formats_end_sooner() -> None:
 
 
 def _holds(kind: object, n: int, form: Format) -> bool:
-    assert isinstance(kind, Sign)
+    assert isinstance(kind, SignKind)
     try:
         kind.bound(n, form)
     except VoidError:

@@ -12,7 +12,7 @@ from softhat.program.heads import Direction
 from softhat.program.heads import StrictLatest as StrictLatestHead
 from softhat.program.signals import Program
 from softhat.proof.cells import Raw
-from softhat.proof.heads.strict_latest import StrictLatest
+from softhat.proof.heads.strict_latest import StrictLatestKind
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import (
@@ -39,7 +39,7 @@ def test_it_is_recognised_and_computes_what_is_before(
 ) -> None:
     derived = Derived(lower(program_of(direction), attention))
     kind = derived.kind(NAMES[direction])
-    assert isinstance(kind, StrictLatest) and kind.leak == exp(-4)
+    assert isinstance(kind, StrictLatestKind) and kind.leak == exp(-4)
     atoms = derived.atoms
     space = atoms.space
     since = atoms.since(space.symbol("a"), space.symbol("b"), direction, 0)

@@ -22,7 +22,7 @@ from softhat.program.heads import Mask, Selector
 from softhat.program.heads import Width as WidthHead
 from softhat.program.signals import Program
 from softhat.proof.cells import Share
-from softhat.proof.heads.width import Width
+from softhat.proof.heads.width import WidthKind
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from softhat.transformer.lowering.lower import lower
@@ -47,7 +47,7 @@ def test_it_is_recognised(mask: Mask, attention: Attention) -> None:
     t = lower(program_of(mask), attention)
     derived = Derived(t)
     kind = derived.kind("Width")
-    assert isinstance(kind, Width) and kind.gap == 9.0  # ⌈ln(64·50)⌉
+    assert isinstance(kind, WidthKind) and kind.gap == 9.0  # ⌈ln(64·50)⌉
     assert kind.blind == (mask in ("<", ">"))
     (share,) = (cell for cell in derived.attended if isinstance(cell, Share))
     assert share.sinks == (len(t.sinks) if mask == "none" else 1)
@@ -58,7 +58,7 @@ def test_it_is_recognised(mask: Mask, attention: Attention) -> None:
 def test_the_share_is_as_near_as_stated(mask: Mask, dtype: str) -> None:
     t = lower(program_of(mask), "unbounded")
     kind = Derived(t).kind("Width")
-    assert isinstance(kind, Width)
+    assert isinstance(kind, WidthKind)
     n = 50
     form = FORMATS[dtype]
     kind.bound(n, form)
@@ -78,7 +78,7 @@ def test_the_share_is_as_near_as_stated(mask: Mask, dtype: str) -> None:
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 2), st.integers(3, 30))
 def test_the_share_in_the_reals(match: int, other: int, sinks: int, gap: int) -> None:
     """Theorem 8: w keys and s sinks at b, the others at 0."""
-    kind = Width("unbounded", "none", float(gap), (), 1.0)
+    kind = WidthKind("unbounded", "none", float(gap), (), 1.0)
     share = sinks / (sinks + match + other * exp(-gap))
     epsilon = sinks / share - sinks - match
     assert -1e-9 <= epsilon <= (match + other) * exp(-gap) + 1e-9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.llama.dense_rows import Held, Rows, lengths
+from softhat.proof.llama.dense_rows import HeldValues, RowGroups, lengths
 from softhat.proof.stock.variables import Bit, Cell, Constant
 
 CELLS: list[Cell] = [
@@ -19,7 +19,7 @@ CELLS: list[Cell] = [
 
 def test_the_largest_reading_is_not_exceeded() -> None:
     rng = np.random.default_rng(5)
-    held = Held.of(CELLS, np.array([1.0, 1.0, 1.0, 2.0, 1.0, 1.0]))
+    held = HeldValues.of(CELLS, np.array([1.0, 1.0, 1.0, 2.0, 1.0, 1.0]))
     rows = rng.standard_normal((20, 2, len(CELLS)))
     largest = held.largest(rows)
     for ordinary in (True, False):
@@ -33,7 +33,7 @@ def test_the_largest_reading_is_not_exceeded() -> None:
 
 
 def test_forms_of_constants_that_cancel_read_nothing() -> None:
-    held = Held.of(CELLS, np.ones(len(CELLS)))
+    held = HeldValues.of(CELLS, np.ones(len(CELLS)))
     null = np.array([[[1.0, -1.0, -1.0, 0.0, 0.0, 0.0]], [[2.0, 0.0, 0.0, -1.0, 0.0, 0.0]]])
     assert np.array_equal(held.largest(null), np.zeros(2))
     assert (lengths(null).sum(axis=1) > 0).all()
@@ -45,7 +45,7 @@ def test_a_rotation_within_a_pair_changes_no_norm() -> None:
     actual, form = rng.standard_normal((4, 2, 6)), np.zeros((4, 2, 6))
     cos, sin = np.cos(0.7), np.sin(0.7)
     turned = np.array([[cos, -sin], [sin, cos]]) @ actual
-    one, other = Rows.of(actual, form, u), Rows.of(turned, form, u)
-    held = Held.of(CELLS, np.ones(6))
+    one, other = RowGroups.of(actual, form, u), RowGroups.of(turned, form, u)
+    held = HeldValues.of(CELLS, np.ones(6))
     assert np.allclose(one.whole, other.whole)
     assert np.allclose(held.largest(one.apart), held.largest(other.apart))

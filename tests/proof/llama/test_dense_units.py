@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softhat.circuits.llama import LlamaNetwork
-from softhat.proof.dense.bounds import Norm, Term
+from softhat.proof.dense.bounds import ClipTerm, NormError
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import derive
 from softhat.proof.llama.squares import Squares
@@ -21,17 +21,17 @@ from tests.transformer.lowering.suite import long_words
 class Recorded(LlamaDenseBounds):
     """Bounds that keep what they said of each block's gates."""
 
-    said: list[tuple[Any, Norm, dict[int, list[Term]]]]
+    said: list[tuple[Any, NormError, dict[int, list[ClipTerm]]]]
 
     norms: list[tuple[Squares, float]]
     """Before each norm: the mean squares, and the noise."""
 
-    def _clips(self, at: int, off: Any, norm: Norm) -> dict[int, list[Term]]:
+    def _clips(self, at: int, off: Any, norm: NormError) -> dict[int, list[ClipTerm]]:
         found = super()._clips(at, off, norm)
         self.said.append((off, norm, found))
         return found
 
-    def _norm(self, off: Any, noise: float, cells: Any) -> Norm:
+    def _norm(self, off: Any, noise: float, cells: Any) -> NormError:
         self.norms.append((self.squares, noise))
         return super()._norm(off, noise, cells)
 
@@ -83,7 +83,7 @@ def test_units_that_cancel_are_quiet(tmp_path: Path) -> None:
             hidden = (g / (1 + np.exp(-g)) * f) @ group.out.astype(np.float32)
             (term,) = (
                 t
-                for t in bounds._idle_units(bounds.units.index(units), Norm(0, 0, 0, 0))[1:]
+                for t in bounds._idle_units(bounds.units.index(units), NormError(0, 0, 0, 0))[1:]
                 if t.magnitudes == pytest.approx(_magnitudes(bounds, group))
             )
             most = term.noise + bounds.rounding(len(group.out), term.magnitudes, term.magnitudes)

@@ -13,12 +13,12 @@ from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.every_length import every_length
 from softhat.numbers.laws import Law
-from softhat.proof.simulations.check import Verdict, check
+from softhat.proof.simulations.check import EvidenceVerdict, check
 from softhat.proof.simulations.embedding import embedded
-from softhat.proof.simulations.residual import Sight, Stream, sight
+from softhat.proof.simulations.residual import ResidualStream, Sight, sight
 from softhat.proof.simulations.scores import pairs
 from softhat.proof.simulations.single import one_maximum
-from softhat.proof.simulations.source import HeadId, Source, columns, read
+from softhat.proof.simulations.source import HeadId, SourceModel, columns, read
 from softhat.proof.simulations.steps import attended, fed_forward, forgotten, read_after
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 from tests.ahat.simulation.test_unique import ended
@@ -43,7 +43,7 @@ class Claims:
     evidence: dict[str, Any]
     epsilon: Fraction | None
 
-    def check(self) -> Verdict:
+    def check(self) -> EvidenceVerdict:
         return check(self.document, self.laws, self.evidence, self.epsilon)
 
 
@@ -55,11 +55,13 @@ def claims_of(model: AHAT, epsilon: float | None = 1e-2, snap: bool = False) -> 
     return Claims(made.model, json.loads(dumps(made.model)), made.laws, evidence, exact)
 
 
-def source_of(model: AHAT) -> Source:
+def source_of(model: AHAT) -> SourceModel:
     return read(json.loads(dumps(model)))
 
 
-def streams_of(source: Source, forget: bool = True) -> tuple[list[Stream], dict[HeadId, Sight]]:
+def streams_of(
+    source: SourceModel, forget: bool = True
+) -> tuple[list[ResidualStream], dict[HeadId, Sight]]:
     """The residual streams before each layer and at the end, and what heads see, for a model whose
     heads average: uniform where scores read nothing that differs, copying where one key wins."""
     stream = embedded(source)
@@ -78,7 +80,7 @@ def streams_of(source: Source, forget: bool = True) -> tuple[list[Stream], dict[
     return streams, sights
 
 
-def read_somewhere(source: Source, l: int) -> set[int]:
+def read_somewhere(source: SourceModel, l: int) -> set[int]:
     """The coordinates that are read after layer l - 1 (all of them before the first)."""
     if l == 0:
         return columns((*source.places,)) | set(range(source.width))

@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 from softhat.ahat.model import AHAT, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
-from softhat.numbers.positions import NAMES, Digit, Feature, Mod, Named, Table
+from softhat.numbers.positions import NAMES, DigitFeature, Feature, Mod, Named, Table
 
 AWKWARD = [Fraction(x) for x in ("1", "-1", "1/3", "-2/7", "5/11", "13/4", "-17/10", "1000/999")]
 TABLE = 14
@@ -76,5 +76,7 @@ def _feature(rng: random.Random) -> Feature:
         modulus = rng.choice([2, 3, 29])
         return Mod(modulus, rng.randrange(modulus), sinks=rng.random() < 0.5)
     if kind == 2:
-        return Digit(rng.randrange(3), rng.randint(-1, 2), rng.randint(0, 1), rng.randint(-2, 2))
+        return DigitFeature(
+            rng.randrange(3), rng.randint(-1, 2), rng.randint(0, 1), rng.randint(-2, 2)
+        )
     return Named(rng.choice(NAMES))

@@ -12,7 +12,7 @@ from softhat.ahat.simulation.unique import tie_broken
 from softhat.numbers.laws import Constant, N
 from softhat.proof.simulations.scores import pairs
 from softhat.proof.simulations.single import crowded, decided, one_maximum
-from softhat.proof.simulations.source import Source
+from softhat.proof.simulations.source import SourceModel
 from softhat.proof.simulations.words import all_words, run, winners
 from tests.proof.simulations.claims import random_source, source_of, streams_of
 
@@ -38,7 +38,7 @@ def test_rows_with_one_maximum_at_full_size() -> None:
     assert sum(check_single(seed) for seed in range(12, 400)) > 100
 
 
-def leftmost() -> Source:
+def leftmost() -> SourceModel:
     b = Builder("ab")
     seen = b.head("<=", value={"s": b.token("a")}, score=[(1, b.token("a"))], ties="leftmost")
     b.output(seen["s"] - Fraction(1, 3))

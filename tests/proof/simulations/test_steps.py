@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from softhat.numbers.grids import Grid
-from softhat.proof.simulations.residual import Stream
+from softhat.proof.simulations.residual import ResidualStream
 from softhat.proof.simulations.source import Vector
 from softhat.proof.simulations.words import all_words, run
 from tests.proof.simulations.claims import (
@@ -32,7 +32,7 @@ def on_grid(x: Fraction, grid: Grid, n: int) -> bool:
     return (x * scale / grid.unit).denominator == 1
 
 
-def holds(stream: Stream, c: int, vectors: list[Vector], n: int) -> bool:
+def holds(stream: ResidualStream, c: int, vectors: list[Vector], n: int) -> bool:
     width = len(stream.forms)
     x = stream.read(tuple(Fraction(int(k == c)) for k in range(width)))
     reach, values = stream.range(x), [v[c] for v in vectors]

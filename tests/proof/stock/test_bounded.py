@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softhat.proof.atoms import Sum
+from softhat.proof.atoms import CountSum
 from softhat.proof.boolean import Space
 from softhat.proof.stock.bounded import BoundedAtoms
 
@@ -41,7 +41,7 @@ def test_equal_atoms_say_the_same(seed: int) -> None:
         counts: dict[Any, int] = {}
         for f, c in ((space.symbol("x"), constants[0]), (y, constants[1]), (early, constants[3])):
             counts["past", f] = counts.get(("past", f), 0) + c
-        found = atoms.at_least(Sum(counts, position=constants[2]), threshold, 1 << 20)
+        found = atoms.at_least(CountSum(counts, position=constants[2]), threshold, 1 << 20)
         said = _said(constants, m, threshold, negated)
         for function, truth in ((found, said), (space.negation(found), ~said)):
             if function in met:
@@ -55,7 +55,7 @@ def test_a_constant_is_a_count_of_positions() -> None:
     atoms = BoundedAtoms(Space(("a", "b"), False), 500)
     a = atoms.space.symbol("a")
     early = atoms.table(atoms.index <= 300, 1)
-    plain = atoms.at_least(Sum({("past", a): 1}), 301, 1 << 20)
-    assert atoms.at_least(Sum({("past", a): 1, ("past", early): -1}), 1, 1 << 20) == plain
+    plain = atoms.at_least(CountSum({("past", a): 1}), 301, 1 << 20)
+    assert atoms.at_least(CountSum({("past", a): 1, ("past", early): -1}), 1, 1 << 20) == plain
     late = atoms.table(atoms.index <= 299, 1)
-    assert atoms.at_least(Sum({("past", a): 1, ("past", late): -1}), 1, 1 << 20) != plain
+    assert atoms.at_least(CountSum({("past", a): 1, ("past", late): -1}), 1, 1 << 20) != plain

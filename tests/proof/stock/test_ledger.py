@@ -13,7 +13,7 @@ import softhat
 from softhat.export.checking import certify_export
 from softhat.export.reading import read_export
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.ledger import check_gpt2, check_llama
 
@@ -35,7 +35,7 @@ def test_idle_weights(family: str, tmp_path: Path) -> None:
     export = written(tmp_path / "m", family)
     c = export.checkpoint
     assert c is not None
-    check: Any = check_gpt2 if isinstance(c, Checkpoint) else check_llama
+    check: Any = check_gpt2 if isinstance(c, GPT2Checkpoint) else check_llama
     check(c)
     planted = 0
     for name, tensor in c.tensors.items():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softhat.runtime.linear.columns import View
 from softhat.runtime.linear.kernels import (
-    Kernel,
+    HeadKernel,
     LocalKernel,
     RampKernel,
     StrictKernel,
@@ -38,7 +38,7 @@ def columns(word: list[int]) -> tuple[np.ndarray, np.ndarray]:
     return value, bad
 
 
-def run(kernel: Kernel, word: list[int], cut: int) -> list[float]:
+def run(kernel: HeadKernel, word: list[int], cut: int) -> list[float]:
     """In chunks of `cut` times; one by one must be the same."""
     value, bad = columns(word)
     n = len(word)

@@ -16,10 +16,10 @@ from softhat.program.gates import Steps
 from softhat.program.heads import Average, Previous, Selector, Width
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
-from softhat.program.schedule import Cover, Gate
+from softhat.program.schedule import Cover, GateStep
 from softhat.program.signals import Number
 from softhat.transformer.lowering.gates import read_number, read_out, write_clears, write_gates
-from softhat.transformer.lowering.rows import ONE, ORDINARY, Key, LayerRows, Row, Units
+from softhat.transformer.lowering.rows import ONE, ORDINARY, Key, LayerRows, PositionUnits, Row
 from softhat.transformer.lowering.wiring import Wiring
 
 Stored = dict[int, int]
@@ -53,7 +53,7 @@ def test_a_stored_bit_is_exact(
     cover = Cover(tuple(conjunctions), complement)
     stored: Stored = {0: 0, 1: 0}
     rows = LayerRows()
-    write_gates(rows, (Gate(9, cover),), stored, 1)
+    write_gates(rows, (GateStep(9, cover),), stored, 1)
     target = Register(9, False)
     off = [e / 2 for e in errors]
     for bits in product((0, 1), repeat=4):
@@ -105,12 +105,14 @@ def test_numbers_are_read_in_their_own_units() -> None:
     mean = draft.add(Average(((5, a.signal), (-2, -1)), "past"), "mean").signal
     number = Number(((Fraction(3, 2), mean),), Fraction(7))
     program = draft.finish({}, {"x": number})
-    row, bias = read_number(number, Wiring(program, Units(False)))
+    row, bias = read_number(number, Wiring(program, PositionUnits(False)))
     # The head writes the mean of 5a - 2, from -2 to 3, divided by 4.
     assert row == {Register(mean, True): 6.0} and bias == 7.0
     width = draft.add(Width(Selector((a,), (a,), ((0, 0),), "<=", 4)), "width").signal
     program = draft.finish({"some": draft.add(Steps(width, (1,)), "some")})
     at = next(k for k, signal in enumerate(program.signals) if isinstance(signal, Width))
     with pytest.raises(SofthatError, match="decoded by Steps or Total"):
-        read_number(Number(((Fraction(1), at),), Fraction(0)), Wiring(program, Units(False)))
+        read_number(
+            Number(((Fraction(1), at),), Fraction(0)), Wiring(program, PositionUnits(False))
+        )
     assert np.isfinite(bias)

@@ -14,12 +14,12 @@ from softhat.transformer.lowering.rows import (
     ONE,
     ORDINARY,
     HeadRows,
+    HeadScores,
     Hidden,
     Key,
     LayerRows,
-    Pair,
     Row,
-    Scores,
+    RowPair,
 )
 
 KEYS: tuple[Key, ...] = (
@@ -65,7 +65,7 @@ def test_a_layer_is_its_rows(
     heads = [
         HeadRows(
             f"head {h}",
-            Scores("Latest", "<=", [Pair(*p) for p in parts]),
+            HeadScores("Latest", "<=", [RowPair(*p) for p in parts]),
             LAW,
             tuple(values),
             targets,

@@ -11,14 +11,14 @@ from softhat.program.draft import Draft
 from softhat.program.heads import Average, Shift
 from softhat.program.literals import FALSE, TRUE
 from softhat.program.registers import Register
-from softhat.transformer.lowering.rows import ORDINARY, Key, Units
+from softhat.transformer.lowering.rows import ORDINARY, Key, PositionUnits
 from softhat.transformer.lowering.wiring import Wiring
 
 
 def wired(scaled: bool = False) -> Wiring:
     draft = Draft("abc")
     bits = {s: draft.token([s]) for s in "abc"}
-    return Wiring(draft.finish(bits), Units(scaled))
+    return Wiring(draft.finish(bits), PositionUnits(scaled))
 
 
 def test_a_bit_is_zero_at_the_sinks_negated_or_not() -> None:
@@ -54,7 +54,7 @@ def test_shifts_share_one_modulus() -> None:
     draft = Draft("ab")
     a = draft.token(["a"])
     bits = {str(d): draft.add(Shift(a, d, "past"), str(d)) for d in (2, 5, 3)}
-    wiring = Wiring(draft.finish(bits), Units(False))
+    wiring = Wiring(draft.finish(bits), PositionUnits(False))
     assert wiring.modulus == 6
     assert wiring.residues == [Mod(6, k, sinks=False) for k in range(6)]
     for residue, row in zip(wiring.residues, wiring.elsewhere, strict=True):
@@ -69,5 +69,5 @@ def test_an_average_is_read_in_its_own_units() -> None:
     draft = Draft("ab")
     mean = draft.add(Average(((6, draft.token(["a"]).signal),), "past"), "mean").signal
     program = draft.finish({}, {"x": Number(((Fraction(1), mean),), Fraction(0))})
-    wiring = Wiring(program, Units(True))
+    wiring = Wiring(program, PositionUnits(True))
     assert wiring.average(mean) == {Register(mean, True): 8.0}

@@ -20,7 +20,7 @@ from softhat.ahat.analysis.gaps import ProvedGaps, proved_gaps
 from softhat.ahat.analysis.guard import hold_against
 from softhat.ahat.analysis.rows import Profile
 from softhat.ahat.analysis.structure import HeadStructure, looks_back, structure
-from softhat.ahat.analysis.tally import Counterexample, Gap, HeadId, Tally, chunk
+from softhat.ahat.analysis.tally import Gap, HeadId, Tally, TiedRow, chunk
 from softhat.ahat.exact import allowed, last_rows, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words, feasible_length
@@ -56,8 +56,8 @@ class Analysis:
     guarantee: Guarantee
     up_to: int
     exhaustive_length: int
-    counterexample: Counterexample | None
-    counterexamples: Mapping[int, Counterexample]  # the first of each length
+    counterexample: TiedRow | None
+    counterexamples: Mapping[int, TiedRow]  # the first of each length
     rows: Mapping[int, Mapping[HeadId, tuple[int, int, int]]]
     gaps: Mapping[int, Mapping[HeadId, Gap]]
     min_gap: Mapping[HeadId, Gap]  # over the lengths to up_to: measured, else proved from below

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from softhat.ahat.analysis.residual import NOTHING, HeadView, Linear, State
+from softhat.ahat.analysis.residual import NOTHING, Functional, HeadView, StreamState
 from softhat.ahat.model import BOS, EOS, Vector
 from softhat.numbers.growth import point
 
@@ -101,7 +101,7 @@ def _scores(view: HeadView) -> list[list[Fraction]] | None:
     return [[sum((q.content[a] * k[c] for q, k in rows), NOTHING) for c in every] for a in every]
 
 
-def _sign(state: State, x: Linear, a: int) -> int | None:
+def _sign(state: StreamState, x: Functional, a: int) -> int | None:
     """The sign of a functional at positions of class a, if it is the same at all of them."""
     at_sink, range_ = state.classes[a].sink is not None, point(x.content[a])
     for atom, w in x.form.items():
@@ -146,22 +146,22 @@ def _seen(view: HeadView, a: int) -> set[int]:
     return {c for c, k in enumerate(classes) if k.sink != far} | itself
 
 
-def _no_sink(state: State, absent: frozenset[int]) -> bool:
+def _no_sink(state: StreamState, absent: frozenset[int]) -> bool:
     """Would a sink be missing without these classes? Every word has each."""
     every = frozenset(range(len(state.classes)))
     return _sinks(state, every) != _sinks(state, every - absent)
 
 
-def _sinks(state: State, classes: frozenset[int]) -> set[str]:
+def _sinks(state: StreamState, classes: frozenset[int]) -> set[str]:
     """The sinks that may be of these classes."""
     return {sink for c in classes if (sink := state.classes[c].sink) is not None}
 
 
-def _ordinary(state: State, classes: frozenset[int]) -> bool:
+def _ordinary(state: StreamState, classes: frozenset[int]) -> bool:
     """May a symbol of the word be of one of these classes?"""
     return any(state.classes[c].sink is None for c in classes)
 
 
-def _one_sink(state: State, classes: frozenset[int]) -> bool:
+def _one_sink(state: StreamState, classes: frozenset[int]) -> bool:
     """Can only one position be of these classes, a sink?"""
     return not _ordinary(state, classes) and len(_sinks(state, classes)) == 1

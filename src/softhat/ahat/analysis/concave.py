@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softhat.ahat.analysis.residual import NOTHING, HeadView, Linear, combined
+from softhat.ahat.analysis.residual import NOTHING, Functional, HeadView, combined
 
 
 def concave(view: HeadView) -> tuple[tuple[Fraction, Fraction], ...] | None:
@@ -58,10 +58,12 @@ def _parabolas(view: HeadView) -> list[tuple[Fraction, Fraction]] | None:
     return found
 
 
-def _read(view: HeadView, weights: list[Fraction]) -> Linear:
+def _read(view: HeadView, weights: list[Fraction]) -> Functional:
     """Σ weight · row of the query."""
     content = tuple(
         sum((w * q.content[k] for w, q in zip(weights, view.query, strict=True)), NOTHING)
         for k in range(len(view.state.classes))
     )
-    return Linear(content, combined((q.form, w) for q, w in zip(view.query, weights, strict=True)))
+    return Functional(
+        content, combined((q.form, w) for q, w in zip(view.query, weights, strict=True))
+    )

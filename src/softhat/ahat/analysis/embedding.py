@@ -6,19 +6,34 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from softhat.ahat.analysis.residual import NOTHING, Atom, Class, State, combined
+from softhat.ahat.analysis.residual import (
+    NOTHING,
+    ContentClass,
+    PositionAtom,
+    StreamState,
+    combined,
+)
 from softhat.ahat.model import AHAT, BOS, EOS, Vector
 from softhat.numbers.grids import ZERO, Generator, Grid
 from softhat.numbers.growth import Interval, Polynomial, constant, hull
-from softhat.numbers.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.numbers.positions import (
+    PLACES,
+    SHARES,
+    DigitFeature,
+    Feature,
+    Holds,
+    Mod,
+    Named,
+    Table,
+)
 from softhat.numbers.rationals import common_divisor
 
 MAX_PERIOD = 24  # of all residues together
 
 
-def embedded(model: AHAT) -> State:
+def embedded(model: AHAT) -> StreamState:
     """Tokens and residues are content; the other position features are atoms."""
-    atoms: list[Atom] = []
+    atoms: list[PositionAtom] = []
     place: dict[int, int] = {}  # position feature → atom
     finite: list[int] = []
     period = math.lcm(*(_period(f) for f in model.positions))
@@ -35,20 +50,20 @@ def embedded(model: AHAT) -> State:
     ends = [(False, False)]
     if any(f in (Named("first"), Named("last")) for f in model.positions):
         ends = [(a, b) for a in (False, True) for b in (False, True)]
-    seen: dict[Class, None] = {}
+    seen: dict[ContentClass, None] = {}
     residues = period if period <= MAX_PERIOD else 1
     for residue in range(residues):
         for first, last in ends:
             values = {k: _finite(model.positions[k], residue, first, last) for k in finite}
             for token in model.embedding:
-                seen[Class(_placed(model, token, values))] = None
+                seen[ContentClass(_placed(model, token, values))] = None
     if model.bos_embedding is not None:
         values = {k: _finite_at_bos(model.positions[k]) for k in finite}
-        seen[Class(_placed(model, model.bos_embedding, values), BOS)] = None
+        seen[ContentClass(_placed(model, model.bos_embedding, values), BOS)] = None
     for residue in range(residues if model.eos_embedding is not None else 0):
         values = {k: _finite_at_eos(model.positions[k], residue) for k in finite}
-        seen[Class(_placed(model, model.eos_embedding or (), values), EOS)] = None
-    return State(tuple(seen), forms, tuple(atoms), _residues(model, finite))
+        seen[ContentClass(_placed(model, model.eos_embedding or (), values), EOS)] = None
+    return StreamState(tuple(seen), forms, tuple(atoms), _residues(model, finite))
 
 
 def _residues(model: AHAT, finite: list[int]) -> dict[int, dict[Fraction, tuple[int, int]]]:
@@ -124,42 +139,42 @@ def _finite_at_eos(feature: Feature, residue: int) -> Fraction:
     return NOTHING
 
 
-def _position_atom(feature: Feature, eos: bool) -> Atom:
+def _position_atom(feature: Feature, eos: bool) -> PositionAtom:
     whole = Grid(Fraction(1))
     one, n = constant(1), Polynomial(((1, Fraction(1)),))
     share = Polynomial(((-1, Fraction(1)),))
     match feature:
         case Named("i"):
-            return Atom("i", whole, whole, Interval(one, n), 1, True)
+            return PositionAtom("i", whole, whole, Interval(one, n), 1, True)
         case Named("r"):
-            return Atom("n+1-i", whole, whole, Interval(one, n), -1, True)
+            return PositionAtom("n+1-i", whole, whole, Interval(one, n), -1, True)
         case Named("n"):
-            return Atom("n", whole, ZERO, Interval(n, n))
+            return PositionAtom("n", whole, ZERO, Interval(n, n))
         case Named("i/n"):
             grid = Grid(Fraction(1), ((Generator("global", "n", 0), 1),))
-            return Atom("i/n", grid, grid, Interval(share, one), 1, True)
+            return PositionAtom("i/n", grid, grid, Interval(share, one), 1, True)
         case Named(name) if name in SHARES:
             degree = SHARES[name]
             grid = Grid(Fraction(1), ((Generator("global", "n", 0), degree),))
             ends = [Polynomial(((k, Fraction(1)),)) for k in (-degree, 1 - degree)]
-            return Atom(name, grid, grid, Interval(*ends), 1, True)
+            return PositionAtom(name, grid, grid, Interval(*ends), 1, True)
         case Named(name) if name in PLACES:  # (n + 1)/n^k <= 2/n^(k-1)
             degree = PLACES[name]
             grid = Grid(Fraction(1), ((Generator("global", "n", 0), degree),))
             most = Polynomial(((1 - degree, Fraction(2)),))
-            return Atom(name, grid, grid, Interval(constant(0), most), 1)
+            return PositionAtom(name, grid, grid, Interval(constant(0), most), 1)
         case Named("1/i"):
             grid = Grid(Fraction(1), ((Generator("local", "i", 0), 1),))
-            return Atom("1/i", grid, grid, Interval(share, one), -1, True)
+            return PositionAtom("1/i", grid, grid, Interval(share, one), -1, True)
         case Named("i^2"):
             square = Polynomial(((2, Fraction(1)),))
-            return Atom("i²", whole, whole, Interval(one, square), 1, True)
+            return PositionAtom("i²", whole, whole, Interval(one, square), 1, True)
         case Table(entries):
             values = entries if entries and not eos else (*entries, NOTHING)  # 0 at `<eos>`
             spread = common_divisor(e - values[0] for e in values)
-            return Atom("table", Grid(common_divisor(values)), Grid(spread), hull(values))
-        case Mod() | Digit() | Holds() | Named("(-1)^i"):
+            return PositionAtom("table", Grid(common_divisor(values)), Grid(spread), hull(values))
+        case Mod() | DigitFeature() | Holds() | Named("(-1)^i"):
             low = Fraction(-1) if isinstance(feature, Named) else NOTHING
             unit = 1 - low
-            return Atom(str(feature), whole, Grid(unit), Interval(constant(low), one))
+            return PositionAtom(str(feature), whole, Grid(unit), Interval(constant(low), one))
     raise AssertionError(f"a position feature without an atom: {feature}")  # all are above

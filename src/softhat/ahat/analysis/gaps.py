@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.levels import Row
+from softhat.ahat.analysis.levels import QueryRow
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.rows import critical_betas
 from softhat.ahat.exact import ratio
@@ -58,7 +58,7 @@ def least_gaps(sets: Reach) -> dict[tuple[int, int], Fraction | float]:
     }
 
 
-def _different(sets: Reach) -> dict[tuple[int, int], list[Row]]:
+def _different(sets: Reach) -> dict[tuple[int, int], list[QueryRow]]:
     """The rows of each head that have a choice of keys."""
     return {
         (l, h): list({id(row): row for place in places for row in place if row.keys > 1}.values())
@@ -67,7 +67,7 @@ def _different(sets: Reach) -> dict[tuple[int, int], list[Row]]:
     }
 
 
-def row_gap(row: Row) -> Fraction | float:
+def row_gap(row: QueryRow) -> Fraction | float:
     """The least gap between the maximum and the next lower score, over all choices."""
     maxima = _maxima(row)
     near = _without_winner(maxima).max(axis=1)
@@ -78,7 +78,7 @@ def row_gap(row: Row) -> Fraction | float:
     return Fraction(int(gaps.min()), row.den)
 
 
-def may_tie(row: Row) -> bool:
+def may_tie(row: QueryRow) -> bool:
     """Can several but not all keys share the maximum?"""
     m = _maxima(row)
     fewest = np.maximum(2, m.forced.sum(axis=1))
@@ -96,7 +96,7 @@ class _Maxima:
     forced: npt.NDArray[np.bool_]  # it has to: its least level is m
 
 
-def _maxima(row: Row) -> _Maxima:
+def _maxima(row: QueryRow) -> _Maxima:
     m = np.arange(int(row.lowest.max()), len(row.levels))
     below = np.where(row.level[None, :] < m[:, None], row.level[None, :], -1)
     near = np.maximum.reduceat(below, row.starts, axis=1)
@@ -110,7 +110,7 @@ def _without_winner(m: _Maxima) -> npt.NDArray[np.int64]:
     return np.where(alone, -1, m.near)
 
 
-def _critical(rows: list[Row], leak: float) -> float:
+def _critical(rows: list[QueryRow], leak: float) -> float:
     """The greatest critical β over all choices: as few winners as possible, all others near."""
     worst = 0.0
     for row in rows:

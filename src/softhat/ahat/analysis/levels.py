@@ -25,7 +25,7 @@ MAX_WORK = 30_000_000  # rows × options of one head
 Value = tuple[int, ...]
 
 
-class TooLargeError(Exception):
+class SetsTooLargeError(Exception):
     """The sets outgrow the caps; the text says which."""
 
 
@@ -39,7 +39,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RowOutcome:
     """One exact result of a row: its value, the single winners and the ties that give it."""
 
     value: Value  # over `Row.den`
@@ -49,7 +49,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QueryRow:
     """One query vector at one position: the options of its keys, and what can come out."""
 
     options: npt.NDArray[np.int64]  # indices into the flat list of (position, vector)
@@ -58,14 +58,14 @@ class Row:
     level: npt.NDArray[np.int64]  # of each option
     lowest: npt.NDArray[np.int64]  # the lowest level of each key position
     den: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RowOutcome, ...]
 
     @property
     def keys(self) -> int:
         return len(self.starts)
 
 
-Rows = tuple[tuple[Row, ...], ...]  # [position][vector]
+Rows = tuple[tuple[QueryRow, ...], ...]  # [position][vector]
 
 
 def head_rows(
@@ -74,7 +74,7 @@ def head_rows(
     flat: Scaled,
     relational: bool,
     most: int,
-    check: Callable[[Row], None],
+    check: Callable[[QueryRow], None],
 ) -> tuple[Rows, Rows]:
     """All rows of one head, for each position and vector it can hold; and the same rows shared.
 
@@ -89,7 +89,7 @@ def head_rows(
     first = np.concatenate([[0], np.cumsum(sizes)])
     total = int(sizes.sum())
     if total**2 > MAX_WORK:
-        raise TooLargeError(f"{total} vectors over all positions are too many to compare")
+        raise SetsTooLargeError(f"{total} vectors over all positions are too many to compare")
     mask = allowed(head.mask, places)
     query, key = linear(flat, scaled(head.query)), linear(flat, scaled(head.key))
     values = linear(flat, scaled(head.value))
@@ -97,11 +97,11 @@ def head_rows(
     bound = query.size * key.size * max(1, len(head.query))
     kind = np.int64 if bound < 2**62 else object
     q, k = query.num.astype(kind), key.num.astype(kind)
-    sums = _Sums(values, most)
-    known: dict[tuple[Value, bytes], Row] = {}
+    sums = _TiedSums(values, most)
+    known: dict[tuple[Value, bytes], QueryRow] = {}
     empty = _empty_row(values)
 
-    def make(i: int, asked: Value, own: npt.NDArray[np.int64]) -> Row:
+    def make(i: int, asked: Value, own: npt.NDArray[np.int64]) -> QueryRow:
         seen = np.flatnonzero(mask[i])
         if not len(seen):
             return empty
@@ -120,8 +120,8 @@ def head_rows(
             known[asked, options.tobytes()] = row
         return known[asked, options.tobytes()]
 
-    exact: dict[int, tuple[Row, ...]] = {}
-    shared: dict[int, tuple[Row, ...]] = {}
+    exact: dict[int, tuple[QueryRow, ...]] = {}
+    shared: dict[int, tuple[QueryRow, ...]] = {}
     for i in np.argsort(-mask.sum(axis=1), kind="stable").tolist():
         here = np.arange(first[i], first[i] + sizes[i])
         asks = [tuple(q[v].tolist()) for v in here]
@@ -136,11 +136,11 @@ def head_rows(
     return tuple(exact[i] for i in in_order), tuple(shared[i] for i in in_order)
 
 
-def _empty_row(values: Scaled) -> Row:
+def _empty_row(values: Scaled) -> QueryRow:
     """A row without keys gives 0."""
     none = np.zeros(0, dtype=np.int64)
-    zero = Outcome((0,) * values.num.shape[1], values.den, none, ())
-    return Row(none, none, none, none, none, 1, (zero,))
+    zero = RowOutcome((0,) * values.num.shape[1], values.den, none, ())
+    return QueryRow(none, none, none, none, none, 1, (zero,))
 
 
 def _row(
@@ -149,9 +149,9 @@ def _row(
     scores: Integers,
     den: int,
     values: Scaled,
-    sums: _Sums,
+    sums: _TiedSums,
     ties: Ties,
-) -> Row:
+) -> QueryRow:
     levels, level = np.unique(scores, return_inverse=True)
     level = level.astype(np.int64).reshape(-1)
     lowest_terms = reduced(Scaled(levels, den))  # small integers make fast floats
@@ -190,8 +190,8 @@ def _row(
             key = _lowest_terms(total[1], values.den * total[0])
             outcomes.setdefault(key, ([], []))[1].append(Tie(m, counts, varies))
     if len(outcomes) > MAX_RESULTS:
-        raise TooLargeError(f"a row has {len(outcomes)} different results")
-    return Row(
+        raise SetsTooLargeError(f"a row has {len(outcomes)} different results")
+    return QueryRow(
         options,
         starts,
         lowest_terms.num,
@@ -199,7 +199,7 @@ def _row(
         lowest,
         lowest_terms.den,
         tuple(
-            Outcome(value, bottom, np.array(w, dtype=np.int64), _merged(t))
+            RowOutcome(value, bottom, np.array(w, dtype=np.int64), _merged(t))
             for (value, bottom), (w, t) in outcomes.items()
         ),
     )
@@ -226,7 +226,7 @@ def _lowest_terms(value: Value, den: int) -> tuple[Value, int]:
     return tuple(v // common for v in value), den // common
 
 
-class _Sums:
+class _TiedSums:
     """Which (count, sum) can a choice of tied positions have? Shared between rows by prefix."""
 
     def __init__(self, values: Scaled, most: int) -> None:
@@ -269,7 +269,7 @@ class _Sums:
                 for value in group:
                     new.add((count + 1, tuple(map(int.__add__, total, value))))
             if len(new) > most:
-                raise TooLargeError(f"a tied row averages in more than {most} ways")
+                raise SetsTooLargeError(f"a tied row averages in more than {most} ways")
             states = new
             self._known[choices[: k + 1]] = states
         return states

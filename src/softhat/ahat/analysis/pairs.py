@@ -22,7 +22,7 @@ MAX_PAIRS = 3_000  # of keys that the queries tell apart; beyond, they are taken
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class KeyPair:
     """The score of one key minus that of another, at two different positions."""
 
     apart: Fraction  # T
@@ -100,7 +100,7 @@ class _Group:
     bos: bool
 
 
-def all_pairs(view: HeadView) -> Iterator[Pair]:
+def all_pairs(view: HeadView) -> Iterator[KeyPair]:
     """All pairs of keys, up to what the scores can see of them."""
     numeric = [r for r, q in enumerate(view.query) if q.form]
     queries = dict.fromkeys(
@@ -110,7 +110,7 @@ def all_pairs(view: HeadView) -> Iterator[Pair]:
     grouped = {query: _groups(view, query[0], numeric) for query in queries}
     many = sum(len(groups) ** 2 for groups in grouped.values()) > 2 * MAX_PAIRS
     for (contents, at_bos), groups in grouped.items():
-        query = _Query(view, contents, at_bos, numeric)
+        query = _QueryView(view, contents, at_bos, numeric)
         if many:
             yield _all_at_once(query, groups)
             continue
@@ -134,7 +134,7 @@ def _groups(view: HeadView, contents: tuple[Fraction, ...], numeric: list[int]) 
     return list(dict.fromkeys(found))
 
 
-class _Query:
+class _QueryView:
     """One query's view of its keys' atoms: what all pairs of groups have in common."""
 
     def __init__(
@@ -147,7 +147,7 @@ class _Query:
         self.bilinear = [t for t in bilinear(view) if not (at_bos and self.atoms[t[0]].of_position)]
         self._known: dict[int, tuple[Grid, Interval, bool]] = {}
 
-    def pair(self, g: _Group, other: _Group) -> Pair:
+    def pair(self, g: _Group, other: _Group) -> KeyPair:
         """The difference between a key of one group and a key of another."""
         grid, interval, monotone = self._rest(int(g.bos) - int(other.bos))
         shift = combined(
@@ -161,7 +161,7 @@ class _Query:
         for x, w in moved.items():
             interval = interval + self.atoms[x].range * w
         grid = common([grid, *(self.atoms[x].whole.scaled(w) for x, w in moved.items())])
-        return Pair(apart, grid, interval, monotone and not apart and not moved)
+        return KeyPair(apart, grid, interval, monotone and not apart and not moved)
 
     def _rest(self, side: int) -> tuple[Grid, Interval, bool]:
         """Grid and interval of what keys' atoms contribute, and whether it is never 0; side 1:
@@ -199,11 +199,11 @@ class _Query:
         return atom.range.difference
 
 
-def _all_at_once(query: _Query, groups: list[_Group]) -> Pair:
+def _all_at_once(query: _QueryView, groups: list[_Group]) -> KeyPair:
     """One coarse pair for very many: its grid holds all differences, its interval says nothing."""
     first = groups[0]
     ordinary = next((g for g in groups if not g.bos), first)
     pairs = [(g, first) for g in groups] + [(ordinary, ordinary)]
     grid = common(query.pair(g, other).grid for g, other in pairs)
     endless = Interval(Polynomial(((1, Fraction(-1)),)), Polynomial(((1, Fraction(1)),)))
-    return Pair(NOTHING, grid, endless, False)
+    return KeyPair(NOTHING, grid, endless, False)

@@ -75,7 +75,7 @@ def single_peak(view: HeadView) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
+class _KeyLevel:
     """A key's class as one query sees it: its score is level + slope·p + S·j, where p is how many
     ordinary places the query sees at most, and j the key's place among them (0 at a sink)."""
 
@@ -119,7 +119,7 @@ def _in_steps(view: HeadView) -> bool:
     return True
 
 
-def _levels(view: HeadView, a: int, place: str) -> tuple[Fraction, list[_Level]] | None:
+def _levels(view: HeadView, a: int, place: str) -> tuple[Fraction, list[_KeyLevel]] | None:
     """What a query of class a sees: the step S and the level of each class; None if scores are
     otherwise."""
     state = view.state
@@ -130,7 +130,7 @@ def _levels(view: HeadView, a: int, place: str) -> tuple[Fraction, list[_Level]]
     moving = {y: w for y, w in linear.items() if state.atoms[y].spread.unit}
     if len(moving) != 1 or state.atoms[next(iter(moving))].name != place:
         return None
-    keys: list[_Level] = []
+    keys: list[_KeyLevel] = []
     first: dict[int, Fraction] | None = None
     for c, kind in enumerate(state.classes):
         shift = combined((q.form, k.content[c]) for q, k in zip(view.query, view.key, strict=True))
@@ -145,7 +145,7 @@ def _levels(view: HeadView, a: int, place: str) -> tuple[Fraction, list[_Level]]
             (q.content[a] * k.content[c] for q, k in zip(view.query, view.key, strict=True)),
             NOTHING,
         )
-        keys.append(_Level(level, slope, _residue(view, c, place), kind.sink))
+        keys.append(_KeyLevel(level, slope, _residue(view, c, place), kind.sink))
     return next(iter(moving.values())), keys
 
 
@@ -158,7 +158,7 @@ def _residue(view: HeadView, c: int, place: str) -> tuple[int, int] | None:
     return found if found is None or place == "i" else (found[0], -found[1] % found[0])
 
 
-def _may_tie(k: _Level, other: _Level, step: Fraction) -> bool:
+def _may_tie(k: _KeyLevel, other: _KeyLevel, step: Fraction) -> bool:
     """Two ordinary keys, at most p - 1 places apart."""
     level, slope = k.level - other.level, k.slope - other.slope
     if not level and not slope:
@@ -174,7 +174,7 @@ def _may_tie(k: _Level, other: _Level, step: Fraction) -> bool:
     return (other.residue[1] - k.residue[1] - places.numerator) % k.residue[0] == 0
 
 
-def _may_meet(k: _Level, end: _Level, step: Fraction, back: bool, near: Sink) -> bool:
+def _may_meet(k: _KeyLevel, end: _KeyLevel, step: Fraction, back: bool, near: Sink) -> bool:
     """An ordinary key, at a place 1 … p, and a sink, at place 0."""
     level, slope = k.level - end.level, k.slope - end.slope
     if slope:  # beyond |S|·p at every p ≥ 1
@@ -193,12 +193,12 @@ def _may_meet(k: _Level, end: _Level, step: Fraction, back: bool, near: Sink) ->
     return (place.numerator - residue) % modulus == 0
 
 
-def _alike(one: _Level, other: _Level) -> bool:
+def _alike(one: _KeyLevel, other: _KeyLevel) -> bool:
     """Have the two sinks the same score?"""
     same = (one.level, one.slope) == (other.level, other.slope)
     return same and one.sink != other.sink
 
 
-def _above(k: _Level, end: _Level, step: Fraction) -> bool:
+def _above(k: _KeyLevel, end: _KeyLevel, step: Fraction) -> bool:
     """Is an ordinary key above the sink wherever it stands?"""
     return step > 0 and k.slope == end.slope and k.level + step > end.level

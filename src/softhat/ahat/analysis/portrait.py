@@ -15,12 +15,12 @@ from softhat.ahat.analysis.embedding import embedded
 from softhat.ahat.analysis.peaks import one_maximum
 from softhat.ahat.analysis.residual import (
     NOTHING,
-    Atom,
-    Class,
+    ContentClass,
     Form,
+    Functional,
     HeadView,
-    Linear,
-    State,
+    PositionAtom,
+    StreamState,
     combined,
 )
 from softhat.ahat.analysis.structure import HeadStructure, live, structure
@@ -35,11 +35,11 @@ class Portrait:
     """The states before each layer and at the end, and every head's view."""
 
     model: AHAT
-    states: tuple[State, ...]
+    states: tuple[StreamState, ...]
     views: Mapping[tuple[int, int], HeadView]
     tieless: Mapping[tuple[int, int], bool]  # every row is proved to have one maximum
     copies: Mapping[tuple[int, int], bool]  # the head attends to one key in every row
-    output: Linear
+    output: Functional
 
 
 def portrait(model: AHAT) -> Portrait:
@@ -98,12 +98,12 @@ def _tied(view: HeadView, name: str, shift: int) -> Generator:
 
 def _attended(
     model: AHAT,
-    state: State,
+    state: StreamState,
     name: tuple[int, int],
     view: HeadView,
     fact: HeadStructure,
     copies: bool,
-) -> State:
+) -> StreamState:
     """Add a head's results: content where it copies content, atoms else."""
     head = view.head
     written = [any(row[k] for row in head.output) for k in range(len(head.value))]
@@ -141,22 +141,22 @@ def _attended(
             if row[k]:
                 forms[c][len(atoms) - 1] = row[k]
     classes = tuple(
-        Class(tuple(a + b for a, b in zip(k.content, shift, strict=True)), k.sink)
+        ContentClass(tuple(a + b for a, b in zip(k.content, shift, strict=True)), k.sink)
         for k in state.classes
     )
-    return State(classes, tuple(forms), tuple(atoms), _unwritten(state, head.output))
+    return StreamState(classes, tuple(forms), tuple(atoms), _unwritten(state, head.output))
 
 
 def _averaged(
-    state: State,
-    value: Linear,
+    state: StreamState,
+    value: Functional,
     head: Head,
     fact: HeadStructure,
     copies: bool,
     alike: bool,
     size: Generator,
     name: str,
-) -> Atom:
+) -> PositionAtom:
     """The average of a value over a row's argmax set, as an atom."""
     whole, spread = state.whole(value), state.spread(value)
     if copies:
@@ -165,12 +165,12 @@ def _averaged(
         whole, spread = whole.summed(size), spread.summed(size)
     range_ = state.range(value)
     if fact.uniform and head.mask == "none":
-        return Atom(name, whole, ZERO, range_, share=_of_sinks(state, value))
+        return PositionAtom(name, whole, ZERO, range_, share=_of_sinks(state, value))
     if alike:
-        return Atom(name, whole, ZERO, range_)
+        return PositionAtom(name, whole, ZERO, range_)
     if may_be_empty(head.mask):
-        return Atom(name, whole, whole, range_.with_zero)
-    return Atom(name, whole, spread, range_)
+        return PositionAtom(name, whole, whole, range_.with_zero)
+    return PositionAtom(name, whole, spread, range_)
 
 
 def _asks_alike(view: HeadView) -> bool:
@@ -181,7 +181,7 @@ def _asks_alike(view: HeadView) -> bool:
     )
 
 
-def _of_sinks(state: State, value: Linear) -> Fraction:
+def _of_sinks(state: StreamState, value: Functional) -> Fraction:
     """The sum of a value that is 0 but at the sinks, each of which a word has once; else 0."""
     told = list(zip(state.classes, value.content, strict=True))
     ends = {(k.sink, x) for k, x in told if k.sink is not None}
@@ -192,34 +192,36 @@ def _of_sinks(state: State, value: Linear) -> Fraction:
 
 
 def _copied(
-    state: State, head: Head, view: HeadView, picked: list[Vector], label: str, empty: bool
-) -> State:
+    state: StreamState, head: Head, view: HeadView, picked: list[Vector], label: str, empty: bool
+) -> StreamState:
     """Every class once for each content that the head may have found."""
     atoms, forms = list(state.atoms), [dict(f) for f in state.forms]
     for k, value in enumerate(view.value):
         if not value.form or not any(row[k] for row in head.output):
             continue
-        numeric = Linear((NOTHING,), value.form)
+        numeric = Functional((NOTHING,), value.form)
         whole = view.state.whole(numeric).copied(label)
         spread = whole if empty else view.state.spread(numeric).copied(label)
         if _asks_alike(view):
             spread = ZERO
         range_ = view.state.form_range(value.form)
-        atoms.append(Atom(f"{label}[{k}]", whole, spread, range_.with_zero if empty else range_))
+        atoms.append(
+            PositionAtom(f"{label}[{k}]", whole, spread, range_.with_zero if empty else range_)
+        )
         for c, row in enumerate(head.output):
             if row[k]:
                 forms[c][len(atoms) - 1] = row[k]
-    seen: dict[Class, None] = {}
+    seen: dict[ContentClass, None] = {}
     for found in picked:
         moved = [sum((w * v for w, v in zip(row, found, strict=True)), NOTHING)
                  for row in head.output]  # fmt: skip
         for old in state.classes:
             content = tuple(a + b for a, b in zip(old.content, moved, strict=True))
-            seen[Class(content, old.sink)] = None
-    return State(tuple(seen), tuple(forms), tuple(atoms), _unwritten(state, head.output))
+            seen[ContentClass(content, old.sink)] = None
+    return StreamState(tuple(seen), tuple(forms), tuple(atoms), _unwritten(state, head.output))
 
 
-def _fed_forward(state: State, forward: FeedForward, layer: int) -> State:
+def _fed_forward(state: StreamState, forward: FeedForward, layer: int) -> StreamState:
     """Units of content change the content, units of known sign are linear, others are atoms;
     of two opposite units one is an atom, since ReLU(-z) = ReLU(z) - z."""
     atoms, forms = list(state.atoms), [dict(f) for f in state.forms]
@@ -243,7 +245,7 @@ def _fed_forward(state: State, forward: FeedForward, layer: int) -> State:
             whole = state.whole(pre)
             still = not state.spread(pre).unit
             atoms.append(
-                Atom(f"unit {layer}.{u}", whole, ZERO if still else whole, range_.rectified)
+                PositionAtom(f"unit {layer}.{u}", whole, ZERO if still else whole, range_.rectified)
             )
             known[row, bias] = len(atoms) - 1
             linear, added = [NOTHING] * len(contents), {len(atoms) - 1: Fraction(1)}
@@ -252,23 +254,23 @@ def _fed_forward(state: State, forward: FeedForward, layer: int) -> State:
             for content, z in zip(contents, linear, strict=True):
                 content[c] += w * z
     classes = tuple(
-        Class(tuple(x + b for x, b in zip(content, forward.out_bias, strict=True)), k.sink)
+        ContentClass(tuple(x + b for x, b in zip(content, forward.out_bias, strict=True)), k.sink)
         for content, k in zip(contents, state.classes, strict=True)
     )
     written = tuple((*row, b) for row, b in zip(forward.out_weights, forward.out_bias, strict=True))
-    return State(classes, tuple(forms), tuple(atoms), _unwritten(state, written))
+    return StreamState(classes, tuple(forms), tuple(atoms), _unwritten(state, written))
 
 
-def _unwritten(state: State, output: Matrix) -> dict[int, Mapping[Fraction, tuple[int, int]]]:
+def _unwritten(state: StreamState, output: Matrix) -> dict[int, Mapping[Fraction, tuple[int, int]]]:
     """The coordinates of residues that this matrix does not write to."""
     return {c: told for c, told in state.residues.items() if not any(output[c])}
 
 
-def _tidied(state: State, kept: frozenset[int]) -> State:
+def _tidied(state: StreamState, kept: frozenset[int]) -> StreamState:
     """Forget what is never read again, so that classes coincide."""
-    seen: dict[Class, None] = {}
+    seen: dict[ContentClass, None] = {}
     for k in state.classes:
         content = tuple(x if c in kept else NOTHING for c, x in enumerate(k.content))
-        seen[Class(content, k.sink)] = None
+        seen[ContentClass(content, k.sink)] = None
     forms = tuple(f if c in kept else {} for c, f in enumerate(state.forms))
     return replace(state, classes=tuple(seen), forms=forms)

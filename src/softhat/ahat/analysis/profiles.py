@@ -21,7 +21,7 @@ NEGLIGIBLE = 60.0  # e^-60 beside 1
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class StepProfile:
     """Scores w·j (or w·j/n): gaps γ, 2γ, … over all keys of the longest row."""
 
     weight: Fraction
@@ -47,7 +47,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Squares:
+class SquareProfile:
     """Scores that fall with the square of the distance to a peak a + b·i + c·n, an integer."""
 
     weight: Fraction
@@ -81,7 +81,7 @@ class Squares:
         return float(critical_betas(gaps[None], leak, np.ones(1))[0])
 
 
-Profiles = Steps | Squares
+Profiles = StepProfile | SquareProfile
 
 
 def symbolic_profile(view: HeadView) -> Profiles | None:
@@ -105,7 +105,7 @@ def symbolic_profile(view: HeadView) -> Profiles | None:
         # Counted from the end, `<bos>` is not next to the keys before the last one.
         apart = name == "n+1-i" and view.head.mask == "<" and bos is not None
         if name in ("i", "n+1-i", "i/n") and not apart:
-            return Steps(abs(weight), name == "i/n", view.head.mask, bos is not None)
+            return StepProfile(abs(weight), name == "i/n", view.head.mask, bos is not None)
     return _squares(view, linear, bos) if single_peak(view) else None
 
 
@@ -117,7 +117,7 @@ def _linear(view: HeadView, contents: tuple[Fraction, ...]) -> dict[str, Fractio
 
 def _squares(
     view: HeadView, linear: dict[str, Fraction], bos: dict[str, Fraction] | None
-) -> Squares:
+) -> SquareProfile:
     """The peak of b·j - c·j² is b/2c, where b is linear in i, n and n+1-i."""
     atoms = view.state.atoms
     weight = -linear["i²"]
@@ -133,6 +133,6 @@ def _squares(
                 a, b, c = a + w, b - w, c + w
     peak = (a / (2 * weight), b / (2 * weight), c / (2 * weight))
     if bos is None:
-        return Squares(weight, peak, None, view.head.mask)
+        return SquareProfile(weight, peak, None, view.head.mask)
     at_bos = (bos.get("i", Fraction(0)) / (2 * weight), still / (2 * weight))
-    return Squares(weight, peak, at_bos, view.head.mask)
+    return SquareProfile(weight, peak, at_bos, view.head.mask)

@@ -16,7 +16,14 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.levels import Outcome, Row, Rows, TooLargeError, Value, head_rows
+from softhat.ahat.analysis.levels import (
+    QueryRow,
+    RowOutcome,
+    Rows,
+    SetsTooLargeError,
+    Value,
+    head_rows,
+)
 from softhat.ahat.analysis.structure import live
 from softhat.ahat.exact import (
     Integers,
@@ -79,7 +86,7 @@ def reach(model: AHAT, n: int, stop_after: int | None = None) -> Reach:
         keep = _Keep(middle_live[l], after_live[l], MAX_FINAL if l >= last else MAX_ENTRIES)
         try:
             stage, x_next, den_next = _stage(layer.heads, layer.feed_forward, x, den, keep)
-        except TooLargeError as fault:
+        except SetsTooLargeError as fault:
             return Reach(n, tuple(stages), x, den, False, f"layer {l}: {fault}")
         stages.append(stage)
         x, den = x_next, den_next
@@ -126,7 +133,7 @@ def _stage(
 ) -> tuple[Stage, tuple[Integers, ...], int]:
     flat = Scaled(np.concatenate(x), den)
     if len(flat.num) ** 2 * len(heads) > MAX_PAIRS:
-        raise TooLargeError(f"{len(flat.num)} vectors are too many for {len(heads)} heads")
+        raise SetsTooLargeError(f"{len(flat.num)} vectors are too many for {len(heads)} heads")
     made = [
         head_rows(
             head, x, flat, keep.most == MAX_ENTRIES, keep.most, partial(_check_results, head, keep)
@@ -188,14 +195,16 @@ def _combine(
             count = math.prod(len(w) for w in written)
             combined += count
             if count > keep.most * 20 or combined > MAX_MOVES:
-                raise TooLargeError(f"the heads' results combine in {count} ways at one position")
+                raise SetsTooLargeError(
+                    f"the heads' results combine in {count} ways at one position"
+                )
             for choice in itertools.product(*(range(len(w)) for w in written)):
                 total = base
                 for w, c in zip(written, choice, strict=True):
                     total = [a + b for a, b in zip(total, w[c], strict=True)]
                 here.append((v, choice, seen.setdefault(tuple(total), len(seen))))
             if len(seen) > keep.most:
-                raise TooLargeError(f"a position can hold more than {keep.most} vectors")
+                raise SetsTooLargeError(f"a position can hold more than {keep.most} vectors")
         moves.append(tuple(here))
         middle.append(list(seen))
     shrink = math.gcd(common, *(c for part in middle for vector in part for c in vector))
@@ -209,7 +218,7 @@ def _combine(
     return tuple(moves), tuple(arrays), common // shrink
 
 
-def _check_results(head: Head, keep: _Keep, row: Row) -> None:
+def _check_results(head: Head, keep: _Keep, row: QueryRow) -> None:
     """Refuse a row with more results than a position may hold vectors, before all rows are made."""
     if len(row.outcomes) <= keep.most:
         return
@@ -217,10 +226,10 @@ def _check_results(head: Head, keep: _Keep, row: Row) -> None:
     common = math.lcm(*(outcome.den * out.den for outcome in row.outcomes))
     found = {tuple(_written(out, outcome, common, keep.middle)) for outcome in row.outcomes}
     if len(found) > keep.most:
-        raise TooLargeError(f"a position can hold more than {keep.most} vectors")
+        raise SetsTooLargeError(f"a position can hold more than {keep.most} vectors")
 
 
-def _written(out: Scaled, outcome: Outcome, common: int, kept: frozenset[int]) -> list[int]:
+def _written(out: Scaled, outcome: RowOutcome, common: int, kept: frozenset[int]) -> list[int]:
     factor = common // (outcome.den * out.den)
     return [
         factor * sum(w * v for w, v in zip(row, outcome.value, strict=True)) if c in kept else 0

@@ -22,7 +22,7 @@ NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class PositionAtom:
     """One number a position, of which grid and growth are known at every length."""
 
     name: str
@@ -35,7 +35,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class ContentClass:
     """A content: one number for each coordinate."""
 
     content: Vector
@@ -46,7 +46,7 @@ Form = Mapping[int, Fraction]  # atom → coefficient
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Functional:
     """A linear functional of the residual: its content in each class, and its form."""
 
     content: tuple[Fraction, ...]
@@ -59,12 +59,12 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StreamState:
     """The residual stream between two layers."""
 
-    classes: tuple[Class, ...]
+    classes: tuple[ContentClass, ...]
     forms: tuple[Form, ...]  # of each coordinate
-    atoms: tuple[Atom, ...]
+    atoms: tuple[PositionAtom, ...]
     residues: Mapping[int, Mapping[Fraction, tuple[int, int]]] = field(default_factory=dict)
     """Coordinates that hold a residue alone: what each content of theirs says of the position."""
 
@@ -77,24 +77,24 @@ class State:
         )
         return next(known, None)
 
-    def read(self, row: Vector, bias: Fraction = NOTHING) -> Linear:
+    def read(self, row: Vector, bias: Fraction = NOTHING) -> Functional:
         """row · x + bias."""
         used = [(c, w) for c, w in enumerate(row) if w]
         content = tuple(sum((w * k.content[c] for c, w in used), bias) for k in self.classes)
-        return Linear(content, combined((self.forms[c], w) for c, w in used))
+        return Functional(content, combined((self.forms[c], w) for c, w in used))
 
-    def whole(self, x: Linear) -> Grid:
+    def whole(self, x: Functional) -> Grid:
         """The grid of its values."""
         parts = (self.atoms[a].whole.scaled(w) for a, w in x.form.items())
         return common([Grid(common_divisor(x.content)), *parts])
 
-    def spread(self, x: Linear) -> Grid:
+    def spread(self, x: Functional) -> Grid:
         """The grid of its differences between two positions (local generators not yet paired)."""
         first = x.content[0]
         parts = (self.atoms[a].spread.scaled(w) for a, w in x.form.items())
         return common([Grid(common_divisor(c - first for c in x.content)), *parts])
 
-    def range(self, x: Linear) -> Interval:
+    def range(self, x: Functional) -> Interval:
         """Its values at all positions."""
         return hull(x.content) + self.form_range(x.form)
 
@@ -119,10 +119,10 @@ class HeadView:
     """What a head reads, in the state before its layer."""
 
     head: Head
-    state: State
-    query: tuple[Linear, ...]
-    key: tuple[Linear, ...]
-    value: tuple[Linear, ...]
+    state: StreamState
+    query: tuple[Functional, ...]
+    key: tuple[Functional, ...]
+    value: tuple[Functional, ...]
 
 
 def combined(parts: Iterable[tuple[Form, Fraction]]) -> dict[int, Fraction]:

@@ -12,7 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softhat.ahat.model import AHAT, Head, Vector
-from softhat.numbers.positions import Digit, Holds, Mod, Named, Table, needs_end
+from softhat.numbers.positions import (
+    DigitFeature,
+    Holds,
+    Mod,
+    Named,
+    Table,
+    needs_end,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ def _same_everywhere(model: AHAT, c: int) -> bool:
                 same = name in ("1", "n")
             case Mod(modulus, _, sinks):
                 same = modulus == 1 and (sinks or not model.sinks)
-            case Digit() | Holds():
+            case DigitFeature() | Holds():
                 same = False
             case Table(entries):
                 same = len(set(entries)) <= 1 and not model.eos  # 0 at <eos>

@@ -25,7 +25,7 @@ FEW_ROWS = 32  # whose critical β are computed one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Counterexample:
+class TiedRow:
     """A tied row. `row` and `positions` are 0-based indices into the word (with `<bos>` first,
     where the model has one); `scores` has None for masked keys."""
 
@@ -47,7 +47,7 @@ class Tally:
         self.gaps: dict[int, dict[HeadId, Gap]] = {}
         self.profiles: dict[int, dict[HeadId, Profile]] = {}
         self.betas: dict[int, dict[HeadId, float]] = {}
-        self.first: dict[int, Counterexample] = {}
+        self.first: dict[int, TiedRow] = {}
         self.varying = dict.fromkeys(model.heads, False)
         self.several = dict.fromkeys(model.heads, False)  # some argmax set has two keys or more
 
@@ -92,7 +92,7 @@ class Tally:
         if n - 1 in shorter.first:
             self._first(n, shorter.first[n - 1])
 
-    def _first(self, n: int, found: Counterexample) -> None:
+    def _first(self, n: int, found: TiedRow) -> None:
         """The first word of length n with a tied row: one with a tied prefix, or tied at last."""
         (codes,) = self.model.codes([found.word])
         longer = np.append(codes, 0)
@@ -213,13 +213,13 @@ def _hardest(
 
 def _counterexample(
     spelled: Word, head: HeadTrace, word: int, row: int, first: int, name: HeadId
-) -> Counterexample:
+) -> TiedRow:
     scores = tuple(
         Fraction(int(s), head.scores.den) if allowed else None
         for s, allowed in zip(head.scores.num[word, row], head.mask[row], strict=True)
     )
     positions = tuple(int(j) for j in np.flatnonzero(head.highest[word, row]))
-    return Counterexample(spelled, *name, first + row, positions, scores)
+    return TiedRow(spelled, *name, first + row, positions, scores)
 
 
 def _varies(head: HeadTrace, tied: npt.NDArray[np.bool_]) -> bool:

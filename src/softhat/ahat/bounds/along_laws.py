@@ -43,7 +43,9 @@ class AlongLaws:
         self.model = model
         self.laws = gap_laws(model)
         self._heads = {
-            name: None if law is None else _Head(view, law, self.laws.portrait.copies[name], model)
+            name: None
+            if law is None
+            else _LawHead(view, law, self.laws.portrait.copies[name], model)
             for (name, view), law in zip(
                 self.laws.portrait.views.items(), self.laws.gap.values(), strict=True
             )
@@ -85,7 +87,7 @@ class AlongLaws:
         return LawErrors(total if math.isfinite(total) else math.inf, leaks, added)
 
 
-class _Head:
+class _LawHead:
     """One head that is not uniform: its gap law, its crowd, and the ranges of what it reads."""
 
     def __init__(self, view: HeadView, gap: Law, copies: bool, model: AHAT) -> None:

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights, weights
+from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights, weights
 from softhat.ahat.model import AHAT, Head, Layer
 from softhat.numbers.positions import Feature, Named, floats
 
@@ -211,7 +211,7 @@ def _written(layer: Layer) -> set[int]:
     return found | {c for c, b in enumerate(() if forward is None else forward.out_bias) if b}
 
 
-def _mean(x: Floats, many: Floats, head: HeadWeights) -> Floats:
+def _mean(x: Floats, many: Floats, head: HeadEntries) -> Floats:
     """What a head that averages adds, to every position alike."""
     share = many / many.sum(axis=1, keepdims=True)
     mean = np.einsum("bg,bgd->bd", share, x @ head.value.values.T)

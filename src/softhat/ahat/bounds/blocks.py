@@ -13,13 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.model import AHAT, BOS, EOS, Mask, Sink
-from softhat.numbers.positions import PLACES, SHARES, Digit, Feature, Holds, Mod, Named, Table
+from softhat.numbers.positions import (
+    PLACES,
+    SHARES,
+    DigitFeature,
+    Feature,
+    Holds,
+    Mod,
+    Named,
+    Table,
+)
 
 Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PositionBlock:
     """Positions `first` … `last`, as far as a word has them; a sink is a block of its own."""
 
     first: int
@@ -37,7 +46,7 @@ class Blocks:
 
     low: int
     high: int
-    parts: tuple[Block, ...]
+    parts: tuple[PositionBlock, ...]
 
     @property
     def counts(self) -> npt.NDArray[np.float64]:
@@ -86,7 +95,7 @@ class Blocks:
                 found[a, b] |= a != b and self._must_see(mask, q, k)
         return found
 
-    def _must_see(self, mask: Mask, q: Block, k: Block) -> bool:
+    def _must_see(self, mask: Mask, q: PositionBlock, k: PositionBlock) -> bool:
         if k.sink is not None:
             return mask == "none" or (mask in ("<=", "<")) == (k.sink == BOS)
         if mask == "none":
@@ -96,7 +105,7 @@ class Blocks:
         # The query stands at q.first or later, `<eos>` after `low` or more positions.
         return k.first <= self.low if q.sink == EOS else k.first < q.first
 
-    def feature(self, feature: Feature, block: Block, bos: bool) -> tuple[float, float]:
+    def feature(self, feature: Feature, block: PositionBlock, bos: bool) -> tuple[float, float]:
         """The range of a position feature over a block, at these lengths."""
         low, high, first, last = self.low, self.high, block.first, block.last
         match feature:
@@ -113,7 +122,7 @@ class Blocks:
                     first, last = (0, 0) if block.sink == BOS else (low + 1, high + 1)
                 k, n = PLACES[name], float(max(low, first - (block.sink == EOS)))
                 return first / float(high) ** k, min(float(last), n + 1) / n**k
-            case Named() | Digit() | Holds() if block.sink is not None:
+            case Named() | DigitFeature() | Holds() if block.sink is not None:
                 return 0.0, 0.0
             case Named("ordinary"):
                 return 1.0, 1.0
@@ -132,7 +141,7 @@ class Blocks:
                 return first / float(high) ** k, min(float(last), n) / n**k
             case Named("first"):
                 return float(last == 1), float(first == 1)
-            case Named() | Digit() | Holds():
+            case Named() | DigitFeature() | Holds():
                 return 0.0, 1.0
             case Table(entries):
                 if block.sink == EOS:
@@ -144,14 +153,14 @@ class Blocks:
 
 def blocks(model: AHAT, low: int, high: int) -> Blocks:
     """The blocks of a model's words at these lengths; one for all where positions do not matter."""
-    parts: list[Block] = [Block(0, 0, BOS)] if model.bos else []
+    parts: list[PositionBlock] = [PositionBlock(0, 0, BOS)] if model.bos else []
     first, apart = 1, model.bos or _tell_apart(model.positions)
     while first <= high:
         last = min(high, 2 * first - 1) if apart else high
-        parts.append(Block(first, last))
+        parts.append(PositionBlock(first, last))
         first = last + 1
     if model.eos:
-        parts.append(Block(low + 1, high + 1, EOS))
+        parts.append(PositionBlock(low + 1, high + 1, EOS))
     return Blocks(low, high, tuple(parts))
 
 

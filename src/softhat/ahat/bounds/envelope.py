@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import Blocks
-from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights
+from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights
 from softhat.ahat.model import BOS, EOS
 
 Floats = npt.NDArray[np.float64]
@@ -86,7 +86,7 @@ def envelope(used: Weights, blocks: Blocks) -> tuple[list[LayerBoxes], Box]:
     return layers, x
 
 
-def attended(value: Box, head: HeadWeights, blocks: Blocks) -> Box:
+def attended(value: Box, head: HeadEntries, blocks: Blocks) -> Box:
     """What a head finds of a value; where it has no scores, the mean of all keys it sees."""
     hull = value.seen(blocks.seen(head.mask), head.mask in ("<", ">"))
     if len(head.query.values) or head.mask not in ("none", "<="):

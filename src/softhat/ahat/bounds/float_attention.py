@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.noise import (
     OWN,
+    FloatProgram,
     Noisy,
-    Program,
     any_order,
     exactly,
     greatest_part,
@@ -33,7 +33,7 @@ from softhat.ahat.bounds.noise import (
     low_bit,
 )
 from softhat.ahat.bounds.rounding import RANGE, gamma
-from softhat.ahat.bounds.weights import ANY, HeadWeights
+from softhat.ahat.bounds.weights import ANY, HeadEntries
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import NARROW, WIDE_DIGITS
 
@@ -46,8 +46,8 @@ AT_ONCE = 20_000  # rows
 
 
 def attended(
-    program: Program,
-    head: HeadWeights,
+    program: FloatProgram,
+    head: HeadEntries,
     rows: Noisy,
     keys: Noisy,
     mask: Truths,
@@ -65,14 +65,14 @@ def attended(
     q = program.stored(program.linear(rows, program.loaded(head.query.values)))
     k = program.stored(program.linear(keys, program.loaded(head.key.values)))
     if many is None:
-        scores = Scores(program, q, k, seen, beta)
+        scores = StoredScores(program, q, k, seen, beta)
         return program.stored(mean_of(program, scores.stored, scores.off, seen, count, v))
     settled, centre, error = _settled(program, q, k, seen, count, v, beta)
     word, row = np.nonzero(~settled)
     for start in range(0, len(word), AT_ONCE):  # each as a word of its own
         w, r = word[start : start + AT_ONCE], row[start : start + AT_ONCE]
         here = seen[w, r][:, None]
-        scores = Scores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
+        scores = StoredScores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
         found = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
         centre[w, r], error[w, r] = found.centre[:, 0], found.radius[:, 0]
     return program.stored(exactly(centre).plus_noise(error))
@@ -85,7 +85,7 @@ def _picked(x: Noisy, at: Any) -> Noisy:
 
 
 def _settled(
-    program: Program, q: Noisy, k: Noisy, seen: Truths, count: Floats, v: Noisy, beta: float
+    program: FloatProgram, q: Noisy, k: Noisy, seen: Truths, count: Floats, v: Noisy, beta: float
 ) -> tuple[Truths, Floats, Floats]:
     """Rows (words, R) where one key is far above all others, whatever rounds; and their means,
     with how far those are off: they are its value, but for what leaks and sums round."""
@@ -113,10 +113,12 @@ def _settled(
     return settled, centre, error
 
 
-class Scores:
+class StoredScores:
     """Stored scores of every row and key, and how far they are off up to what a row shares."""
 
-    def __init__(self, program: Program, q: Noisy, k: Noisy, seen: Truths, beta: float) -> None:
+    def __init__(
+        self, program: FloatProgram, q: Noisy, k: Noisy, seen: Truths, beta: float
+    ) -> None:
         form = program.form
         if not math.isfinite(beta) or beta > form.largest:
             raise VoidError(RANGE)
@@ -191,7 +193,7 @@ def _powers(x: Noisy) -> Truths:
 
 
 def mean_of(
-    program: Program, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Noisy
+    program: FloatProgram, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Noisy
 ) -> Noisy:
     """The mean of the values with the weights of these scores, which are off by at most `off`."""
     form, count = program.form, count[:, None, :]

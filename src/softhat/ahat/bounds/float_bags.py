@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from softhat.ahat.bounds.bags import OFF, Bags, Counts, HeadId, all_bags
-from softhat.ahat.bounds.float_words import Run
+from softhat.ahat.bounds.float_words import FloatRun
 from softhat.ahat.bounds.noise import Noisy
 from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
 from softhat.io.errors import VoidError
@@ -68,14 +68,14 @@ def _error(
     hard = made.hard_values(counts, n, gaps)
     if hard is None:
         return math.inf
-    run = Run(made.used, betas, form)
+    run = FloatRun(made.used, betas, form)
     symbols, places = made.kinds(n)
     x = run.embedding(symbols[None], places, n)
     x = _wide(x, len(counts))
     many = made.many(counts)
     for l in range(made.last):
         x = run.layer(l, x, x, many)
-    after = Run(_narrowed(made), betas, form)
+    after = FloatRun(_narrowed(made), betas, form)
     rows = _rows(made, run, x, n)
     for l in range(made.last, len(made.used.layers)):
         rows = after.layer(l, rows, x, many)
@@ -94,7 +94,7 @@ def _wide(x: Noisy, words: int) -> Noisy:
     )
 
 
-def _rows(made: Bags, run: Run, x: Noisy, n: int) -> Noisy:
+def _rows(made: Bags, run: FloatRun, x: Noisy, n: int) -> Noisy:
     """The symbols at every position, of the coordinates that matter: what was computed of them,
     and for those that hold positions the embedding."""
     letters, bos = (1 if made.alike else len(made.model.alphabet)), int(made.model.bos)

@@ -62,7 +62,7 @@ class Steep:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BlockRow:
     """What the rows of each block of queries are like."""
 
     leak: Floats  # (blocks,): ρ; inf if not known
@@ -71,7 +71,7 @@ class Row:
     spread: float  # how far two keys' scores can be off against each other
 
 
-class Scores:
+class BlockScores:
     """The scores of a head in floats, for every two blocks."""
 
     def __init__(
@@ -135,19 +135,21 @@ class Scores:
         ]
         return query + keys + 2 * self.weights, query
 
-    def row(self, steep: Steep | None, blocks: Blocks, single: bool) -> Row:
+    def row(self, steep: Steep | None, blocks: Blocks, single: bool) -> BlockRow:
         """Rows against hard attention; without `steep`, only how far scores are off."""
         pairs = self.seen[:, :, None] & self.seen[:, None, :]
         off, query = self.off()
         if steep is None:
             spread = float(np.where(pairs, off, 0.0).max())
-            return Row(np.full(len(off), np.inf), self.seen, self._apart(self.seen, spread), spread)
+            return BlockRow(
+                np.full(len(off), np.inf), self.seen, self._apart(self.seen, spread), spread
+            )
         winners = self.seen & (self.high >= self.sure[:, None])
         both = winners[:, :, None] & winners[:, None, :]
         spread = float(np.where(both, off, 0.0).max())
         apart = 0.0 if single else self._apart(winners, spread)
         leak = self._leak(steep, blocks, off, query, pairs)
-        return Row(np.where(winners, leak, 0.0).max(axis=1), winners, apart, spread)
+        return BlockRow(np.where(winners, leak, 0.0).max(axis=1), winners, apart, spread)
 
     def _leak(
         self, steep: Steep, blocks: Blocks, off: Floats, query: Floats, pairs: Truths

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.float_attention import attended
-from softhat.ahat.bounds.noise import Noisy, Program, exactly
+from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
 from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.ahat.exact import allowed
 from softhat.io.errors import VoidError
@@ -27,7 +27,7 @@ MOST_NUMBERS = 4_000_000  # held at once
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class FloatValues:
     """What floats give for each word and position: centre ± radius."""
 
     centre: Floats
@@ -36,11 +36,11 @@ class Values:
 
 def float_values(
     used: Weights, codes: Codes, betas: Mapping[HeadId, float], form: Format
-) -> Values | None:
+) -> FloatValues | None:
     """The values of words (words, n) in floats; None if something may overflow."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         try:
-            return Run(used, betas, form).values(codes)
+            return FloatRun(used, betas, form).values(codes)
         except VoidError:
             return None
 
@@ -51,13 +51,13 @@ def at_a_time(used: Weights, n: int) -> int:
     return max(8, MOST_NUMBERS // (keys * width * (width + 8) + keys * keys * 24))
 
 
-class Run:
+class FloatRun:
     """The float program of a model with these β."""
 
     def __init__(self, used: Weights, betas: Mapping[HeadId, float], form: Format) -> None:
-        self.used, self.betas, self.program = used, betas, Program(form)
+        self.used, self.betas, self.program = used, betas, FloatProgram(form)
 
-    def values(self, codes: Codes) -> Values:
+    def values(self, codes: Codes) -> FloatValues:
         """The values of words (words, n)."""
         words, n = codes.shape
         bos, eos = int(self.used.model.bos), int(self.used.model.eos)
@@ -68,7 +68,7 @@ class Run:
             x = self.layer(l, x, x)
         found = self.read(x)
         own = slice(bos, bos + n)
-        return Values(found.centre[:, own], found.radius[:, own])
+        return FloatValues(found.centre[:, own], found.radius[:, own])
 
     def embedding(self, tokens: Codes, places: Codes, n: int) -> Noisy:
         """Rows of the embedding table at rows of the feature table of length n, in floats."""
@@ -90,11 +90,11 @@ class Run:
             x = self._attention(l, layer, x, keys.boxed(), many).boxed()
         return self._forward(layer, x)
 
-    def read(self, x: Noisy) -> Values:
+    def read(self, x: Noisy) -> FloatValues:
         """The model's value at every row."""
         y = self.program.linear(x, self.program.loaded(self.used.readout.values))
         y = self.program.stored(self._shifted(y, self.used.bias.values[0]))
-        return Values(y.centre[..., 0], y.radius[..., 0])
+        return FloatValues(y.centre[..., 0], y.radius[..., 0])
 
     def _attention(
         self, l: int, layer: LayerWeights, x: Noisy, keys: Noisy, many: Floats | None

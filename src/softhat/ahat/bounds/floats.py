@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import blocks
 from softhat.ahat.bounds.envelope import Box, LayerBoxes, envelope, feature_box, symbol_rows
-from softhat.ahat.bounds.float_rows import Row, Scores, Steep
+from softhat.ahat.bounds.float_rows import BlockRow, BlockScores, Steep
 from softhat.ahat.bounds.rounding import INEXACT, RANGE, SLACK, Arithmetic, Rounded, gamma, scaled
-from softhat.ahat.bounds.weights import HeadWeights, LayerWeights, Weights, dyadic
+from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights, dyadic
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.positions import Feature, Named, Table
@@ -55,13 +55,13 @@ def float_error(used: Weights, low: int, high: int, heads: Temperatures, form: F
     none. With `heads.steep` it is one on |float value - hard value|."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
-            found = _Walk(used, low, high, heads, form).run()
+            found = _BoxWalk(used, low, high, heads, form).run()
         except VoidError:
             return math.inf
     return found if math.isfinite(found) else math.inf
 
 
-class _Walk:
+class _BoxWalk:
     """One forward pass of bounds, in the order of the dense runtime."""
 
     def __init__(
@@ -106,7 +106,7 @@ class _Walk:
         return Rounded(error, box, grid, np.where((error > 0).any(axis=0), np.inf, 0.0))
 
     def _attention(
-        self, l: int, heads: tuple[HeadWeights, ...], x: Rounded, box: LayerBoxes
+        self, l: int, heads: tuple[HeadEntries, ...], x: Rounded, box: LayerBoxes
     ) -> Rounded:
         """The heads' results through one matrix, added to the residual, then rounded."""
         if not heads:
@@ -142,7 +142,7 @@ class _Walk:
         tied = np.where(touched, np.where(terms == 1, tied, np.inf), x.tied)
         return Rounded(error, box.middle, grid, tied)
 
-    def _head(self, name: HeadId, head: HeadWeights, x: Rounded) -> Rounded:
+    def _head(self, name: HeadId, head: HeadEntries, x: Rounded) -> Rounded:
         """What a head averages, before its output matrix."""
         at, v = self.at, self.at.linear(x, head.value)
         seen, empty = self.blocks.seen(head.mask), head.mask in ("<", ">")
@@ -177,19 +177,21 @@ class _Walk:
         tied = np.where(whole.all(axis=0), size, np.inf)
         return Rounded(error, hull, np.zeros_like(error), np.where(nothing, 0.0, tied))
 
-    def _row(self, name: HeadId, head: HeadWeights, x: Rounded, seen: npt.NDArray[np.bool_]) -> Row:
+    def _row(
+        self, name: HeadId, head: HeadEntries, x: Rounded, seen: npt.NDArray[np.bool_]
+    ) -> BlockRow:
         """The rows of a head, by the blocks of their queries."""
         if not len(head.query.values):
-            return Row(np.zeros(len(seen)), seen, 0.0, 0.0)
+            return BlockRow(np.zeros(len(seen)), seen, 0.0, 0.0)
         beta = self.heads.beta.get(name, 1.0)
         if not math.isfinite(beta) or beta > self.form.largest:
             raise VoidError(RANGE)
         q, k = self.at.linear(x, head.query), self.at.linear(x, head.key)
-        scores = Scores(self.at, q, k, seen, self.blocks.surely(head.mask), beta)
+        scores = BlockScores(self.at, q, k, seen, self.blocks.surely(head.mask), beta)
         steep = None if self.heads.steep is None else self.heads.steep.get(name)
         return scores.row(steep, self.blocks, self.heads.single.get(name, False))
 
-    def _moved(self, name: HeadId, row: Row) -> tuple[Floats, Floats, bool]:
+    def _moved(self, name: HeadId, row: BlockRow) -> tuple[Floats, Floats, bool]:
         """For each block of queries the total variation that scores make, the weight of keys that
         are not maximal, over that of one that is (inf: not known), and whether one key is."""
         count = len(row.leak)

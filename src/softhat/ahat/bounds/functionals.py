@@ -27,7 +27,7 @@ MAX_DIRECTIONS = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class DirectionSpace:
     """Tracked directions (each normalised) over the coordinates that may carry error."""
 
     rows: tuple[Vector, ...]
@@ -83,7 +83,7 @@ class HeadPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class UnitGroup:
     """Hidden units that read one direction: unit u has pre-activation change scale_u · y."""
 
     reader: Floats  # (2r, 2): y, the error along the direction
@@ -99,25 +99,25 @@ class LayerPlan:
 
     heads: tuple[HeadPlan, ...]
     residual: Floats  # reader, before → middle
-    groups: tuple[Group, ...]
+    groups: tuple[UnitGroup, ...]
     passed: Floats  # reader, middle → after, for directions that no group takes along
-    before: Space
-    middle: Space
-    after: Space
+    before: DirectionSpace
+    middle: DirectionSpace
+    after: DirectionSpace
     forward: FeedForward | None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ErrorPlan:
     """All layers, and the reader of the model's value."""
 
     model: AHAT
     layers: tuple[LayerPlan, ...]
-    start: Space
+    start: DirectionSpace
     value: Floats  # (2r, 2)
 
 
-def plan(model: AHAT) -> Plan:
+def plan(model: AHAT) -> ErrorPlan:
     """What to track."""
     facts = structure(model)
     wrong, middles = _wrong(model, facts)
@@ -151,7 +151,7 @@ def plan(model: AHAT) -> Plan:
         )
         after = before
     value = end.reader([model.output_weights])
-    return Plan(model, tuple(reversed(layers)), after, value)
+    return ErrorPlan(model, tuple(reversed(layers)), after, value)
 
 
 def normalised(f: Vector, wrong: frozenset[int]) -> tuple[Vector, Fraction]:
@@ -161,7 +161,7 @@ def normalised(f: Vector, wrong: frozenset[int]) -> tuple[Vector, Fraction]:
     return tuple(x / factor for x in kept), factor
 
 
-def _space(functionals: list[Vector], wrong: frozenset[int]) -> Space:
+def _space(functionals: list[Vector], wrong: frozenset[int]) -> DirectionSpace:
     """These directions, or the coordinates themselves where there are fewer of them."""
     width = len(functionals[0]) if functionals else 0
     unit = [tuple(Fraction(int(c == k)) for k in range(width)) for c in sorted(wrong)]
@@ -171,8 +171,8 @@ def _space(functionals: list[Vector], wrong: frozenset[int]) -> Space:
         if any(direction):
             rows[direction] = None
     if len(rows) > max(MAX_DIRECTIONS, len(wrong)):
-        return Space(tuple(unit), wrong)
-    return Space(tuple(rows), wrong)
+        return DirectionSpace(tuple(unit), wrong)
+    return DirectionSpace(tuple(rows), wrong)
 
 
 def _wrong(
@@ -195,7 +195,7 @@ def _written(head: Head) -> set[int]:
     return {c for c, row in enumerate(head.output) if any(row)}
 
 
-def _value_rows(head: Head, middle: Space) -> list[Vector]:
+def _value_rows(head: Head, middle: DirectionSpace) -> list[Vector]:
     """f · output · value for each direction f tracked after attention."""
     rows = []
     for f in middle.rows:
@@ -214,7 +214,11 @@ def _value_rows(head: Head, middle: Space) -> list[Vector]:
 
 
 def _head_plan(
-    head: Head, fact: HeadStructure, before: Space, middle: Space, values: list[Vector]
+    head: Head,
+    fact: HeadStructure,
+    before: DirectionSpace,
+    middle: DirectionSpace,
+    values: list[Vector],
 ) -> HeadPlan:
     pairs = () if fact.uniform else head.query
     keys = () if fact.uniform else head.key
@@ -238,7 +242,7 @@ def _head_plan(
     )
 
 
-def _used_units(forward: FeedForward, after: Space) -> list[int]:
+def _used_units(forward: FeedForward, after: DirectionSpace) -> list[int]:
     """Units whose pre-activation's error can reach something tracked."""
     return [
         u for u in range(len(forward.in_weights)) if any(_effect(f, forward, u) for f in after.rows)
@@ -275,9 +279,9 @@ def _groups(
     forward: FeedForward | None,
     used: list[int],
     alone: frozenset[int],
-    middle: Space,
-    after: Space,
-) -> tuple[tuple[Group, ...], Floats]:
+    middle: DirectionSpace,
+    after: DirectionSpace,
+) -> tuple[tuple[UnitGroup, ...], Floats]:
     """Units by the direction they read, with the residual along it where that is separate.
 
     The residual along a direction goes with its group if the tracked functional is parallel to
@@ -304,7 +308,7 @@ def _groups(
                 rest[k] = _without(f, frozenset(range(len(f))))
         effects = [[float(_effect(f, forward, u)) for u, _ in units] for f in after.rows]
         groups.append(
-            Group(
+            UnitGroup(
                 middle.reader([direction]),
                 tuple(u for u, _ in units),
                 np.array([float(c) for _, c in units]),

@@ -111,7 +111,7 @@ def any_order(terms: Floats, spread: Floats, count: Counts, digits: int, tiny: f
     return found
 
 
-class Program:
+class FloatProgram:
     """The steps of a float program in one number format."""
 
     def __init__(self, form: Format) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.functionals import Group, LayerPlan
+from softhat.ahat.bounds.functionals import LayerPlan, UnitGroup
 from softhat.ahat.bounds.means import NOISE
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ def through_forward(layer: LayerPlan, error: Floats, pre: Floats | None) -> Floa
     return result
 
 
-def _range(group: Group, low: Floats, high: Floats, pre: Floats) -> tuple[Floats, Floats]:
+def _range(group: UnitGroup, low: Floats, high: Floats, pre: Floats) -> tuple[Floats, Floats]:
     """Greatest and least effect on each tracked direction for y in [low, high]."""
     kinks = -pre / group.scales  # (rows, units)
     inside = np.clip(kinks, low[:, None], high[:, None])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from softhat.ahat.analysis.levels import Row, Rows
+from softhat.ahat.analysis.levels import QueryRow, Rows
 from softhat.ahat.bounds.functionals import HeadPlan
 from softhat.ahat.bounds.head_work import Floats, HeadOptions, HeadWork, Members
 from softhat.ahat.bounds.single_winners import Batch, Queries, batches, queries, single_bounds
@@ -29,7 +29,7 @@ class HeadSets:
         self._asked, self._shared = rows, shared
         number: dict[int, int] = {}
         members: list[list[int]] = []
-        self._rows: list[Row] = []
+        self._rows: list[QueryRow] = []
         for me, row in enumerate(row for place in shared for row in place):
             if id(row) not in number:
                 number[id(row)] = len(self._rows)
@@ -70,7 +70,7 @@ class HeadSets:
         """The bounds of the rows that were bounded, given to all that are like them."""
         by_value: dict[int, dict[tuple[tuple[int, ...], int], Floats]] = {}
 
-        def of(row: Row, whole: Row) -> Floats:
+        def of(row: QueryRow, whole: QueryRow) -> Floats:
             mine = self._number[id(whole)]
             number = like[mine]
             if row is self._rows[number]:
@@ -125,7 +125,7 @@ class HeadSets:
         return result
 
 
-def _groups(kinds: Members, row: Row) -> list[bytes]:
+def _groups(kinds: Members, row: QueryRow) -> list[bytes]:
     """What each key position can hold, whatever the order."""
     groups = np.split(kinds[row.options], row.starts[1:])
     return sorted(np.sort(group).tobytes() for group in groups)

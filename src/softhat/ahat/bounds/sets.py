@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.analysis.reach import Reach, Stage
-from softhat.ahat.bounds.functionals import Plan
+from softhat.ahat.bounds.functionals import ErrorPlan
 from softhat.ahat.bounds.relu import through_forward
 from softhat.ahat.bounds.set_rows import HeadSets
 from softhat.ahat.exact import Scaled, linear, ratio, scaled
@@ -40,7 +40,7 @@ class SetBounds:
     search over β goes from the last layer to the first.
     """
 
-    def __init__(self, plan: Plan, sets: Reach) -> None:
+    def __init__(self, plan: ErrorPlan, sets: Reach) -> None:
         self.plan, self.sets = plan, sets
         self._heads = [
             [
@@ -49,7 +49,7 @@ class SetBounds:
             ]
             for layer, stage in zip(plan.layers, sets.stages, strict=True)
         ]
-        self._known: list[_Layer] = []
+        self._known: list[_SetLayer] = []
 
     def errors(self, betas: Mapping[tuple[int, int], float]) -> SetErrors:
         """The certified error of the softmax model over all words of this length."""
@@ -66,7 +66,7 @@ class SetBounds:
         added = {(l, h): x for l, k in enumerate(self._known) for h, x in enumerate(k.added)}
         return _read(self.plan, self.sets, error, leaks, added)
 
-    def _layer(self, l: int, error: Floats, betas: tuple[float, ...]) -> _Layer:
+    def _layer(self, l: int, error: Floats, betas: tuple[float, ...]) -> _SetLayer:
         layer, stage = self.plan.layers[l], self.sets.stages[l]
         results, leaks, added = [], [], []
         for head, beta in zip(self._heads[l], betas, strict=True):
@@ -77,11 +77,11 @@ class SetBounds:
         middle = _middle(stage, error @ layer.residual, results)
         pre = None if stage.pre is None else ratio(np.concatenate(stage.pre), stage.pre_den)
         after = _joined(stage, through_forward(layer, np.concatenate(middle), pre))
-        return _Layer(betas, after, tuple(leaks), tuple(added))
+        return _SetLayer(betas, after, tuple(leaks), tuple(added))
 
 
 @dataclass(frozen=True, slots=True)
-class _Layer:
+class _SetLayer:
     """What was found of a layer at the last β."""
 
     betas: tuple[float, ...]
@@ -91,7 +91,7 @@ class _Layer:
 
 
 def _read(
-    plan: Plan,
+    plan: ErrorPlan,
     sets: Reach,
     error: Floats,
     leaks: Mapping[tuple[int, int], float],

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.levels import Row
+from softhat.ahat.analysis.levels import QueryRow
 from softhat.ahat.bounds.head_work import Floats, HeadOptions, HeadWork, Members, along
 from softhat.ahat.bounds.means import largest_means, weights
 from softhat.ahat.bounds.words import interval_times
@@ -56,7 +56,9 @@ class Queries:
     slack: Floats  # (rows,): how far perturbed exponents can lie above the exact ones
 
 
-def batches(options: HeadOptions, rows: Sequence[Row], numbers: Sequence[int]) -> Iterator[Batch]:
+def batches(
+    options: HeadOptions, rows: Sequence[QueryRow], numbers: Sequence[int]
+) -> Iterator[Batch]:
     """The pairs of these rows, in batches of bounded size."""
     waiting: list[tuple[int, Indices, Indices]] = []
     size = 0
@@ -79,7 +81,7 @@ def batches(options: HeadOptions, rows: Sequence[Row], numbers: Sequence[int]) -
 
 
 def _batch(
-    options: HeadOptions, rows: Sequence[Row], parts: list[tuple[int, Indices, Indices]]
+    options: HeadOptions, rows: Sequence[QueryRow], parts: list[tuple[int, Indices, Indices]]
 ) -> Batch:
     pair, position, option, itself, gap, winner = [], [], [], [], [], []
     pairs = positions = 0
@@ -117,7 +119,7 @@ def _batch(
     )
 
 
-def queries(work: HeadWork, rows: Sequence[Row], members: Sequence[Members]) -> Queries:
+def queries(work: HeadWork, rows: Sequence[QueryRow], members: Sequence[Members]) -> Queries:
     """What the rows' queries can be off by, row by row."""
     if not work.erring:
         none = np.zeros((len(rows), work.options.query.shape[1]))

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.levels import Outcome, Row
+from softhat.ahat.analysis.levels import QueryRow, RowOutcome
 from softhat.ahat.bounds.head_work import Floats, HeadWork, Members, along
 from softhat.ahat.bounds.means import NOISE, secant, weights
 from softhat.ahat.bounds.words import interval_times
@@ -23,7 +23,7 @@ _BATCH = 2_000_000  # entries of one array
 _STEEPEST = 40.0  # βh beyond which a tied row is only known by the hull of its values
 
 
-def tied_bounds(work: HeadWork, row: Row, me: Members, bounds: Floats) -> float:
+def tied_bounds(work: HeadWork, row: QueryRow, me: Members, bounds: Floats) -> float:
     """Raise the bounds (outcomes, 2r) of a row by what its ties need; the greatest leak."""
     by_level: dict[int, list[tuple[int, int]]] = {}
     for index, outcome in enumerate(row.outcomes):
@@ -44,10 +44,10 @@ def tied_bounds(work: HeadWork, row: Row, me: Members, bounds: Floats) -> float:
 
 def _tied(
     work: HeadWork,
-    row: Row,
+    row: QueryRow,
     me: Members,
     level: int,
-    outcomes: list[Outcome],
+    outcomes: list[RowOutcome],
     counts: npt.NDArray[np.int64],
 ) -> tuple[Floats, float]:
     """Rows whose maximum is this level, shared by `counts` positions; (cases, 2r) and a leak."""
@@ -151,7 +151,7 @@ def _deviation(work: HeadWork, v: Floats, o: Floats) -> Floats:
 
 
 def _centred(
-    work: HeadWork, row: Row, me: Members, at: npt.NDArray[np.bool_]
+    work: HeadWork, row: QueryRow, me: Members, at: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """How option scores move, up to one constant of the row; (options,) from below and above."""
     key = work.options.key[row.options]

@@ -48,7 +48,7 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadWeights:
+class HeadEntries:
     """Only the rows of query and key that both are not 0: the others add nothing to a score."""
 
     mask: Mask
@@ -61,7 +61,7 @@ class HeadWeights:
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:
-    heads: tuple[HeadWeights, ...]
+    heads: tuple[HeadEntries, ...]
     into: Entries | None
     into_bias: Entries | None
     out: Entries | None
@@ -107,10 +107,10 @@ def _layer(layer: Layer, d: int) -> LayerWeights:
     )
 
 
-def _head(head: Head, d: int) -> HeadWeights:
+def _head(head: Head, d: int) -> HeadEntries:
     pairs = [(q, k) for q, k in zip(head.query, head.key, strict=True) if any(q) and any(k)]
     value, output = entries(head.value, d), entries(head.output, len(head.value))
-    return HeadWeights(
+    return HeadEntries(
         head.mask,
         entries(tuple(q for q, _ in pairs), d),
         entries(tuple(k for _, k in pairs), d),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.functionals import HeadPlan, Plan
+from softhat.ahat.bounds.functionals import ErrorPlan, HeadPlan
 from softhat.ahat.bounds.means import largest_mean, weights
 from softhat.ahat.bounds.relu import through_forward
 from softhat.ahat.exact import ExactTrace, HeadTrace, Scaled, add, linear, ratio, scaled
@@ -35,7 +35,7 @@ class WordErrors:
 
 
 def word_errors(
-    plan: Plan, trace: ExactTrace, betas: Mapping[tuple[int, int], float]
+    plan: ErrorPlan, trace: ExactTrace, betas: Mapping[tuple[int, int], float]
 ) -> WordErrors:
     """Bounds on softmax minus average-hard values, for every word of the batch."""
     words, length = trace.residual.num.shape[:2]

@@ -23,7 +23,7 @@ MASKED = -1e30  # scores below stand for "may not look"
 
 
 @dataclass(frozen=True)
-class Run:
+class TextRun:
     """One text: its tokens, and (heads, T, T) scores of each layer, -inf where masked."""
 
     model: str
@@ -32,7 +32,7 @@ class Run:
     scores: tuple[Floats, ...]
 
 
-class Checkpoint:
+class OpenedCheckpoint:
     """A folder, opened once for many texts."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -63,7 +63,7 @@ class Checkpoint:
                 f"cannot load the checkpoint {str(folder)!r}: {_first_line(error)}"
             ) from None
 
-    def run(self, text: str) -> Run:
+    def run(self, text: str) -> TextRun:
         """The model on one text."""
         try:
             ids = self.tokenizer(text, return_tensors="pt")["input_ids"]
@@ -89,7 +89,7 @@ class Checkpoint:
             raise SofthatError(f"{kind} shows no attention scores to look at")
         numbers = tuple(int(x) for x in ids[0])
         names = tuple(self.tokenizer.convert_ids_to_tokens(list(numbers)))
-        return Run(kind, names, numbers, tuple(seen))
+        return TextRun(kind, names, numbers, tuple(seen))
 
 
 @contextmanager

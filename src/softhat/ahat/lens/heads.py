@@ -27,7 +27,7 @@ TYPES = ("uniform", "tieless", "tied")
 
 
 @dataclass(frozen=True, slots=True)
-class HeadReport:
+class LensHead:
     """One head on all texts. Rows with one key are left out: they have no choice."""
 
     layer: int
@@ -61,7 +61,7 @@ def softmax(scores: Floats) -> Floats:
 
 def head_report(
     scores: Sequence[Floats], ids: Sequence[Sequence[int]], layer: int, head: int, delta: float
-) -> HeadReport:
+) -> LensHead:
     """One head from its scores (T, T) on each text, -inf where masked."""
     allowed = [np.isfinite(s) for s in scores]
     maps = [(softmax(s), a) for s, a in zip(scores, allowed, strict=True)]
@@ -79,7 +79,7 @@ def head_report(
     least = np.where(finite, gaps.min(axis=1), np.inf)[finite]
     looks = patterns(maps, ids)
     known = {name: p.share for name, p in looks.items() if p.recognised}
-    return HeadReport(
+    return LensHead(
         layer=layer,
         head=head,
         verdict=nearest if hard else "soft",

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from softhat.ahat.lens.checkpoint import Checkpoint, Run
-from softhat.ahat.lens.heads import HeadReport, argmax_sets, head_report, softmax
+from softhat.ahat.lens.checkpoint import OpenedCheckpoint, TextRun
+from softhat.ahat.lens.heads import LensHead, argmax_sets, head_report, softmax
 from softhat.io.errors import SofthatError
 
 
@@ -21,7 +21,7 @@ class LensReport:
     texts: int
     tokens: int
     delta: float
-    heads: tuple[HeadReport, ...]
+    heads: tuple[LensHead, ...]
 
     def to_json(self) -> dict[str, Any]:
         """JSON data; what is infinite becomes null."""
@@ -63,11 +63,11 @@ def look(folder: str | Path, texts: str | Sequence[str], delta: float = 1e-3) ->
         raise SofthatError("no text to look at: give at least one")
     if not 0 < delta < 1:
         raise SofthatError(f"the leak must lie strictly between 0 and 1, not {delta!r}")
-    opened = Checkpoint(folder)
+    opened = OpenedCheckpoint(folder)
     return put_together([opened.run(text) for text in given], delta)
 
 
-def put_together(runs: Sequence[Run], delta: float) -> LensReport:
+def put_together(runs: Sequence[TextRun], delta: float) -> LensReport:
     """The rows of all texts, head by head."""
     ids = [run.ids for run in runs]
     heads = tuple(
@@ -80,7 +80,7 @@ def put_together(runs: Sequence[Run], delta: float) -> LensReport:
 
 def open_row(folder: str | Path, text: str, layer: int, head: int, row: int) -> OpenedRow:
     """One row of one head on a text; all are counted from 0."""
-    run = Checkpoint(folder).run(text)
+    run = OpenedCheckpoint(folder).run(text)
     sizes = (len(run.scores), len(run.scores[0]), len(run.tokens))
     for what, number, size in zip(("layer", "head", "row"), (layer, head, row), sizes, strict=True):
         if not 0 <= number < size:

@@ -10,8 +10,8 @@ from typing import Any
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.interrupted import Interrupted
-from softhat.ahat.simulation.lengths import Bound, HeadId, Lengths
-from softhat.ahat.simulation.temperature import Choice
+from softhat.ahat.simulation.lengths import HeadId, LengthBound, Lengths
+from softhat.ahat.simulation.temperature import BetaChoice
 from softhat.io.errors import SofthatError
 from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.laws import Law
@@ -30,7 +30,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class HeadCertificate:
+class SimulatedHead:
     """One head over all certified lengths."""
 
     layer: int
@@ -56,7 +56,7 @@ class LengthCertificate:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class SimulationCertificate:
     """What is proved about a simulation. `epsilon` None: only the decisions were asked for."""
 
     epsilon: float | None
@@ -64,7 +64,7 @@ class Certificate:
     guarantee: str
     length: int | None  # to which length it holds in the reals; None: every length
     max_length: Mapping[str, int]
-    heads: tuple[HeadCertificate, ...]
+    heads: tuple[SimulatedHead, ...]
     lengths: Mapping[int, LengthCertificate]
     evidence: Mapping[str, Any] | None = None  # for what is claimed at every length
 
@@ -136,9 +136,9 @@ class Certificate:
         return "\n".join(lines)
 
 
-def certify(lengths: Lengths, choice: Choice, epsilon: float | None) -> Certificate:
+def certify(lengths: Lengths, choice: BetaChoice, epsilon: float | None) -> SimulationCertificate:
     """Certify the chosen β in every number format, and put everything together."""
-    found: dict[int, dict[str, Bound]] = {n: {"reals": b} for n, b in choice.bounds.items()}
+    found: dict[int, dict[str, LengthBound]] = {n: {"reals": b} for n, b in choice.bounds.items()}
     max_length = dict.fromkeys(FORMATS, 0)
     going = dict(FORMATS)
     try:
@@ -168,12 +168,12 @@ def _stretches(lengths: Lengths, top: int, epsilon: float | None) -> Iterator[tu
 
 def _in_floats(
     floats: FiniteFloats,
-    choice: Choice,
+    choice: BetaChoice,
     low: int,
     high: int,
     form: Format,
     epsilon: float | None,
-) -> dict[int, Bound]:
+) -> dict[int, LengthBound]:
     """Bounds of the lengths low … high, in order, to the first that is not good.
 
     What is bounded at the greatest length, with the worst of all of them in the reals, holds for
@@ -192,9 +192,9 @@ def _in_floats(
     return result
 
 
-def _worst(bounds: Sequence[Bound]) -> Bound:
+def _worst(bounds: Sequence[LengthBound]) -> LengthBound:
     """One bound for several lengths."""
-    return Bound(
+    return LengthBound(
         error=max(b.error for b in bounds),
         margin=min(b.margin for b in bounds),
         decisions=all(b.decisions for b in bounds),
@@ -206,7 +206,7 @@ def _worst(bounds: Sequence[Bound]) -> Bound:
     )
 
 
-def _of_length(bounds: Mapping[str, Bound]) -> LengthCertificate:
+def _of_length(bounds: Mapping[str, LengthBound]) -> LengthCertificate:
     return LengthCertificate(
         bounds["reals"].method,
         {name: b.error for name, b in bounds.items()},
@@ -216,15 +216,15 @@ def _of_length(bounds: Mapping[str, Bound]) -> LengthCertificate:
 
 def _certificate(
     lengths: Lengths,
-    choice: Choice,
+    choice: BetaChoice,
     epsilon: float | None,
     max_length: Mapping[str, int],
-    found: Mapping[int, Mapping[str, Bound]],
-) -> Certificate:
+    found: Mapping[int, Mapping[str, LengthBound]],
+) -> SimulationCertificate:
     top = max(choice.bounds)
     # In the reals a uniform model errs nowhere: of its many lengths some are enough to tell.
     told = [n for n in found if not lengths.uniform or n <= MANY_LENGTHS or _told(n, top)]
-    return Certificate(
+    return SimulationCertificate(
         epsilon=epsilon,
         error=max(b.error for b in choice.bounds.values()),
         guarantee=_guarantee(lengths, choice),
@@ -239,14 +239,14 @@ def _told(n: int, top: int) -> bool:
     return n % MANY_LENGTHS == 0 or n == top
 
 
-def _guarantee(lengths: Lengths, choice: Choice) -> str:
+def _guarantee(lengths: Lengths, choice: BetaChoice) -> str:
     if lengths.uniform:
         return "proved_all"
     methods = {bound.method for bound in choice.bounds.values()}
     return "exhaustive" if methods == {"words"} else "proved_to_length"
 
 
-def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertificate, ...]:
+def _heads(lengths: Lengths, choice: BetaChoice, reached: int) -> tuple[SimulatedHead, ...]:
     facts = structure(lengths.model)
     least: dict[HeadId, Any] = dict.fromkeys(lengths.model.heads, math.inf)
     ties = dict.fromkeys(lengths.model.heads, False)
@@ -274,7 +274,7 @@ def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertific
         else:
             kind = "dangerous ties" if varying[l, h] else "benign ties"
         result.append(
-            HeadCertificate(
+            SimulatedHead(
                 layer=l,
                 head=h,
                 name=lengths.model.layers[l].heads[h].name,
@@ -288,28 +288,28 @@ def _heads(lengths: Lengths, choice: Choice, reached: int) -> tuple[HeadCertific
     return tuple(result)
 
 
-def _head_json(head: HeadCertificate) -> dict[str, Any]:
-    data = {k: getattr(head, k) for k in HeadCertificate.__slots__ if k != "law"}
+def _head_json(head: SimulatedHead) -> dict[str, Any]:
+    data = {k: getattr(head, k) for k in SimulatedHead.__slots__ if k != "law"}
     if head.law is not None:
         data["law"] = {"text": head.law.text, "beta": head.law.to_json()}
     return data
 
 
-def _head_from_json(data: Mapping[str, Any]) -> HeadCertificate:
+def _head_from_json(data: Mapping[str, Any]) -> SimulatedHead:
     law = data.get("law")
     rest = {k: v for k, v in data.items() if k != "law"}
-    return HeadCertificate(**rest, law=None if law is None else law_from_json(law["beta"]))
+    return SimulatedHead(**rest, law=None if law is None else law_from_json(law["beta"]))
 
 
 def _finite(x: float) -> float | None:
     return x if math.isfinite(x) else None
 
 
-def from_json(data: Mapping[str, Any]) -> Certificate:
+def from_json(data: Mapping[str, Any]) -> SimulationCertificate:
     """A certificate as it was saved."""
     if kind_of(data) != "simulation":
         raise SofthatError(f"expected the certificate of a simulation, not {data.get('kind')!r}")
-    return Certificate(
+    return SimulationCertificate(
         epsilon=data["epsilon"],
         error=math.inf if data["error"] is None else data["error"],
         guarantee=data["guarantee"],

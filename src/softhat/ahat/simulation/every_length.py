@@ -17,7 +17,7 @@ from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.certificate import Certificate, HeadCertificate
+from softhat.ahat.simulation.certificate import SimulatedHead, SimulationCertificate
 from softhat.ahat.simulation.evidence import evidence_of
 from softhat.ahat.simulation.law_floats import law_lengths
 from softhat.ahat.simulation.magnitudes import inverse
@@ -31,7 +31,7 @@ from softhat.ahat.simulation.temperature_laws import (
 from softhat.ahat.simulation.unique import require_broken, tie_broken
 from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.laws import ONE, Law, Length, Tabled, as_law, log, rounded_up
-from softhat.proof.simulations.check import Verdict, check
+from softhat.proof.simulations.check import EvidenceVerdict, check
 
 SHARES = {
     None: Fraction(15, 16),
@@ -59,7 +59,7 @@ class EveryLength:
     dtype: str | None
 
     @cached_property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> EvidenceVerdict:
         """What is proved; an error where the evidence does not prove it."""
         epsilon = None if self.epsilon is None else Fraction(self.epsilon)
         return check(json.loads(dumps(self.model)), self.laws, self.evidence, epsilon)
@@ -100,12 +100,12 @@ def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
     return law_lengths(made.model, verdict, made.laws, allowed, share, forms, made.dtype)
 
 
-def certify_laws(made: EveryLength) -> Certificate:
+def certify_laws(made: EveryLength) -> SimulationCertificate:
     """What is proved: the error in the reals at every n, and in floats to which length."""
     verdict = made.verdict
     # What is allowed never rises with n.
     error = 0.0 if verdict.allowed is None else float(verdict.allowed.at(1) * verdict.share)
-    return Certificate(
+    return SimulationCertificate(
         epsilon=made.epsilon,
         error=error,
         guarantee="proved_all" if verdict.longest is None else "proved_to_length",
@@ -117,14 +117,14 @@ def certify_laws(made: EveryLength) -> Certificate:
     )
 
 
-def _head(made: EveryLength, name: HeadId, error: float) -> HeadCertificate:
+def _head(made: EveryLength, name: HeadId, error: float) -> SimulatedHead:
     l, h = name
     title = made.model.layers[l].heads[h].name
     fact, law = made.verdict.heads[name], made.laws[name]
     if fact is None:
-        return HeadCertificate(l, h, title, "structurally uniform", 1.0, "inf", 0.0, 0.0)
+        return SimulatedHead(l, h, title, "structurally uniform", 1.0, "inf", 0.0, 0.0)
     tied = "dangerous ties" if fact.erroneous else "exact ties"
-    return HeadCertificate(
+    return SimulatedHead(
         layer=l,
         head=h,
         name=title,

@@ -12,7 +12,7 @@ from softhat.ahat.bounds.float_rows import Steep
 from softhat.ahat.bounds.float_words import at_a_time
 from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
-from softhat.ahat.simulation.lengths import SOME_WORDS, Bound, Lengths
+from softhat.ahat.simulation.lengths import SOME_WORDS, LengthBound, Lengths
 from softhat.ahat.simulation.short_floats import Short, bag_error, by_words
 from softhat.numbers.formats import Format
 
@@ -32,7 +32,7 @@ class FiniteFloats:
             for name, law in self.laws.gap.items()
         }
 
-    def bound(self, n: int, reals: Bound, form: Format, epsilon: float | None) -> Bound:
+    def bound(self, n: int, reals: LengthBound, form: Format, epsilon: float | None) -> LengthBound:
         """The bound of all words of length n in this format; where that does not hold and they
         are few, each of them is run with all that its rounding may do."""
         found = self._by_blocks(n, reals, form, epsilon is None)
@@ -41,7 +41,9 @@ class FiniteFloats:
         closer = self._closely(n, reals, form, math.inf if epsilon is None else epsilon)
         return closer if closer is not None and closer.holds(epsilon) else found
 
-    def _closely(self, n: int, reals: Bound, form: Format, enough: float) -> Bound | None:
+    def _closely(
+        self, n: int, reals: LengthBound, form: Format, enough: float
+    ) -> LengthBound | None:
         model = self.lengths.model
         if len(model.alphabet) ** n <= SOME_WORDS:
             traces = self.lengths.traces(n, at_a_time(self._weights, n))
@@ -52,21 +54,21 @@ class FiniteFloats:
             short = Short(error, margin, margin > 0)
         if short is None:
             return None
-        return Bound(short.error, short.margin, short.right, reals.leaks, reals.head_errors)
+        return LengthBound(short.error, short.margin, short.right, reals.leaks, reals.head_errors)
 
-    def _by_blocks(self, n: int, reals: Bound, form: Format, decide: bool) -> Bound:
+    def _by_blocks(self, n: int, reals: LengthBound, form: Format, decide: bool) -> LengthBound:
         heads = self._temperatures(n, reals, form)
         error = float_error(self._weights, n, n, heads, form)
         margin = reals.margin
         if decide and self.lengths.uniform:
             margin = self.lengths.exact_margin(n)[0]
         direct = float_error(self._weights, n, n, replace(heads, steep=self._steep(n, reals)), form)
-        return Bound(
+        return LengthBound(
             min(reals.error + error, direct), margin - error, margin - error > 0,
             reals.leaks, reals.head_errors,
         )  # fmt: skip
 
-    def _steep(self, n: int, reals: Bound) -> dict[HeadId, Steep]:
+    def _steep(self, n: int, reals: LengthBound) -> dict[HeadId, Steep]:
         """βγ at this length, by the laws or by exact gaps where those are wider."""
         exact = {} if reals.method == "laws" else self.lengths.gaps(n)
         result = {}
@@ -80,7 +82,7 @@ class FiniteFloats:
             result[name] = Steep(beta * gap * (1 - 1e-12), rows, beta)
         return result
 
-    def _temperatures(self, n: int, reals: Bound, form: Format) -> Temperatures:
+    def _temperatures(self, n: int, reals: LengthBound, form: Format) -> Temperatures:
         copies = self.laws.portrait.copies
         ties = {} if reals.method == "laws" else self.lengths.ties(n)
         near: dict[HeadId, int] = {}

@@ -16,13 +16,13 @@ from softhat.ahat.simulation.temperature_laws import HeadTemperature, proved_tem
 from softhat.numbers.formats import Format
 from softhat.numbers.laws import Law, log_of
 from softhat.numbers.positions import needs_end
-from softhat.proof.simulations.check import Verdict
+from softhat.proof.simulations.check import EvidenceVerdict
 from softhat.proof.simulations.source import HeadId
 
 
 def law_lengths(
     model: AHAT,
-    verdict: Verdict,
+    verdict: EvidenceVerdict,
     betas: Mapping[HeadId, Law],
     allowed: Callable[[int], float],
     share: float,
@@ -100,7 +100,9 @@ class _Fact:
     prefix: bool  # row i is the last row of the word's prefix of length i
 
 
-def _facts(model: AHAT, verdict: Verdict, betas: Mapping[HeadId, Law]) -> Mapping[HeadId, _Fact]:
+def _facts(
+    model: AHAT, verdict: EvidenceVerdict, betas: Mapping[HeadId, Law]
+) -> Mapping[HeadId, _Fact]:
     result = {}
     for name, fact in verdict.heads.items():
         if fact is None:

@@ -25,7 +25,7 @@ from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import Tally, row_tally
 from softhat.ahat.bounds.along_laws import AlongLaws
-from softhat.ahat.bounds.functionals import Plan, plan
+from softhat.ahat.bounds.functionals import ErrorPlan, plan
 from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.bounds.words import WordErrors, word_errors
 from softhat.ahat.exact import ExactTrace, Scaled, linear, run, scaled
@@ -53,7 +53,7 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class LengthBound:
     """What is certified at one length, in one arithmetic."""
 
     error: float
@@ -117,24 +117,24 @@ class Lengths:
             self._set_bounds = n, SetBounds(self._plan, self.sets(n))
         return self._set_bounds[1]
 
-    def bound(self, n: int, betas: Betas) -> Bound:
+    def bound(self, n: int, betas: Betas) -> LengthBound:
         """The certified error over all words of length n in the reals, and decisions."""
         match self.method(n):
             case "structure":
                 none = dict.fromkeys(self.model.heads, 0.0)
-                return Bound(0.0, 0.0, True, none, none)
+                return LengthBound(0.0, 0.0, True, none, none)
             case "words":
                 return self._by_words(n, betas)
             case "sets":
                 found = self._over_sets(n).errors(betas)
-                return Bound(
+                return LengthBound(
                     found.error, found.margin, not found.wrong_side, found.leaks,
                     found.head_errors, "sets",
                 )  # fmt: skip
             case "laws":
                 return self.by_laws(n, betas)
 
-    def enough(self, n: int, betas: Betas, target: float, decide: bool, last: bool) -> Bound:
+    def enough(self, n: int, betas: Betas, target: float, decide: bool, last: bool) -> LengthBound:
         """The bound by laws where that is at most the target (and, with `decide`, settles the
         decisions); else, and for the last length asked for, the closest bound there is."""
         if not (self.uniform or last):
@@ -143,11 +143,11 @@ class Lengths:
                 return found
         return self.bound(n, betas)
 
-    def by_laws(self, n: int, betas: Betas) -> Bound:
+    def by_laws(self, n: int, betas: Betas) -> LengthBound:
         """The bound from the gap laws alone: quick at any length, and looser."""
         found = self._along.errors(n, betas)
         margin = self.margin_by_law(n) - found.error
-        return Bound(found.error, margin, margin > 0, found.leaks, found.added, "laws")
+        return LengthBound(found.error, margin, margin > 0, found.leaks, found.added, "laws")
 
     def margin_by_law(self, n: int) -> float:
         """|value| is at least this over all words of length n; 0 where nothing is known."""
@@ -262,10 +262,10 @@ class Lengths:
         return self._tallies[n]
 
     @cached_property
-    def _plan(self) -> Plan:
+    def _plan(self) -> ErrorPlan:
         return plan(self.model)
 
-    def _by_words(self, n: int, betas: Betas) -> Bound:
+    def _by_words(self, n: int, betas: Betas) -> LengthBound:
         used = self._plan
         error, margin, right = 0.0, np.inf, True
         leaks = dict.fromkeys(self.model.heads, 0.0)
@@ -293,7 +293,7 @@ class Lengths:
             known = [self._binding[n].codes] if n in self._binding else []
             codes = np.unique(np.concatenate([*known, worst]), axis=0)
             self._binding[n] = run(self.model, codes)
-        return Bound(error, margin, right, leaks, by_head, "words")
+        return LengthBound(error, margin, right, leaks, by_head, "words")
 
 
 def _errors(found: WordErrors) -> npt.NDArray[np.float64]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.certificate import Certificate, certify
-from softhat.ahat.simulation.lengths import MANY_WORDS, Bound, Lengths
-from softhat.ahat.simulation.temperature import Choice, round_up
+from softhat.ahat.simulation.certificate import SimulationCertificate, certify
+from softhat.ahat.simulation.lengths import MANY_WORDS, LengthBound, Lengths
+from softhat.ahat.simulation.temperature import BetaChoice, round_up
 from softhat.ahat.simulation.unique import require_broken
 from softhat.io.errors import SofthatError
 from softhat.numbers.formats import FORMATS
@@ -22,7 +22,7 @@ HeadId = tuple[int, int]
 
 def recertified(
     model: AHAT, betas: Mapping[HeadId, float], epsilon: float | None, top: int
-) -> Certificate:
+) -> SimulationCertificate:
     """What can be proved of a claim: values within `epsilon` (None: decisions) to the length."""
     require_broken(model, top)
     for (l, h), beta in betas.items():
@@ -40,8 +40,8 @@ def recertified(
 
 def _proved(
     lengths: Lengths, betas: Mapping[HeadId, float], epsilon: float | None, top: int
-) -> Certificate:
-    bounds: dict[int, Bound] = {}
+) -> SimulationCertificate:
+    bounds: dict[int, LengthBound] = {}
     decide = epsilon is None
     target = float("inf") if epsilon is None else epsilon * (1 - 1e-6)
     for n in range(1, top + 1):
@@ -53,6 +53,6 @@ def _proved(
             break
         bounds[n] = bound
     if bounds:
-        return certify(lengths, Choice(betas, bounds), epsilon)
+        return certify(lengths, BetaChoice(betas, bounds), epsilon)
     nothing = dict.fromkeys(FORMATS, 0)
-    return Certificate(epsilon, float("inf"), "exhaustive", 0, nothing, (), {})
+    return SimulationCertificate(epsilon, float("inf"), "exhaustive", 0, nothing, (), {})

@@ -19,7 +19,7 @@ from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import MANY_WORDS, Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
-from softhat.ahat.simulation.temperature import Choice, NoTemperatureError, choose
+from softhat.ahat.simulation.temperature import BetaChoice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
 from softhat.io.errors import SofthatError
 from softhat.numbers.formats import FORMATS
@@ -107,7 +107,7 @@ def _choice(
     epsilon: float | None,
     progress: Callable[[str], None] | None,
     dtype: str | None,
-) -> Choice:
+) -> BetaChoice:
     target = _decision_margin(lengths, max_length) if epsilon is None else epsilon
     share = 1 - 1e-6 if dtype is None else float(SHARES[dtype])
     return choose(lengths, max_length, target * share, progress, epsilon is None)
@@ -121,7 +121,9 @@ def _runnable(model: AHAT, n: int) -> bool:
     return len(model.alphabet) ** n <= MANY_WORDS
 
 
-def _finished(model: AHAT, lengths: Lengths, choice: Choice, epsilon: float | None) -> Simulation:
+def _finished(
+    model: AHAT, lengths: Lengths, choice: BetaChoice, epsilon: float | None
+) -> Simulation:
     return Simulation(
         model, dict(choice.betas), max(choice.bounds), partial(certify, lengths, choice, epsilon)
     )

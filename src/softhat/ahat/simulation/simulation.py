@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.certificate import Certificate
+from softhat.ahat.simulation.certificate import SimulationCertificate
 from softhat.ahat.simulation.extremes import in_range
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lower import VALUE, lower
@@ -37,7 +37,7 @@ class Simulation(Answers):
         source: AHAT,
         laws: Mapping[HeadId, Law | float],
         length: int | None,
-        certificate: Certificate | Callable[[], Certificate] | None = None,
+        certificate: SimulationCertificate | Callable[[], SimulationCertificate] | None = None,
         dtype: str | None = None,
         claimed: bool = False,
     ) -> None:
@@ -68,12 +68,12 @@ class Simulation(Answers):
         return {**super().__getstate__(), "_certificate": self.certificate}
 
     @property
-    def certificate(self) -> Certificate:
+    def certificate(self) -> SimulationCertificate:
         """What is proved about it; computed when first asked for. After Ctrl-C it is what was
         proved until then."""
         if self._certificate is None:
             raise SofthatError("this simulation has no certificate: make it with simulate")
-        if not isinstance(self._certificate, Certificate):
+        if not isinstance(self._certificate, SimulationCertificate):
             try:
                 with in_range(self.source, None):
                     self._certificate = self._certificate()
@@ -143,7 +143,7 @@ class Simulation(Answers):
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
         """A certificate that nobody asked for yet is not computed where the answer is known: in
         float64 to the length that was asked of `simulate`."""
-        computed = isinstance(self._certificate, Certificate)
+        computed = isinstance(self._certificate, SimulationCertificate)
         if computed or self._claimed or self.length is None:
             return super()._is_certified(n, dtype, runtime)
         return format_of(dtype).name == "float64" and n <= self.length and runtime == "dense"

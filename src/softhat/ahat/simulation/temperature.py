@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from softhat.ahat.simulation.interrupted import Interrupted
-from softhat.ahat.simulation.lengths import COLD_LEAK, Bound, Lengths
+from softhat.ahat.simulation.lengths import COLD_LEAK, LengthBound, Lengths
 from softhat.io.errors import SofthatError
 
 HeadId = tuple[int, int]
@@ -28,11 +28,11 @@ class NoTemperatureError(SofthatError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BetaChoice:
     """The chosen β (1 for structurally uniform heads) and the bound in the reals per length."""
 
     betas: Mapping[HeadId, float]
-    bounds: Mapping[int, Bound]
+    bounds: Mapping[int, LengthBound]
 
 
 def round_up(beta: float) -> float:
@@ -60,12 +60,12 @@ def choose(
     epsilon: float,
     progress: Callable[[str], None] | None = None,
     decide: bool = False,
-) -> Choice:
+) -> BetaChoice:
     """β of every head such that the error in the reals is at most ε at every length."""
     model = lengths.model
     if lengths.uniform:
         bounds = {n: lengths.bound(n, {}) for n in range(1, max_length + 1)}
-        return Choice(dict.fromkeys(model.heads, 1.0), bounds)
+        return BetaChoice(dict.fromkeys(model.heads, 1.0), bounds)
     active = [max_length]
     reference = _reference(lengths, active)
     for _ in range(max_length + ROUNDS):
@@ -84,7 +84,7 @@ def choose(
                 if n in active:
                     break  # words have joined the search
         if not failed:
-            return Choice(betas, dict(sorted(bounds.items())))
+            return BetaChoice(betas, dict(sorted(bounds.items())))
         worst = max(failed, key=lambda n: bounds[n].error)
         if worst not in active:
             active.append(worst)
@@ -94,7 +94,7 @@ def choose(
 
 
 def _interrupted(
-    betas: Mapping[HeadId, float], bounds: Mapping[int, Bound], epsilon: float
+    betas: Mapping[HeadId, float], bounds: Mapping[int, LengthBound], epsilon: float
 ) -> KeyboardInterrupt:
     """Ctrl-C while lengths are certified: the β hold as far as every length is."""
     reached = 0
@@ -102,7 +102,7 @@ def _interrupted(
         reached += 1
     if not reached:
         return KeyboardInterrupt()
-    return Interrupted(Choice(betas, {n: bounds[n] for n in range(1, reached + 1)}))
+    return Interrupted(BetaChoice(betas, {n: bounds[n] for n in range(1, reached + 1)}))
 
 
 def _reference(lengths: Lengths, active: list[int]) -> dict[HeadId, float]:

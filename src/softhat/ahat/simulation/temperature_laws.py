@@ -29,7 +29,7 @@ from fractions import Fraction
 from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.analysis.portrait import Portrait
-from softhat.ahat.analysis.residual import HeadView, State
+from softhat.ahat.analysis.residual import HeadView, StreamState
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT, Head, Layer, Vector
 from softhat.ahat.simulation.flat import flat_radius
@@ -156,7 +156,9 @@ def _wrong(
     return tuple(wrong), tuple(middles)
 
 
-def _before_forward(layer: Layer, state: State, weights: Weights, wrong: frozenset[int]) -> Weights:
+def _before_forward(
+    layer: Layer, state: StreamState, weights: Weights, wrong: frozenset[int]
+) -> Weights:
     """Weights before a ReLU sublayer, which is Lipschitz; a flat stretch only has to be met."""
     forward = layer.feed_forward
     assert forward is not None

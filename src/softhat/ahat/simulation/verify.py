@@ -31,7 +31,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class SimulationVerification:
     """The result of `verify_simulation`."""
 
     ok: bool
@@ -54,7 +54,7 @@ def verify_simulation(
     dtype: str = "float64",
     run: Callable[[npt.NDArray[np.int64]], npt.NDArray[Any]] | None = None,
     certified: Mapping[str, int] | None = None,
-) -> Verification:
+) -> SimulationVerification:
     """Run words and compare with exact values: error within ε (or decisions equal), to length N.
 
     Lengths never pass the certificate of the dtype, and `exhaustive` ends where there would be
@@ -119,8 +119,8 @@ class _State:
             word = source.spell(codes[w])
             self.found = Violation(word, i, float(exact[w, i]), float(values[w, i]), reason)
 
-    def result(self, reached: int) -> Verification:
-        return Verification(
+    def result(self, reached: int) -> SimulationVerification:
+        return SimulationVerification(
             self.found is None, self.words, reached, self.found, self.leak, self.margin, self.error
         )
 

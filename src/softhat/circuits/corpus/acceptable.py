@@ -14,7 +14,7 @@ import numpy as np
 from softhat.circuits.corpus.targets import Target, exported
 from softhat.circuits.network import NativeNetwork, Network
 from softhat.circuits.stock import stock_network
-from softhat.circuits.witness import Search
+from softhat.circuits.witness import WitnessSearch
 from softhat.io.files import read_json
 from softhat.logic.semantics.batch import WordBatch, evaluate, unpack
 from softhat.logic.syntax import nodes
@@ -128,7 +128,7 @@ def has_inert_head(model: Answers, to: Target) -> bool:
 def _inert(network: Network, heads: list[str]) -> bool:
     left = heads
     for words in (WORDS, 4 * WORDS):
-        search = Search(network, 0, words, wider=0)
+        search = WitnessSearch(network, 0, words, wider=0)
         left = [head for head in left if search.node(head) is None]
         if not left:
             return False

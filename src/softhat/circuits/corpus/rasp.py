@@ -25,7 +25,7 @@ LONGER = tuple((n, 12) for n in (6, 7, 8, 9))
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class WrittenTerm:
     """What is written, and what it is."""
 
     text: str
@@ -33,7 +33,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class WrittenProgram:
     """A RASP program and its text."""
 
     sop: SOp
@@ -47,11 +47,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "==": operator.eq,
 }
-_TOKENS = Term("rasp.tokens", rasp.tokens)
-_INDICES = Term("rasp.indices", rasp.indices)
+_TOKENS = WrittenTerm("rasp.tokens", rasp.tokens)
+_INDICES = WrittenTerm("rasp.indices", rasp.indices)
 
 
-def random_program(rng: np.random.Generator, size: int, symbols: Sequence[str]) -> Program:
+def random_program(rng: np.random.Generator, size: int, symbols: Sequence[str]) -> WrittenProgram:
     """A program of two to six lines; the last one is its value. Lines that it does not use are
     left out."""
     drawing = _Drawing(rng, symbols)
@@ -66,9 +66,9 @@ class _Drawing:
     def __init__(self, rng: np.random.Generator, symbols: Sequence[str]) -> None:
         self.rng = rng
         self.symbols = symbols
-        self.lines: list[tuple[str, Term]] = []
-        self.booleans: list[Term] = []
-        self.counts: list[Term] = []
+        self.lines: list[tuple[str, WrittenTerm]] = []
+        self.booleans: list[WrittenTerm] = []
+        self.counts: list[WrittenTerm] = []
         self.tokens = [_TOKENS]
 
     def line(self) -> None:
@@ -80,7 +80,7 @@ class _Drawing:
             kinds += [self._logic]
         kinds[int(self.rng.integers(len(kinds)))]()
 
-    def program(self) -> Program:
+    def program(self) -> WrittenProgram:
         name, last = self.lines[-1]
         used, kept = {name}, []
         for named, term in reversed(self.lines):
@@ -88,7 +88,7 @@ class _Drawing:
                 kept.append(f"{named} = {term.text}")
                 used |= {other for other, _ in self.lines if other in _names(term.text)}
         text = "\n".join([*reversed(kept), f"program = {name}"]) + "\n"
-        return Program(last.value, text)
+        return WrittenProgram(last.value, text)
 
     def _count(self) -> None:
         self._name(self.counts, _call("SelectorWidth", self._selector()))
@@ -107,18 +107,18 @@ class _Drawing:
                 made = _call("lib.make_reverse", what)
             case _:
                 step = int(self.rng.choice([1, 1, 2, -1]))
-                made = _call("lib.shift_by", Term(str(step), step), what)
+                made = _call("lib.shift_by", WrittenTerm(str(step), step), what)
         self._name(self.booleans if boolean else self.tokens, made)
 
     def _share(self) -> None:
         """Are they more than half of those that are selected?"""
         order = _select(_INDICES, _INDICES, self._pick(["LT", "LEQ", "GT", "TRUE"]))
-        share = _call("Aggregate", order, self._boolean(), Term("0", 0))
-        self._name(self.booleans, _joined(share, ">", Term("0.5", 0.5)))
+        share = _call("Aggregate", order, self._boolean(), WrittenTerm("0", 0))
+        self._name(self.booleans, _joined(share, ">", WrittenTerm("0.5", 0.5)))
 
     def _test(self) -> None:
         token = str(self._pick(self.symbols))
-        test = _joined(self._recent(self.tokens), "==", Term(repr(token), token))
+        test = _joined(self._recent(self.tokens), "==", WrittenTerm(repr(token), token))
         self._name(self.booleans, test)
 
     def _comparison(self) -> None:
@@ -129,29 +129,29 @@ class _Drawing:
             return
         limit = int(self.rng.integers(1, 4))
         sign = self._pick([">=", "=="])
-        self._name(self.booleans, _joined(count, sign, Term(str(limit), limit)))
+        self._name(self.booleans, _joined(count, sign, WrittenTerm(str(limit), limit)))
 
     def _logic(self) -> None:
         one, other = self._recent(self.booleans), self._boolean()
         joined = _joined(one, self._pick(["&", "|"]), other)
         self._name(self.booleans, joined)
 
-    def _boolean(self) -> Term:
+    def _boolean(self) -> WrittenTerm:
         """One of those there are, or a test of the token; negated or not."""
         if self.booleans and self.rng.random() < 0.7:
             found = self._recent(self.booleans)
         else:
             token = str(self._pick(self.symbols))
-            test = _joined(_TOKENS, "==", Term(repr(token), token))
-            found = Term(f"({test.text})", test.value)
-        return Term(f"~{found.text}", ~found.value) if self.rng.random() < 0.3 else found
+            test = _joined(_TOKENS, "==", WrittenTerm(repr(token), token))
+            found = WrittenTerm(f"({test.text})", test.value)
+        return WrittenTerm(f"~{found.text}", ~found.value) if self.rng.random() < 0.3 else found
 
-    def _selector(self) -> Term:
+    def _selector(self) -> WrittenTerm:
         match int(self.rng.integers(3)):
             case 0:
                 chosen = _select(_TOKENS, _TOKENS, self._pick(["EQ", "NEQ"]))
             case 1:
-                true = _call("Full", Term("True", True))
+                true = _call("Full", WrittenTerm("True", True))
                 chosen = _select(self._boolean(), true, "EQ")
             case _:
                 return _select(_INDICES, _INDICES, self._pick(["LT", "LEQ", "GT"]))
@@ -160,35 +160,37 @@ class _Drawing:
             return _joined(chosen, "&", order)
         return chosen
 
-    def _name(self, kind: list[Term], term: Term) -> None:
+    def _name(self, kind: list[WrittenTerm], term: WrittenTerm) -> None:
         name = f"x{len(self.lines)}"
         self.lines.append((name, term))
-        kind.append(Term(name, term.value))
+        kind.append(WrittenTerm(name, term.value))
 
-    def _recent(self, options: Sequence[Term]) -> Term:
+    def _recent(self, options: Sequence[WrittenTerm]) -> WrittenTerm:
         """The last one as often as all others: programs grow deep, and use what they say."""
-        found: Term = options[-1] if self.rng.random() < 0.5 else self._pick(options)
+        found: WrittenTerm = options[-1] if self.rng.random() < 0.5 else self._pick(options)
         return found
 
     def _pick(self, options: Sequence[Any]) -> Any:
         return options[int(self.rng.integers(len(options)))]
 
 
-def _call(name: str, *arguments: Term) -> Term:
+def _call(name: str, *arguments: WrittenTerm) -> WrittenTerm:
     function: Any = rasp
     for part in name.split("."):
         function = getattr(function, part)
     text = ", ".join(argument.text for argument in arguments)
-    return Term(f"rasp.{name}({text})", function(*(argument.value for argument in arguments)))
+    return WrittenTerm(
+        f"rasp.{name}({text})", function(*(argument.value for argument in arguments))
+    )
 
 
-def _select(keys: Term, queries: Term, comparison: str) -> Term:
-    chosen = Term(f"rasp.Comparison.{comparison}", rasp.Comparison[comparison])
+def _select(keys: WrittenTerm, queries: WrittenTerm, comparison: str) -> WrittenTerm:
+    chosen = WrittenTerm(f"rasp.Comparison.{comparison}", rasp.Comparison[comparison])
     return _call("Select", keys, queries, chosen)
 
 
-def _joined(one: Term, sign: str, other: Term) -> Term:
-    return Term(f"{one.text} {sign} {other.text}", _OPERATORS[sign](one.value, other.value))
+def _joined(one: WrittenTerm, sign: str, other: WrittenTerm) -> WrittenTerm:
+    return WrittenTerm(f"{one.text} {sign} {other.text}", _OPERATORS[sign](one.value, other.value))
 
 
 def _names(text: str) -> set[str]:

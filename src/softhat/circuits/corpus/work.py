@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softhat.circuits.corpus.acceptable import digest, has_inert_head, simplified
 from softhat.circuits.corpus.families import RASP, draw_formula
-from softhat.circuits.corpus.rasp import Program, meaning, random_program
+from softhat.circuits.corpus.rasp import WrittenProgram, meaning, random_program
 from softhat.circuits.corpus.targets import Target, build
 from softhat.frontends.rasp import evaluate as evaluate_rasp
 from softhat.frontends.rasp.evaluate import children_first
@@ -131,11 +131,11 @@ def _dice(settings: Settings, number: int) -> tuple[np.random.Generator, int]:
     return rng, int(rng.integers(settings.smallest, settings.largest + 1))
 
 
-def _program(settings: Settings, number: int) -> Program:
+def _program(settings: Settings, number: int) -> WrittenProgram:
     return random_program(*_dice(settings, number), settings.alphabet)
 
 
-def _compiled(settings: Settings, program: Program) -> Any:
+def _compiled(settings: Settings, program: WrittenProgram) -> Any:
     return compile_formula(
         program.sop, settings.alphabet, settings.attention, max_length=settings.context - 1
     )

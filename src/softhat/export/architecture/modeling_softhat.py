@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 
 from .configuration_softhat import SofthatConfig
-from .module_softhat import Architecture, Body, Embedding, FeedForward, Linear, Positions
+from .module_softhat import Architecture, Body, Positions, ReluUnits, RoundedLinear, TokenRows
 
 
 class SofthatPreTrainedModel(PreTrainedModel):
@@ -29,9 +29,9 @@ class SofthatPreTrainedModel(PreTrainedModel):
     _supports_sdpa = True
 
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, Linear | Embedding | Positions):
+        if isinstance(module, RoundedLinear | TokenRows | Positions):
             nn.init.normal_(module.weight, std=0.02)
-        if isinstance(module, Linear | FeedForward) and module.bias is not None:
+        if isinstance(module, RoundedLinear | ReluUnits) and module.bias is not None:
             nn.init.zeros_(module.bias)
 
 
@@ -98,7 +98,7 @@ class SofthatForTokenClassification(SofthatPreTrainedModel):
         super().__init__(config)
         self.num_labels = config.num_labels
         self.softhat = SofthatModel(config)
-        self.classifier = Linear(config.hidden_size, config.num_labels, bias=True)
+        self.classifier = RoundedLinear(config.hidden_size, config.num_labels, bias=True)
         self.post_init()
 
     def forward(

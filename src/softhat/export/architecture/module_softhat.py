@@ -55,14 +55,14 @@ class Architecture:
         return self.tokens - (self.bos is not None) - (self.eos is not None)
 
 
-class Run(NamedTuple):
+class ModuleRun(NamedTuple):
     """Margins (batch, n, outputs), and per layer the attention (batch, heads, rows, rows)."""
 
     margins: Tensor
     attention: tuple[Tensor, ...]
 
 
-class Linear(nn.Module):
+class RoundedLinear(nn.Module):
     """x ↦ W x + b, summed in at least float32; whoever calls it rounds."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = False) -> None:
@@ -124,7 +124,7 @@ class Positions(nn.Module):
         return torch.where(held, table[places], torch.zeros_like(table[:1]))
 
 
-class Attention(nn.Module):
+class SoftAttention(nn.Module):
     """The heads of a layer. Returns what they add to the residual stream, not yet rounded."""
 
     def __init__(
@@ -133,10 +133,10 @@ class Attention(nn.Module):
         super().__init__()
         self.heads, self.d_k, self.d_v, self.hard = len(masks), d_k, d_v, hard
         self.masks, self.laws = tuple(masks), tuple(laws)
-        self.query = Linear(d_model, self.heads * d_k)
-        self.key = Linear(d_model, self.heads * d_k)
-        self.value = Linear(d_model, self.heads * d_v)
-        self.output = Linear(self.heads * d_v, d_model)
+        self.query = RoundedLinear(d_model, self.heads * d_k)
+        self.key = RoundedLinear(d_model, self.heads * d_k)
+        self.value = RoundedLinear(d_model, self.heads * d_v)
+        self.output = RoundedLinear(self.heads * d_v, d_model)
         # Identities, called only where maps are made: places to hang hooks on.
         self.scores = nn.Identity()
         self.pattern = nn.Identity()
@@ -201,17 +201,17 @@ class Attention(nn.Module):
         return (weights @ v) / total, pattern
 
 
-class FeedForward(nn.Module):
+class ReluUnits(nn.Module):
     """ReLU units; `share[u]` says which of the distinct sums unit u adds its bias to."""
 
     def __init__(self, d_model: int, share: list[int]) -> None:
         super().__init__()
         self.units = len(share)
-        self.into = Linear(d_model, max(share, default=-1) + 1)
+        self.into = RoundedLinear(d_model, max(share, default=-1) + 1)
         self.bias = nn.Parameter(torch.zeros(self.units))
         self.register_buffer("share", torch.tensor(share, dtype=torch.int64))
         self.activation = nn.ReLU()
-        self.out = Linear(self.units, d_model, bias=True)
+        self.out = RoundedLinear(self.units, d_model, bias=True)
 
     def forward(self, x: Tensor) -> Tensor:
         sums = self.into(x)
@@ -219,14 +219,14 @@ class FeedForward(nn.Module):
         return self.out(self.activation(hidden).to(x.dtype))
 
 
-class Layer(nn.Module):
+class SoftLayer(nn.Module):
     """Attention, then feed-forward, each added to the residual stream and rounded."""
 
     def __init__(self, kind: str, d_model: int, shape: dict[str, Any]) -> None:
         super().__init__()
         masks, laws, hard = shape["masks"], shape["laws"], kind == "hard"
-        self.attention = Attention(d_model, masks, laws, shape["d_k"], shape["d_v"], hard)
-        self.feed_forward = FeedForward(d_model, shape["share"])
+        self.attention = SoftAttention(d_model, masks, laws, shape["d_k"], shape["d_v"], hard)
+        self.feed_forward = ReluUnits(d_model, shape["share"])
 
     def forward(
         self, x: Tensor, lengths: Tensor, valid: Tensor | None, eager: bool
@@ -240,7 +240,7 @@ class Layer(nn.Module):
         return x, pattern
 
 
-class Embedding(nn.Module):
+class TokenRows(nn.Module):
     """A row for each symbol (or proposition) and sink; the sinks' rows are zero."""
 
     def __init__(self, tokens: int, d_model: int) -> None:
@@ -265,9 +265,9 @@ class Body(nn.Module):
         super().__init__()
         a = architecture
         self.architecture = a
-        self.embedding = Embedding(a.tokens, a.d_model)
+        self.embedding = TokenRows(a.tokens, a.d_model)
         self.positions = Positions(a.positions, a.d_model, a.bos is not None)
-        self.layers = nn.ModuleList(Layer(a.attention, a.d_model, shape) for shape in a.layers)
+        self.layers = nn.ModuleList(SoftLayer(a.attention, a.d_model, shape) for shape in a.layers)
 
     def encode(
         self, embedded: Tensor, ordinary: Tensor, valid: Tensor | None, eager: bool = False
@@ -299,15 +299,15 @@ class SofthatTransformer(Body):
     A simulation has one output, its value. The module adds the sinks `<bos>` and `<eos>` itself.
     `attention_mask` (batch, n) is 1 on the word's own positions and 0 on padding, which may stand
     anywhere; positions and the length n are those of the word without its padding. Propositional
-    models take (batch, n, propositions) bits. With `return_attention=True` the result is a `Run`
-    whose maps include the sinks. `kernel` is "sdpa" (torch's fused attention) or "eager" (always
-    the explicit softmax).
+    models take (batch, n, propositions) bits. With `return_attention=True` the result is a
+    `ModuleRun` whose maps include the sinks. `kernel` is "sdpa" (torch's fused attention) or
+    "eager" (always the explicit softmax).
     """
 
     def __init__(self, architecture: Architecture, kernel: str = "sdpa") -> None:
         super().__init__(architecture)
         self.kernel = kernel
-        self.readout = Linear(architecture.d_model, architecture.outputs, bias=True)
+        self.readout = RoundedLinear(architecture.d_model, architecture.outputs, bias=True)
 
     @staticmethod
     def load(folder: str | Path, kernel: str = "sdpa") -> SofthatTransformer:
@@ -325,7 +325,7 @@ class SofthatTransformer(Body):
         tokens: Tensor,
         attention_mask: Tensor | None = None,
         return_attention: bool = False,
-    ) -> Tensor | Run:
+    ) -> Tensor | ModuleRun:
         a = self.architecture
         if not torch.compiler.is_compiling():
             _check(tokens, attention_mask, a)
@@ -347,7 +347,7 @@ class SofthatTransformer(Body):
         residuals, maps = self.encode(torch.cat(parts, dim=1), ordinary, valid, eager)
         x = residuals[-1][:, sinks[0] : sinks[0] + n]
         margins = self.readout(x).to(x.dtype)
-        return Run(margins, maps) if return_attention else margins
+        return ModuleRun(margins, maps) if return_attention else margins
 
 
 def widened(dtype: torch.dtype) -> torch.dtype:

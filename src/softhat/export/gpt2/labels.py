@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from softhat.export.labels import (
     CoordinateLabel,
     HeadLabel,
+    LabelNode,
     Labels,
     NeuronLabel,
-    Node,
     circuit,
     outputs_said,
     spoken,
 )
 from softhat.export.stock.labels import (
-    Held,
+    HeldVariable,
     feature_held,
     gate_text,
     head_reads,
@@ -84,7 +84,7 @@ def label(
 
 
 def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
-    holds: list[list[Held]] = [[] for _ in range(layout.d_model // 2)]
+    holds: list[list[HeldVariable]] = [[] for _ in range(layout.d_model // 2)]
     born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
     for number, block in enumerate(layout.heads, start=1):
         for head in block:
@@ -92,15 +92,17 @@ def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
                 born[head.target(signal)] = number
     for key, at in layout.pair.items():
         since = born.get(key, 0)
-        holds[at].append(Held(since, key_text(layout, key), *_held(layout, said, key, since)))
+        holds[at].append(
+            HeldVariable(since, key_text(layout, key), *_held(layout, said, key, since))
+        )
     for at, rows in enumerate(holds):
         if at in layout.pads or at in layout.trims:
             amplitude = 2.0 if at in layout.pads else layout.trim
-            rows.append(Held(0, "pad: keeps the norm", "pad", TRUE, 1 / amplitude))
+            rows.append(HeldVariable(0, "pad: keeps the norm", "pad", TRUE, 1 / amplitude))
         elif not rows and at in layout.scratch:
-            rows.append(Held(0, "scratch, unused", "empty", FALSE, 1.0))
+            rows.append(HeldVariable(0, "scratch, unused", "empty", FALSE, 1.0))
         elif not rows:
-            rows.append(Held(0, "constant", "pad", TRUE, 1.0))
+            rows.append(HeldVariable(0, "constant", "pad", TRUE, 1.0))
     return tuple(
         CoordinateLabel(
             2 * at + half,
@@ -130,10 +132,10 @@ def _edges(
 ) -> tuple[tuple[str, str], ...]:
     layout = weights.layout
     d, width = layout.d_model, layout.d_head
-    stages: list[list[Node]] = [
+    stages: list[list[LabelNode]] = [
         [
-            Node("embed", (), _varying(weights.wte)),
-            Node("positions", (), _varying(weights.wpe)),
+            LabelNode("embed", (), _varying(weights.wte)),
+            LabelNode("positions", (), _varying(weights.wpe)),
         ]
     ]
     for number, block in enumerate(weights.blocks):
@@ -145,10 +147,10 @@ def _edges(
                 for part, suffix in enumerate((".q", ".k", ".v"))
             )
             writes = _columns(block.attn_proj[h * width : (h + 1) * width])
-            stage.append(Node(f"L{number}.H{h}", inputs, writes))
+            stage.append(LabelNode(f"L{number}.H{h}", inputs, writes))
         stages.append(stage)
         if block.gates:
-            mlp = Node(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
+            mlp = LabelNode(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
             stages.append([mlp])
     outputs = output_nodes(layout.program, tensors, "classifier.weight", names)
     return circuit([*stages, outputs])

@@ -8,7 +8,7 @@ from typing import Any
 from softhat.export.reading import Export
 from softhat.export.stock.config import GPT2Shape, gpt2_config, gpt2_shapes
 from softhat.export.stock.reading import read_directions, read_stock
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 
 
 def read_gpt2(folder: Path, config: dict[str, Any]) -> Export:
@@ -29,7 +29,7 @@ def read_gpt2(folder: Path, config: dict[str, Any]) -> Export:
         activation=str(config.get("activation_function")),
     )
     found.check(gpt2_config(shape), gpt2_shapes(shape), shape.context)
-    c = Checkpoint(
+    c = GPT2Checkpoint(
         symbols=found.symbols,
         propositional=found.propositional,
         tokens=found.tokens,

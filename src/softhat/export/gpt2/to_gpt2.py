@@ -44,7 +44,7 @@ from softhat.io.files import write_folder
 from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.proof.gpt2.certificate import certify
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
 from softhat.transformer.lowering.gpt2.layout import lay_out
 from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk
@@ -128,7 +128,7 @@ def gpt2_files(
         labels = disguised_labels(labels, made)
         sizes = (made.d_model, made.n_head, len(directions.units[0].part))
     tensors = {**tensors, **readout}
-    read = Checkpoint(
+    read = GPT2Checkpoint(
         symbols=t.symbols,
         propositional=t.propositional,
         tokens=token_sets(t.symbols, t.propositional),

@@ -8,10 +8,10 @@ import numpy as np
 
 from softhat.export.gpt2.disguise import dense_direction, of_units
 from softhat.export.labels import CoordinateLabel, Labels, Meaning
-from softhat.transformer.lowering.llama.disguise import Disguised
+from softhat.transformer.lowering.llama.disguise import DisguisedLlama
 
 
-def disguised_llama_labels(labels: Labels, made: Disguised) -> Labels:
+def disguised_llama_labels(labels: Labels, made: DisguisedLlama) -> Labels:
     """The labels of the plain trunk, moved to where the disguise has put everything."""
     heads = tuple(
         replace(
@@ -39,12 +39,12 @@ def disguised_llama_labels(labels: Labels, made: Disguised) -> Labels:
     )
 
 
-def _of_residual(meaning: Meaning, made: Disguised) -> Meaning:
+def _of_residual(meaning: Meaning, made: DisguisedLlama) -> Meaning:
     vector = sum((w * made.residual[at] for at, w in meaning.direction), np.zeros(made.d_model))
     return replace(meaning, direction=dense_direction(vector))
 
 
-def _of_head(meaning: Meaning, layer: int, made: Disguised) -> Meaning:
+def _of_head(meaning: Meaning, layer: int, made: DisguisedLlama) -> Meaning:
     assert meaning.head is not None
     rows = made.values[layer][meaning.head // made.trunk.layout.shared]
     vector = sum((w * rows[r] for r, w in meaning.direction), np.zeros(rows.shape[1]))

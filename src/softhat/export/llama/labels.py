@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from softhat.export.labels import (
     CoordinateLabel,
     HeadLabel,
+    LabelNode,
     Labels,
     Meaning,
     NeuronLabel,
-    Node,
     circuit,
     outputs_said,
     spoken,
     stated,
 )
 from softhat.export.stock.labels import (
-    Held,
+    HeldVariable,
     feature_held,
     gate_text,
     head_reads,
@@ -36,13 +36,20 @@ from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register
 from softhat.program.signals import needed_by
 from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Key, bit
-from softhat.transformer.lowering.llama.layout import Group, Head, Layout, values_of
-from softhat.transformer.lowering.llama.weights import GAIN, Block, Trunk, groups_of
+from softhat.transformer.lowering.llama.layout import (
+    KeyGroup,
+    LlamaHeadPlan,
+    LlamaLayout,
+    values_of,
+)
+from softhat.transformer.lowering.llama.weights import GAIN, LlamaMatrices, LlamaTrunk, groups_of
 
 Tensors = Mapping[str, NDArray[np.float32]]
 
 
-def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], family: str) -> Labels:
+def label(
+    weights: LlamaTrunk, tensors: Tensors, formulas: Mapping[str, Formula], family: str
+) -> Labels:
     """Names from the layout, edges from the weights, outputs as they were asked for."""
     layout = weights.layout
     said = meanings(layout.program)
@@ -73,21 +80,21 @@ def label(weights: Trunk, tensors: Tensors, formulas: Mapping[str, Formula], fam
     )
 
 
-def _placed(layout: Layout, number: int) -> Iterator[tuple[int, Group, Head]]:
+def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, LlamaHeadPlan]]:
     """The query heads of a block, with their numbers and the groups that they are in."""
     for at, group in enumerate(groups_of(layout, number)):
         for place, head in enumerate(group.heads):
             yield at * layout.shared + place, group, head
 
 
-def _named(layout: Layout, head: Head) -> str:
+def _named(layout: LlamaLayout, head: LlamaHeadPlan) -> str:
     if head.kind == "Digit":
         return bit(head.digit)
     return "; ".join(layout.program.labels[signal] for signal in head.signals)
 
 
 def _computed(
-    layout: Layout, said: Meanings, group: Group, head: Head, number: int, h: int
+    layout: LlamaLayout, said: Meanings, group: KeyGroup, head: LlamaHeadPlan, number: int, h: int
 ) -> Iterator[Meaning]:
     """What stands in the value coordinates of a head."""
     forms = values_of(layout.program, layout.counts, head)
@@ -100,7 +107,7 @@ def _computed(
 
 
 def _neurons(
-    layout: Layout, said: Meanings, blocks: tuple[Block, ...], needed: set[int]
+    layout: LlamaLayout, said: Meanings, blocks: tuple[LlamaMatrices, ...], needed: set[int]
 ) -> Iterator[NeuronLabel]:
     """Where a term holds the difference of its two units is G/2, else 0."""
     for number, block in enumerate(blocks):
@@ -117,24 +124,24 @@ def _neurons(
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
-def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
-    rows = [Held(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
+def _coordinates(layout: LlamaLayout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+    rows = [HeldVariable(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
     for at in layout.zeros:
-        rows[at] = Held(0, "empty", "empty", FALSE, 1.0)
+        rows[at] = HeldVariable(0, "empty", "empty", FALSE, 1.0)
     for at in layout.pads:
-        rows[at] = Held(0, "pad: keeps the norm", "pad", TRUE, 0.5)
+        rows[at] = HeldVariable(0, "pad: keeps the norm", "pad", TRUE, 0.5)
     born = _born(layout)
     for key, at in layout.coordinate.items():
         if isinstance(key, Register) or key in (ONE, BOS_PAIR, ORDINARY) or key in born:
             since = born.get(key, 0)
-            rows[at] = Held(since, key_text(layout, key), *_held(layout, said, key, since))
+            rows[at] = HeldVariable(since, key_text(layout, key), *_held(layout, said, key, since))
     return tuple(
         CoordinateLabel(at, ((row.since, row.text),), (row.meaning(at),))
         for at, row in enumerate(rows)
     )
 
 
-def _born(layout: Layout) -> dict[Key, int]:
+def _born(layout: LlamaLayout) -> dict[Key, int]:
     """After how many blocks each coordinate holds what it is for."""
     born: dict[Key, int] = {
         Register(at, False): layout.first + layer if layer or at in layout.tables else 0
@@ -146,7 +153,7 @@ def _born(layout: Layout) -> dict[Key, int]:
     return born
 
 
-def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+def _held(layout: LlamaLayout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
     """Role, formula, weight, offset and numbers of what a coordinate holds."""
     if isinstance(key, Register):
         formula = said.of[key.signal].formula
@@ -156,12 +163,12 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
 
 
 def _edges(
-    layout: Layout, weights: Trunk, tensors: Tensors, names: tuple[str, ...]
+    layout: LlamaLayout, weights: LlamaTrunk, tensors: Tensors, names: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
     """Attention itself knows how far apart query and key are: no node gives it positions."""
     size = layout.rotary.head_dim
     varying = (weights.embedding != weights.embedding[0]).any(axis=0)
-    stages: list[list[Node]] = [[Node("embed", (), _some(varying))]]
+    stages: list[list[LabelNode]] = [[LabelNode("embed", (), _some(varying))]]
     for number, block in enumerate(weights.blocks):
         stage = []
         for h, _, _ in _placed(layout, number):
@@ -178,12 +185,12 @@ def _edges(
                 (".v", _some(block.value[used].any(axis=0))),
             )
             writes = _some(block.output[:, own].any(axis=1))
-            stage.append(Node(f"L{number}.H{h}", inputs, writes))
+            stage.append(LabelNode(f"L{number}.H{h}", inputs, writes))
         stages.append(stage)
         if block.gates or block.tables:
             reads = _some(block.gate.any(axis=0))
             writes = _some(block.down.any(axis=1))
-            stages.append([Node(f"L{number}.MLP", (("", reads),), writes)])
+            stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
     outputs = output_nodes(layout.program, tensors, "score.weight", names)
     return circuit([*stages, outputs])
 

@@ -51,12 +51,12 @@ from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.directions import Directions
-from softhat.transformer.lowering.gpt2.heads import Form
-from softhat.transformer.lowering.llama.disguise import Disguised
+from softhat.transformer.lowering.gpt2.heads import PairForm
+from softhat.transformer.lowering.llama.disguise import DisguisedLlama
 from softhat.transformer.lowering.llama.disguise import disguise as disguised
-from softhat.transformer.lowering.llama.layout import Layout, lay_out
+from softhat.transformer.lowering.llama.layout import LlamaLayout, lay_out
 from softhat.transformer.lowering.llama.rotary import Positions, rotary
-from softhat.transformer.lowering.llama.weights import Trunk, row_of, trunk
+from softhat.transformer.lowering.llama.weights import LlamaTrunk, row_of, trunk
 from softhat.transformer.weights import BOS
 
 Family = Literal["llama", "mistral", "qwen2"]
@@ -69,7 +69,7 @@ class StockLlama:
     model: Model
     formulas: dict[str, nodes.Formula]
     tokens: tuple[str, ...]
-    trunk: Trunk
+    trunk: LlamaTrunk
     family: Family
     head: HeadName
     kernel: Kernel
@@ -79,11 +79,11 @@ class StockLlama:
     """The read-out over the coordinates of `trunk`."""
     weights: Weights | None = None
     """The log-weights of a language model, where it has any."""
-    disguised: Disguised | None = None
+    disguised: DisguisedLlama | None = None
     """Then the tensors are these, and `trunk` says what they were before."""
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> LlamaLayout:
         return self.trunk.layout
 
     @property
@@ -201,7 +201,7 @@ def checkpoint(
     layout = lay_out(program, turning, square=family == "qwen2", steady=claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))
     rows = logit_rows(layout.program, formulas, head, machine_margin(model, margin), claimed)
-    matrix = np.stack([row_of(layout, Form(row)) for row in rows]).astype(np.float32)
+    matrix = np.stack([row_of(layout, PairForm(row)) for row in rows]).astype(np.float32)
     readout = {"lm_head.weight": matrix}
     if head != "lm":
         readout = {"score.weight": matrix, "score.bias": np.zeros(len(matrix), dtype=np.float32)}
@@ -229,7 +229,7 @@ def _check(
     check_margin(margin)
 
 
-def _tensors(weights: Trunk, family: Family) -> dict[str, NDArray[np.float32]]:
+def _tensors(weights: LlamaTrunk, family: Family) -> dict[str, NDArray[np.float32]]:
     ones = np.ones(weights.layout.d_model, dtype=np.float32)
     tensors = {"model.embed_tokens.weight": weights.embedding, "model.norm.weight": ones}
     for at, block in enumerate(weights.blocks):

@@ -15,9 +15,9 @@ import numpy as np
 from softhat.export.labels import (
     CoordinateLabel,
     HeadLabel,
+    LabelNode,
     Labels,
     NeuronLabel,
-    Node,
     circuit,
     outputs_said,
 )
@@ -99,9 +99,9 @@ def _lasting(t: Transformer) -> Labels:
     """Labels of a transformer whose coordinates hold one thing each, from the embedding on."""
     heads: list[HeadLabel] = []
     neurons: list[NeuronLabel] = []
-    embedding = Node("embed", (), frozenset(t.embedding.where[1].tolist()))
-    places = Node("positions", (), frozenset(_varying(t)))
-    stages: list[list[Node]] = [[embedding, places]]
+    embedding = LabelNode("embed", (), frozenset(t.embedding.where[1].tolist()))
+    places = LabelNode("positions", (), frozenset(_varying(t)))
+    stages: list[list[LabelNode]] = [[embedding, places]]
     for number, layer in enumerate(t.layers):
         writes = _written(layer)
         nodes = []
@@ -112,17 +112,19 @@ def _lasting(t: Transformer) -> Labels:
             reads, wrote = (_texts(t, part, number) for part in (everything, writes[h]))
             heads.append(HeadLabel(number, h, kind, label, reads, wrote))
             inputs_read = tuple((suffix, frozenset(part)) for suffix, part in read.items())
-            nodes.append(Node(f"L{number}.H{h}", inputs_read, frozenset(writes[h])))
+            nodes.append(LabelNode(f"L{number}.H{h}", inputs_read, frozenset(writes[h])))
         stages.append(nodes)
         if layer.into_bias.size:
             into = (("", frozenset(layer.into.where[1].tolist())),)
             changed = frozenset(layer.out.where[0].tolist())
-            stages.append([Node(f"L{number}.MLP", into, changed)])
+            stages.append([LabelNode(f"L{number}.MLP", into, changed)])
             neurons += _neurons(t, layer, number, clears=False)
     rows, columns = t.readout.where
     stages.append(
         [
-            Node(f"output:{name}", (("", frozenset(columns[rows == at].tolist())),), frozenset())
+            LabelNode(
+                f"output:{name}", (("", frozenset(columns[rows == at].tolist())),), frozenset()
+            )
             for at, name in enumerate(t.outputs)
         ]
     )

@@ -21,7 +21,7 @@ from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register
 from softhat.program.signals import Program
 from softhat.transformer.lowering.lower import Lowered, lowered
-from softhat.transformer.lowering.rows import Key, Units
+from softhat.transformer.lowering.rows import Key, PositionUnits
 from softhat.transformer.lowering.wiring import Wiring
 from softhat.transformer.weights import Transformer
 
@@ -54,7 +54,7 @@ def native_meanings(t: Transformer, program: Program | None) -> NativeMeanings |
     made = lowered(program, t.attention)
     if made.transformer.coordinates != t.coordinates:
         return None
-    return _Reading(_named(t, program, said), program, said, made).run()
+    return _NativeReading(_named(t, program, said), program, said, made).run()
 
 
 def _named(t: Transformer, program: Program, said: Meanings) -> Transformer:
@@ -67,10 +67,10 @@ def _named(t: Transformer, program: Program, said: Meanings) -> Transformer:
     )
 
 
-class _Reading:
+class _NativeReading:
     def __init__(self, t: Transformer, program: Program, said: Meanings, made: Lowered) -> None:
         self.t, self.program, self.said, self.made = t, program, said, made
-        self.wiring = Wiring(program, Units(scaled=t.attention == "temperature"))
+        self.wiring = Wiring(program, PositionUnits(scaled=t.attention == "temperature"))
         self.decides: dict[int, Formula | None] = {}
         """The comparison that a mean is for (the first, where there are several)."""
         for at, signal in enumerate(program.signals):

@@ -9,7 +9,7 @@ from softhat.io.errors import SofthatError
 from softhat.numbers.positions import (
     PLACES,
     SHARES,
-    Digit,
+    DigitFeature,
     Feature,
     Holds,
     Mod,
@@ -69,7 +69,7 @@ def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str,
             found = g.op("Mod", index, g.ints([min(modulus, 2**62)]))
             found = g.op("Equal", found, g.ints([min(remainder, 2**62)]))
             return g.float(found if sinks else g.op("And", own, found))
-        case Digit(bit, position, length_factor, constant):
+        case DigitFeature(bit, position, length_factor, constant):
             number = g.op("Mul", index, g.ints([position]))
             number = g.op("Add", number, g.op("Mul", length, g.ints([length_factor])))
             number = g.op("Max", g.op("Add", number, g.ints([constant])), g.ints([0]))

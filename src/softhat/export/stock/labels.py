@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import ROLES, Meaning, Node, residual, stated
+from softhat.export.labels import ROLES, LabelNode, Meaning, residual, stated
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.heads import Latest, Previous, Shift
 from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register, read
 from softhat.program.signals import Program
-from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, Count, Key, mean_of
+from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, Key, PlannedCount, mean_of
 from softhat.transformer.lowering.gpt2.weights import GateTerm
 from softhat.transformer.weights import EOS
 
@@ -30,7 +30,7 @@ class Laid(Protocol):
     def stored(self) -> dict[int, int]: ...
 
     @property
-    def counts(self) -> dict[int, Count]: ...
+    def counts(self) -> dict[int, PlannedCount]: ...
 
     @property
     def mean_amplitude(self) -> float: ...
@@ -49,7 +49,7 @@ class PlacedHead(Protocol):
     def bad(self) -> Literal | None: ...
 
 
-class Held(NamedTuple):
+class HeldVariable(NamedTuple):
     """What a variable is from a block on: weight·v + offset is the reading of its meaning."""
 
     since: int
@@ -114,7 +114,7 @@ def value_meanings(
             yield stated(role, formula, hook, [(place, 1.0)], head=h)
 
 
-def mean_said(said: Meanings, count: Count) -> dict[str, Any]:
+def mean_said(said: Meanings, count: PlannedCount) -> dict[str, Any]:
     """Twice the mean: Σ counts - c + 1/2 is no integer."""
     doubled = [(2 * a, source) for a, source in count.terms]
     return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
@@ -163,13 +163,13 @@ def output_nodes(
     tensors: Mapping[str, NDArray[np.float32]],
     classifier: str,
     names: tuple[str, ...],
-) -> list[Node]:
+) -> list[LabelNode]:
     """The outputs and what they read; of a classifier's two logits, that of `true`."""
     lm = "lm_head.weight" in tensors
     rows = tensors["lm_head.weight" if lm else classifier]
     outputs: list[str | None] = [*program.symbols, None, EOS] if lm else [*names]
     return [
-        Node(f"output:{name}", (("", frozenset(map(int, np.flatnonzero(row)))),), frozenset())
+        LabelNode(f"output:{name}", (("", frozenset(map(int, np.flatnonzero(row)))),), frozenset())
         for row, name in zip(rows[-len(outputs) :], outputs, strict=True)
         if name is not None
     ]

@@ -69,7 +69,7 @@ def verify_stock(
     )
 
 
-class Run(Protocol):
+class ExportRun(Protocol):
     """A file that some software has loaded, and the truth of what it is claimed to compute."""
 
     names: list[str]
@@ -84,7 +84,7 @@ class Run(Protocol):
 
 
 def compare(
-    run: Run,
+    run: ExportRun,
     *,
     certified: int,
     longest: int,

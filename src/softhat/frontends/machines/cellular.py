@@ -29,8 +29,8 @@ from softhat.frontends.machines.machine import (
     shown,
 )
 from softhat.frontends.machines.tables import check_name
-from softhat.frontends.machines.tapes import Reading, symbol_bits
-from softhat.frontends.machines.tokens import Vocabulary, all_of
+from softhat.frontends.machines.tapes import TapeReading, symbol_bits
+from softhat.frontends.machines.tokens import TokenSets, all_of
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import (
     FALSE,
@@ -80,7 +80,7 @@ class CellularAutomaton(Machine):
 
     @cached_property
     def formulas(self) -> dict[str, Formula]:
-        told = Vocabulary(self.tokens).one_of
+        told = TokenSets(self.tokens).one_of
         w, states = self.width, self.states
         starts = told([t for t in self.tokens if t not in states])
         digits = symbol_bits(states)
@@ -92,9 +92,9 @@ class CellularAutomaton(Machine):
 
         first, last = _ago(starts, w - 1), _ago(starts, w - 2)
         before = [Since(Not(starts), bit) for bit in was]
-        left = Reading(states, _chosen(first, values, at(w)))
-        here = Reading(states, at(w - 1))
-        right = Reading(states, _chosen(last, before, at(w - 2)))
+        left = TapeReading(states, _chosen(first, values, at(w)))
+        here = TapeReading(states, at(w - 1))
+        right = TapeReading(states, _chosen(last, before, at(w - 2)))
         whole = _ago(TRUE, w - 1)
         made: dict[str, Formula] = dict.fromkeys(self.tokens, FALSE)
         for (a, b, c), now in self.rule:

@@ -29,7 +29,7 @@ from softhat.frontends.machines.machine import (
     checked_steps,
     shown,
 )
-from softhat.frontends.machines.tokens import NOTHING_YET, Vocabulary, any_of
+from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, any_of
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import FALSE, And, Comparison, Count, Formula, Not
 
@@ -56,7 +56,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TokenEffect:
     """What a token says: a change of a counter, and the label that comes next."""
 
     at: str
@@ -87,15 +87,15 @@ class CounterMachine(Machine):
         return tuple(dict.fromkeys(i.counter for i in self.instructions if i.counter))
 
     @cached_property
-    def outcomes(self) -> dict[str, Outcome]:
+    def outcomes(self) -> dict[str, TokenEffect]:
         """What each step's token says."""
-        named: dict[str, Outcome] = {}
+        named: dict[str, TokenEffect] = {}
         for i in self.instructions:
             if i.operation == "inc":
-                named[f"{i.label}+{i.counter}"] = Outcome(i.label, i.counter, 1, i.next)
+                named[f"{i.label}+{i.counter}"] = TokenEffect(i.label, i.counter, 1, i.next)
             elif i.operation == "dec":
-                named[f"{i.label}-{i.counter}"] = Outcome(i.label, i.counter, -1, i.next)
-                named[f"{i.label}={i.counter}"] = Outcome(i.label, i.counter, 0, i.otherwise)
+                named[f"{i.label}-{i.counter}"] = TokenEffect(i.label, i.counter, -1, i.next)
+                named[f"{i.label}={i.counter}"] = TokenEffect(i.label, i.counter, 0, i.otherwise)
         return named
 
     @cached_property
@@ -104,7 +104,7 @@ class CounterMachine(Machine):
 
     @cached_property
     def formulas(self) -> dict[str, Formula]:
-        words = Vocabulary(self.tokens)
+        words = TokenSets(self.tokens)
         start = self.instructions[0].label
 
         def at(label: str) -> Formula:

@@ -28,8 +28,8 @@ from softhat.frontends.machines.gray import (
     is_near,
 )
 from softhat.frontends.machines.machine import EOS
-from softhat.frontends.machines.tapes import Reading, symbol_bits
-from softhat.frontends.machines.tokens import NOTHING_YET, Vocabulary, all_of, any_of
+from softhat.frontends.machines.tapes import TapeReading, symbol_bits
+from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, all_of, any_of
 from softhat.frontends.machines.turing import (
     FULL,
     GO,
@@ -92,7 +92,7 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
     """This token comes next, for each of them."""
     steps, inputs = _steps(machine), _writes(machine)
     acting = inputs | steps
-    words = Vocabulary(machine.tokens)
+    words = TokenSets(machine.tokens)
     told = words.one_of
     digits: list[Formula] = []
     keys: list[Formula] = []
@@ -110,7 +110,7 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
         for symbol in machine.symbols
     }
     code = [(told(list(acting)), TRUE), *zip(keys, digits, strict=True)]
-    reads = Reading(
+    reads = TapeReading(
         machine.symbols,
         [
             recall(any_of([wrote[s] for s in chosen]), *code)

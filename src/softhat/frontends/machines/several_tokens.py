@@ -11,7 +11,7 @@ those of the cell that it writes: they are the keys of what is recalled.
 
 What the last action was (the next state, which heads move and where to) are bits of the last token
 that acts. Every history has exactly one next token, whatever these bits are: states and symbols are
-read by `Reading`, and each turn is somebody's.
+read by `TapeReading`, and each turn is somebody's.
 
 A step is right: on a history that is a prompt and the tokens of the first t steps, none of which
 left the window, the formulas give the tokens of step t + 1 one after the other, `full` where a head
@@ -25,8 +25,8 @@ from collections.abc import Sequence
 
 from softhat.frontends.machines.gray import far_flips, far_leaves, flip
 from softhat.frontends.machines.machine import EOS
-from softhat.frontends.machines.tapes import Reading, symbol_bits
-from softhat.frontends.machines.tokens import NOTHING_YET, Vocabulary, all_of, any_of
+from softhat.frontends.machines.tapes import TapeReading, symbol_bits
+from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, all_of, any_of
 from softhat.frontends.machines.turing import (
     ANY,
     FULL,
@@ -87,7 +87,7 @@ class _History:
         self.machine = machine
         self.named = actions(machine)
         self.flips = _flips(machine)
-        self.told = Vocabulary(machine.tokens).one_of
+        self.told = TokenSets(machine.tokens).one_of
         self.acting = self.told(list(self.named))
         self.going_on = self.told(
             [n for n, a in self.named.items() if a.next not in machine.halting]
@@ -129,7 +129,7 @@ class _History:
         odd = self.told([n for n, f in self.flips.items() if (f[0], f[3]) == (tape, 1)])
         return Since(Not(moved), odd)
 
-    def _reads(self, tape: int) -> Reading:
+    def _reads(self, tape: int) -> TapeReading:
         writes = {
             n: a.write[tape]
             for n, a in self.named.items()
@@ -141,16 +141,16 @@ class _History:
             recall(self.told([n for n, symbol in writes.items() if symbol in chosen]), *code)
             for chosen in symbol_bits(self.machine.symbols)
         ]
-        return Reading(self.machine.symbols, bits)
+        return TapeReading(self.machine.symbols, bits)
 
-    def _running(self) -> Reading:
+    def _running(self) -> TapeReading:
         """In which state: the start's number is 0."""
         m = self.machine
         states = [m.start, *(s for s in m.states if s != m.start and s not in m.halting)]
         bits = []
         for chosen in symbol_bits(states):
             bits.append(self.last(lambda action, chosen=chosen: action.next in chosen))
-        return Reading(states, bits)
+        return TapeReading(states, bits)
 
     def due(self, tape: int) -> Formula:
         """The next token says where this tape's head went."""

@@ -18,7 +18,7 @@ def symbol_bits(symbols: Sequence[str]) -> list[list[str]]:
     return [[s for at, s in enumerate(symbols) if at >> b & 1] for b in range(count)]
 
 
-class Reading:
+class TapeReading:
     """`reading[symbol]`: the head reads this symbol, given the digits of what it reads."""
 
     def __init__(self, symbols: Sequence[str], digits: Sequence[Formula]) -> None:

@@ -11,7 +11,7 @@ NOTHING_YET = Not(Once(TRUE))
 """True before the first token, and nowhere else."""
 
 
-class Vocabulary:
+class TokenSets:
     """Token sets as formulas, each set built once: equal parts of formulas are one object."""
 
     def __init__(self, names: Sequence[str]) -> None:

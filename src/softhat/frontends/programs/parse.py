@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from softhat.frontends.programs.syntax import (
-    Attention,
-    Choice,
+    AttentionExpression,
+    ChoiceExpression,
     Compare,
     CountOf,
     Definition,
     Expression,
     Extreme,
-    Gate,
+    GateExpression,
     IsEnd,
     IsMod,
     IsSymbol,
     Mask,
     Negation,
-    Place,
+    ParsedProgram,
+    PlaceExpression,
     Plus,
-    Program,
     Times,
     Truth,
     Variable,
     Vector,
-    Whole,
+    WholeExpression,
 )
 from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.tokens import unquote
@@ -72,7 +72,7 @@ class _Token:
     symbol: str = ""
 
 
-def parse_program(text: str) -> Program:
+def parse_program(text: str) -> ParsedProgram:
     """The program that `text` spells; a `FormulaError` with the position of what is wrong."""
     if not isinstance(text, str):
         raise SofthatError(f"a program is text, not {type(text).__name__}")
@@ -84,7 +84,7 @@ def parse_program(text: str) -> Program:
         at += len(line) + 1
         if len(tokens) == 1:  # only the end
             continue
-        reader = _Reader(tokens, text)
+        reader = _LineReader(tokens, text)
         if tokens[0].text == "accept":
             if accept is not None:
                 raise FormulaError("a program has one line `accept`", tokens[0].start, text)
@@ -101,7 +101,7 @@ def parse_program(text: str) -> Program:
     if accept is not None and accept.text not in definitions:
         raise FormulaError(f"{accept.text} is not defined", accept.start, text)
     name = accept.text if accept is not None else list(definitions)[-1]
-    return Program(text, tuple(definitions.values()), name)
+    return ParsedProgram(text, tuple(definitions.values()), name)
 
 
 def _tokens(line: str, offset: int, text: str, defined: dict[str, Definition]) -> list[_Token]:
@@ -125,7 +125,7 @@ def _tokens(line: str, offset: int, text: str, defined: dict[str, Definition]) -
     return [*found, _Token("end", "the end of the line", offset + len(line))]
 
 
-class _Reader:
+class _LineReader:
     """The tokens of one line, read from left to right."""
 
     def __init__(self, tokens: list[_Token], text: str) -> None:
@@ -193,7 +193,7 @@ class _Reader:
         self.take()
         then = self.binary(0)
         self.expect(":", "between the two cases")
-        return Choice(start, condition, then, self.expression())
+        return ChoiceExpression(start, condition, then, self.expression())
 
     def binary(self, level: int) -> Expression:
         if level == len(_LEVELS):
@@ -204,7 +204,7 @@ class _Reader:
             kind: Any = self.take().text
             right_associative = kind == "->"
             right = self.binary(level if right_associative else level + 1)
-            left = Gate(start, kind, left, right)
+            left = GateExpression(start, kind, left, right)
         return left
 
     def negation(self) -> Expression:
@@ -221,7 +221,7 @@ class _Reader:
     def comparison(self) -> Expression:
         start = self.now.start
         left = self.sum()
-        if isinstance(left, Place) and self.ahead("%"):
+        if isinstance(left, PlaceExpression) and self.ahead("%"):
             return self.remainder(left)
         if self.now.text not in _RELATIONS:
             return left
@@ -231,7 +231,7 @@ class _Reader:
             raise self.fault("comparisons do not chain: join two with &")
         return Compare(start, left, relation, right)
 
-    def remainder(self, place: Place) -> Expression:
+    def remainder(self, place: PlaceExpression) -> Expression:
         self.take()
         modulus = self.integer()
         relation = self.take()
@@ -275,7 +275,7 @@ class _Reader:
         token = self.take()
         match token.kind, token.text:
             case "number", digits:
-                return Whole(token.start, int(digits))
+                return WholeExpression(token.start, int(digits))
             case _, "true" | "false":
                 return Truth(token.start, token.text == "true")
             case _, "(":
@@ -293,7 +293,7 @@ class _Reader:
                 return IsSymbol(token.start, token.symbol, self.variable())
             case "word", "i" | "j" | "n":
                 of: Any = token.text
-                return Place(token.start, of)
+                return PlaceExpression(token.start, of)
             case "word", name if name not in _KEYWORDS:
                 if not self.ahead("("):
                     raise self.fault(f"{name} needs its position: {name}(i)", token)
@@ -374,4 +374,4 @@ class _Reader:
         if self.ahead(":"):
             self.take()
             default = self.binary(0)
-        return Attention(token.start, side, mask, score, value, default)
+        return AttentionExpression(token.start, side, mask, score, value, default)

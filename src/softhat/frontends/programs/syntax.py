@@ -69,7 +69,7 @@ class Negation(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Gate(Expression):
+class GateExpression(Expression):
     kind: Literal["&", "|", "xor", "->", "<->"]
     left: Expression
     right: Expression
@@ -83,7 +83,7 @@ class Compare(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Expression):
+class ChoiceExpression(Expression):
     """`c ? t : e`, of Booleans or of numbers."""
 
     condition: Expression
@@ -92,7 +92,7 @@ class Choice(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Attention(Expression):
+class AttentionExpression(Expression):
     """`rightmost j < i [S(i,j)] V(i,j) : D(i)`: V at the last (leftmost: first) j that the mask
     shows and where S holds, D if there is none."""
 
@@ -112,14 +112,14 @@ class CountOf(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Expression):
+class WholeExpression(Expression):
     """An integer."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Expression):
+class PlaceExpression(Expression):
     """`i`, `j` or `n` as a number."""
 
     of: Literal["i", "j", "n"]
@@ -155,7 +155,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ParsedProgram:
     """Definitions in order, and the name of the one that accepts."""
 
     text: str
@@ -168,13 +168,17 @@ def parts(node: Expression) -> tuple[Expression, ...]:
     match node:
         case Negation(_, operand):
             return (operand,)
-        case Gate(_, _, left, right) | Compare(_, left, _, right) | Extreme(_, _, left, right):
+        case (
+            GateExpression(_, _, left, right)
+            | Compare(_, left, _, right)
+            | Extreme(_, _, left, right)
+        ):
             return (left, right)
         case Plus(_, left, right, _):
             return (left, right)
-        case Choice(_, condition, then, otherwise):
+        case ChoiceExpression(_, condition, then, otherwise):
             return (condition, then, otherwise)
-        case Attention(_, _, _, score, value, default):
+        case AttentionExpression(_, _, _, score, value, default):
             return (score, value, default)
         case CountOf(_, _, body):
             return (body,)

@@ -35,7 +35,7 @@ def from_program(text: str) -> Formula:
     """The formula of a B-RASP or C-RASP program: what its `accept` line names (else its last
     definition) holds at a position iff the formula does. `FormulaError` where it makes no sense."""
     program = parse_program(text)
-    translation = _Translation(text)
+    translation = _ProgramTranslation(text)
     for definition in program.definitions:
         translation.define(definition)
     accepted = translation.known[program.accept]
@@ -62,7 +62,7 @@ def symbols_of(text: str) -> list[str]:
     return sorted(found)
 
 
-class _Translation:
+class _ProgramTranslation:
     """The definitions so far: a formula each, or the cases of a number."""
 
     def __init__(self, text: str) -> None:
@@ -88,12 +88,12 @@ class _Translation:
         match node:
             case syntax.Vector():
                 return not isinstance(self.value(node), Formula)
-            case syntax.Choice(_, _, then, _):
+            case syntax.ChoiceExpression(_, _, then, _):
                 return self.is_number(then)
             # 0 and 1 alone are false and true
-            case syntax.Whole(_, value):
+            case syntax.WholeExpression(_, value):
                 return value not in (0, 1)
-            case syntax.CountOf() | syntax.Place() | syntax.Plus() | syntax.Times():
+            case syntax.CountOf() | syntax.PlaceExpression() | syntax.Plus() | syntax.Times():
                 return True
             case syntax.Extreme():
                 return True
@@ -111,7 +111,7 @@ class _Translation:
         match node:
             case syntax.Truth(_, value):
                 return TRUE if value else FALSE
-            case syntax.Whole(_, 0 | 1 as value):
+            case syntax.WholeExpression(_, 0 | 1 as value):
                 return TRUE if value else FALSE
             case syntax.Vector(_, name, where):
                 self.check_variable(node, where, at)
@@ -130,15 +130,15 @@ class _Translation:
                 return nodes.Mod(modulus, remainder)
             case syntax.Negation(_, operand):
                 return negated(self.formula(operand, at, given))
-            case syntax.Gate(_, kind, left, right):
+            case syntax.GateExpression(_, kind, left, right):
                 f, g = self.formula(left, at, given), self.formula(right, at, given)
                 return _gate(kind, f, g)
-            case syntax.Choice(_, condition, then, otherwise):
+            case syntax.ChoiceExpression(_, condition, then, otherwise):
                 c, t, e = (self.formula(x, at, given) for x in (condition, then, otherwise))
                 return any_of([all_of([c, t]), all_of([negated(c), e])])
             case syntax.Compare(_, left, relation, right):
                 return self.comparison(left, relation, right, at)
-            case syntax.Attention():
+            case syntax.AttentionExpression():
                 if at == "j":
                     raise self.fault("attention inside attention: name the inner one first", node)
                 return self.attention(node)
@@ -191,9 +191,9 @@ class _Translation:
     def cases(self, node: Expression, at: Variable) -> Cases:
         """A number as (when, term) cases, of which exactly one holds."""
         match node:
-            case syntax.Whole(_, value):
+            case syntax.WholeExpression(_, value):
                 return ((TRUE, nodes.Integer(value)),)
-            case syntax.Place(_, of):
+            case syntax.PlaceExpression(_, of):
                 if of == "n":
                     return ((TRUE, nodes.length),)
                 self.check_variable(node, of, at)
@@ -217,7 +217,7 @@ class _Translation:
                     made.append((all_of([g, h, first]), t))
                     made.append((all_of([g, h, negated(first)]), u))
                 return self.merged(made, node)
-            case syntax.Choice(_, condition, then, otherwise):
+            case syntax.ChoiceExpression(_, condition, then, otherwise):
                 c = self.formula(condition, at, {})
                 yes = [(all_of([c, g]), t) for g, t in self.cases(then, at)]
                 no = [(all_of([negated(c), g]), t) for g, t in self.cases(otherwise, at)]
@@ -240,7 +240,7 @@ class _Translation:
 
     # Attention
 
-    def attention(self, node: syntax.Attention) -> Formula:
+    def attention(self, node: syntax.AttentionExpression) -> Formula:
         default = self.formula(node.default, "i", {})
         results = []
         for guard, (score, value) in self.split([node.score, node.value], node):
@@ -292,7 +292,7 @@ def _variables(node: Expression) -> set[str]:
     match node:
         case syntax.Vector(_, _, at):
             return {at}
-        case syntax.Place(_, of):
+        case syntax.PlaceExpression(_, of):
             return set() if of == "n" else {of}
     return {v for part in parts(node) for v in _variables(part)}
 

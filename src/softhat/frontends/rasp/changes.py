@@ -15,7 +15,15 @@ import numpy as np
 
 from softhat.frontends.rasp.cubes import Cube, cubes_of
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.values import Case, Categories, Form, Quantity, exact, is_number, tagged
+from softhat.frontends.rasp.values import (
+    Categories,
+    CountForm,
+    Quantity,
+    QuotientCase,
+    exact,
+    is_number,
+    tagged,
+)
 from softhat.frontends.rasp.workshop import (
     MOST_CHANGES,
     MOST_ENTRIES,
@@ -32,7 +40,7 @@ MOST_RATIOS = 4_000_000
 """Values of a ratio on which a function is tried."""
 
 
-def positions_of(shop: Workshop, form: Form, f: Callable[[Value], Value]) -> Categories:
+def positions_of(shop: Workshop, form: CountForm, f: Callable[[Value], Value]) -> Categories:
     """A function of an affine number, by the number's binary digits where it changes often."""
     values = affine_values(shop, form)
     results = [shop.apply(f, plain(value)) for value in values]
@@ -42,15 +50,15 @@ def positions_of(shop: Workshop, form: Form, f: Callable[[Value], Value]) -> Cat
     if changes > MOST_CHANGES:
         raise shop.fault(f"a table of {len(values):,} positions is too large")
     known = dict(zip(map(plain, values), results, strict=True))
-    return shop.categories(changing(shop, known.__getitem__, Case(TRUE, form)), True)
+    return shop.categories(changing(shop, known.__getitem__, QuotientCase(TRUE, form)), True)
 
 
 def _by_digits(
-    shop: Workshop, form: Form, values: list[Fraction], results: list[Value]
+    shop: Workshop, form: CountForm, values: list[Fraction], results: list[Value]
 ) -> Categories | None:
     """The same by the number's binary digits, which need no attention; None if it is too large."""
     scale, least = form.scale, values[0]
-    shifted = form.plus(Form.of_constant(-least)).times(scale)
+    shifted = form.plus(CountForm.of_constant(-least)).times(scale)
     codes = np.array([int((value - least) * scale) for value in values])
     numbers = {tag: k for k, tag in enumerate(dict.fromkeys(map(tagged, results)))}
     count = int(codes[-1]).bit_length()
@@ -74,7 +82,7 @@ def digit_table(shop: Workshop, digits: list[Literal], cubes: list[Cube]) -> Lit
     return shop.draft.add(Table(tuple(sorted(terms))), f"{shop.name}: table of positions")
 
 
-def affine_values(shop: Workshop, form: Form) -> list[Fraction]:
+def affine_values(shop: Workshop, form: CountForm) -> list[Fraction]:
     """The values of a number that depends on position and length alone, in order."""
     lengths = range(1, shop.longest + 1)
     if not form.length:
@@ -102,7 +110,7 @@ def plain(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def fitted_line(shop: Workshop, f: Callable[[Value], Value], form: Form) -> Quantity | None:
+def fitted_line(shop: Workshop, f: Callable[[Value], Value], form: CountForm) -> Quantity | None:
     """A function of position and length that is a line, by trying it everywhere."""
     values = affine_values(shop, form)
     try:
@@ -117,11 +125,11 @@ def fitted_line(shop: Workshop, f: Callable[[Value], Value], form: Form) -> Quan
         exact(y) != first + slope * (x - values[0]) for x, y in zip(values, results, strict=True)
     ):
         return None
-    return shop.number(form.times(slope).plus(Form.of_constant(first - slope * values[0])))
+    return shop.number(form.times(slope).plus(CountForm.of_constant(first - slope * values[0])))
 
 
 def changing(
-    shop: Workshop, f: Callable[[Value], Value], case: Case
+    shop: Workshop, f: Callable[[Value], Value], case: QuotientCase
 ) -> list[tuple[Value, Literal]]:
     """The values of f on a number, each with the bit that says so: one comparison a change."""
     found: list[tuple[Fraction, Value]] = []
@@ -155,7 +163,7 @@ def changing(
     return pairs
 
 
-def _reachable(shop: Workshop, case: Case) -> Iterable[Fraction]:
+def _reachable(shop: Workshop, case: QuotientCase) -> Iterable[Fraction]:
     """The values a number may have, in order (and perhaps a few that it never has)."""
     if not case.is_ratio:
         form = case.above.times(1 / case.below.constant)

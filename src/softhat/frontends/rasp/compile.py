@@ -23,7 +23,7 @@ from softhat.frontends.rasp.maps import joined, mapped
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Decoder, output
 from softhat.frontends.rasp.selecting import select
-from softhat.frontends.rasp.values import Form, Known, exact, tagged
+from softhat.frontends.rasp.values import CountForm, Known, exact, tagged
 from softhat.frontends.rasp.workshop import RaisesError, Workshop
 from softhat.io.errors import RaspError, SofthatError
 from softhat.program.draft import Draft
@@ -139,13 +139,13 @@ class _Compiler:
                 bits = [(token, shop.draft.token([symbol])) for token, symbol in pairs]
                 return shop.categories(bits, True)
             case language.IndicesType():
-                return shop.number(Form({}, position=exact(1), constant=exact(-1)))
+                return shop.number(CountForm({}, position=exact(1), constant=exact(-1)))
             case language.LengthType():
                 if shop.causal:
                     raise shop.fault(
                         "the length is not known to a causal program: compile it with causal=False"
                     )
-                return shop.number(Form({}, length=exact(1)))
+                return shop.number(CountForm({}, length=exact(1)))
             case language.Full():
                 return shop.categories([(node.fill, TRUE)], node.fill is not None)
             case language.Map():

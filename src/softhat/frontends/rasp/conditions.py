@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from softhat.frontends.rasp.values import Form, Order
+from softhat.frontends.rasp.values import CountForm, Order
 from softhat.program.literals import Literal
 
 
@@ -45,7 +45,7 @@ class Distance:
 class Point:
     """j is this affine number of i and n."""
 
-    form: Form
+    form: CountForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from softhat.frontends.rasp.changes import (
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.places import categories_at
 from softhat.frontends.rasp.values import (
-    Case,
     Categories,
     Counted,
-    Form,
+    CountForm,
     Joint,
     Known,
     Placed,
     Quantity,
+    QuotientCase,
     exact,
     is_number,
     tagged,
@@ -41,7 +41,7 @@ def quantity_of(shop: Workshop, known: Known) -> Quantity:
         case Categories() if all(map(is_number, known.values)):
             return Quantity(
                 tuple(
-                    Case(bit, Form.of_constant(exact(value)))
+                    QuotientCase(bit, CountForm.of_constant(exact(value)))
                     for value, bit in zip(known.values, known.bits, strict=True)
                 )
             )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from softhat.frontends.rasp.expressions import Encoding, RASPExpr, annotate
-from softhat.frontends.rasp.operations import Between, Comparison, Linear, Negate, Value, With
+from softhat.frontends.rasp.operations import Between, Comparison, LinearMap, Negate, Value, With
 
 SelectorValue = list[list[bool]]
 Predicate = Callable[[Value, Value], bool]
@@ -214,7 +214,7 @@ class LinearSequenceMap(SequenceMap):
     kind = "linear_sequence_map"
 
     def __init__(self, fst: SOp, snd: SOp, fst_fac: float, snd_fac: float) -> None:
-        super().__init__(Linear(fst_fac, snd_fac), fst, snd)
+        super().__init__(LinearMap(fst_fac, snd_fac), fst, snd)
         self.fst_fac = fst_fac
         self.snd_fac = snd_fac
 

@@ -18,22 +18,22 @@ from softhat.frontends.rasp.points import coded, is_always_there, point_bit
 from softhat.frontends.rasp.resolving import (
     AtCode,
     AtPoint,
+    DistanceWindow,
     Masked,
     Part,
     Where,
-    Window,
     resolved,
     selector_of,
     without_codes,
 )
 from softhat.frontends.rasp.values import (
-    Case,
     Categories,
     Counted,
-    Form,
+    CountForm,
     Known,
-    Mean,
     Quantity,
+    QuotientCase,
+    SelectedMean,
     exact,
     is_number,
 )
@@ -83,7 +83,7 @@ def _masked_width(shop: Workshop, looked: Masked) -> Known:
     quantity = _number(shop, looked, [(1, TRUE)])
     if quantity is not None and quantity.affine is not None:
         return quantity
-    if any(isinstance(part.where, Window) for part in looked.parts):
+    if any(isinstance(part.where, DistanceWindow) for part in looked.parts):
         if quantity is None:
             raise shop.fault(f"a width with more than {MOST_CASES} cases: select by fewer classes")
         return quantity
@@ -125,7 +125,7 @@ def _number(
 ) -> Quantity | None:
     """Σ weight·#(key and bit) over the selected positions, for each (weight, bit), by cases of the
     queries. None if there are too many cases."""
-    by_query: dict[Literal, Form] = {}
+    by_query: dict[Literal, CountForm] = {}
     for part in looked.parts:
         for key, query in zip(part.keys, part.queries, strict=True):
             for weight, bit in weights:
@@ -133,37 +133,39 @@ def _number(
                 if counted == FALSE:
                     continue
                 if part.where == "=":
-                    when, more = shop.both(query, counted), Form.of_constant(1)
+                    when, more = shop.both(query, counted), CountForm.of_constant(1)
                 else:
                     when, more = query, _count(shop, part.where, counted)
-                sofar = by_query.get(when, Form.of_constant(0))
+                sofar = by_query.get(when, CountForm.of_constant(0))
                 by_query[when] = sofar.plus(more, exact(weight))
-    cases: list[tuple[Literal, Form]] = [(TRUE, Form.of_constant(0))]
+    cases: list[tuple[Literal, CountForm]] = [(TRUE, CountForm.of_constant(0))]
     for query, more in by_query.items():
         finer = [(shop.both(when, query), form.plus(more)) for when, form in cases]
         finer += [(shop.both(when, ~query), form) for when, form in cases]
         cases = _merged(shop, finer)
         if len(cases) > MOST_CASES:
             return None
-    return Quantity(tuple(Case(when, form) for when, form in cases))
+    return Quantity(tuple(QuotientCase(when, form) for when, form in cases))
 
 
-def _count(shop: Workshop, where: Where, key: Literal) -> Form:
+def _count(shop: Workshop, where: Where, key: Literal) -> CountForm:
     """#(key) over a mask; j < i is j <= i of the position before."""
-    if isinstance(where, Window):
+    if isinstance(where, DistanceWindow):
         return count_within(shop, where, key)
     over = _RANGES[where]
     if where not in ("<", ">"):
-        return Form.of_count(key, over)
+        return CountForm.of_count(key, over)
     if key == TRUE:
-        return Form.of_count(TRUE, over).plus(Form.of_constant(1), -1)
+        return CountForm.of_count(TRUE, over).plus(CountForm.of_constant(1), -1)
     direction: Choice["past", "future"] = "past" if where == "<" else "future"
     moved = shop.draft.add(Previous(key, direction), f"{shop.draft_label(key)} one further")
-    return Form.of_count(moved, over)
+    return CountForm.of_count(moved, over)
 
 
-def _merged(shop: Workshop, cases: list[tuple[Literal, Form]]) -> list[tuple[Literal, Form]]:
-    together: dict[object, tuple[Form, list[Literal]]] = {}
+def _merged(
+    shop: Workshop, cases: list[tuple[Literal, CountForm]]
+) -> list[tuple[Literal, CountForm]]:
+    together: dict[object, tuple[CountForm, list[Literal]]] = {}
     for when, form in cases:
         if when != FALSE:
             together.setdefault(form.key, (form, []))[1].append(when)
@@ -266,7 +268,7 @@ def _matched(shop: Workshop, looked: Masked, bit: Literal) -> Literal:
         if part.where == "=":
             found += [shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)]
             continue
-        if isinstance(part.where, Window):
+        if isinstance(part.where, DistanceWindow):
             found += matched_within(shop, part, part.where, bit)
             continue
         if bit == TRUE and _always(part):
@@ -321,22 +323,22 @@ def _mean(shop: Workshop, looked: Masked, values: Categories, default: Value) ->
             when = shop.both(one.when, other.when)
             if when == FALSE:
                 continue
-            some = shop.at_least(other.above.plus(Form.of_constant(-1)), f"{shop.name}: some")
+            some = shop.at_least(other.above.plus(CountForm.of_constant(-1)), f"{shop.name}: some")
             if other.above.is_constant and other.above.constant == 0:
                 some = FALSE
             if (found := shop.both(when, some)) != FALSE:
-                cases.append(Case(found, one.above, other.above, mean))
+                cases.append(QuotientCase(found, one.above, other.above, mean))
             if default is not None and (none := shop.both(when, ~some)) != FALSE:
-                cases.append(Case(none, Form.of_constant(exact(default))))
+                cases.append(QuotientCase(none, CountForm.of_constant(exact(default))))
     return Quantity(tuple(cases))
 
 
-def _one_head(shop: Workshop, looked: Masked, values: Categories) -> Mean | None:
+def _one_head(shop: Workshop, looked: Masked, values: Categories) -> SelectedMean | None:
     """The mean as one head returns it, if one mask is enough."""
     if len(looked.parts) != 1 or looked.parts[0].where == "=":
         return None
     (part,) = looked.parts
-    if isinstance(part.where, Window):
+    if isinstance(part.where, DistanceWindow):
         if part.where.distances is not None:
             return None
         part, move = anchored(shop, part, part.where)
@@ -350,4 +352,4 @@ def _one_head(shop: Workshop, looked: Masked, values: Categories) -> Mean | None
         if not bit.positive:
             terms[-1] = terms.get(-1, Fraction(0)) + weight
     kept = {signal: a for signal, a in terms.items() if a}
-    return Mean(replace(selector_of(shop, part), longest=max(PRECISE, shop.longest)), kept)
+    return SelectedMean(replace(selector_of(shop, part), longest=max(PRECISE, shop.longest)), kept)

@@ -13,16 +13,16 @@ from functools import partial
 from softhat.frontends.rasp.changes import changing, fitted_line
 from softhat.frontends.rasp.converting import always_defined, quantity_of, to_categories, union
 from softhat.frontends.rasp.means import is_positive, mapped_mean
-from softhat.frontends.rasp.operations import Between, Linear, Negate, Value, With
+from softhat.frontends.rasp.operations import Between, LinearMap, Negate, Value, With
 from softhat.frontends.rasp.places import places_of, tried
 from softhat.frontends.rasp.values import (
-    Case,
     Categories,
     Counted,
     Joint,
     Known,
     Placed,
     Quantity,
+    QuotientCase,
     exact,
     is_number,
     tagged,
@@ -114,7 +114,7 @@ def _mapped_quantity(shop: Workshop, f: Callable[[Value], Value], x: Quantity) -
 
 
 def _mapped_case(
-    shop: Workshop, f: Callable[[Value], Value], case: Case
+    shop: Workshop, f: Callable[[Value], Value], case: QuotientCase
 ) -> list[tuple[Value, Literal]]:
     """By comparisons, or by the counts behind a mean where there would be too many of them."""
     try:
@@ -125,7 +125,7 @@ def _mapped_case(
         return mapped_mean(shop, f, case.mean, case.when)
 
 
-def _answers(shop: Workshop, x: Quantity, holds: Callable[[Case], Literal]) -> Categories:
+def _answers(shop: Workshop, x: Quantity, holds: Callable[[QuotientCase], Literal]) -> Categories:
     answers = [(case, holds(case)) for case in x.cases]
     pairs = [
         pair
@@ -142,7 +142,7 @@ def joined(shop: Workshop, f: Callable[[Value, Value], Value], x: Known, y: Know
             return _table(shop, f, x, y)
         case Counted(), Counted() if x.parts == y.parts:
             return _same_count(shop, f, x, y)
-    structured = isinstance(f, Between | Linear)
+    structured = isinstance(f, Between | LinearMap)
     first, second = places_of(x), places_of(y)
     if first is not None and second is not None:
         linear = (structured and not isinstance(f, Between)) or f in _LINEAR
@@ -224,7 +224,7 @@ def _by_category(
                 if sign in ("and", "or"):
                     found.append((bit, _logical(shop, sign, v, y, first)))
                     continue
-            case Linear(a, b) if is_number(v):
+            case LinearMap(a, b) if is_number(v):
                 mine, other = (a, b) if first else (b, a)
                 scaled = mapped(shop, With("*", other, True), y)
                 found.append((bit, mapped(shop, With("+", mine * v), scaled)))
@@ -285,7 +285,7 @@ def _arithmetic(
             f"more than {MOST_CASES} cases of sums of counts: compare them earlier, in parts"
         )
     match f:
-        case Linear(a, b):
+        case LinearMap(a, b):
             first, second, sign = exact(a), exact(b), "+"
         case Between("+"):
             first, second, sign = Fraction(1), Fraction(1), "+"
@@ -315,11 +315,11 @@ def _arithmetic(
                 mean = None
                 if one.mean is not None and other.mean is not None:
                     mean = one.mean.line(first, 0).plus(other.mean, second)
-                cases.append(Case(when, above, one.below, mean))
+                cases.append(QuotientCase(when, above, one.below, mean))
             elif one.below.is_constant and other.below.is_constant:
                 above = one.above.times(first / one.below.constant)
                 above = above.plus(other.above, second / other.below.constant)
-                cases.append(Case(when, above))
+                cases.append(QuotientCase(when, above))
             else:
                 raise shop.fault("means over different selections cannot be added or compared")
     made = Quantity(tuple(cases))

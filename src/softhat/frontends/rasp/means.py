@@ -16,7 +16,7 @@ import numpy as np
 from softhat.frontends.rasp.changes import digit_table, plain
 from softhat.frontends.rasp.cubes import cubes_of
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.values import Mean, tagged
+from softhat.frontends.rasp.values import SelectedMean, tagged
 from softhat.frontends.rasp.workshop import MOST_ENTRIES, Workshop
 from softhat.program.gates import Steps, Total
 from softhat.program.heads import Selector, Width
@@ -24,7 +24,7 @@ from softhat.program.literals import FALSE, Literal
 
 
 def mapped_mean(
-    shop: Workshop, f: Callable[[Value], Value], mean: Mean, when: Literal
+    shop: Workshop, f: Callable[[Value], Value], mean: SelectedMean, when: Literal
 ) -> list[tuple[Value, Literal]]:
     """The values of f, each with the bit that says so."""
     weights = _weights(mean)
@@ -80,12 +80,12 @@ def _tried(shop: Workshop, f: Callable[[Value], Value], value: Fraction) -> Valu
         return None
 
 
-def _weights(mean: Mean) -> dict[int, Fraction]:
+def _weights(mean: SelectedMean) -> dict[int, Fraction]:
     """What a selected position adds to the sum, none of it negative."""
     return {signal: a for signal, a in mean.terms.items() if signal >= 0 and a}
 
 
-def is_positive(mean: Mean) -> bool:
+def is_positive(mean: SelectedMean) -> bool:
     """Are all its weights at least 0, and its constant apart from them?"""
     return all(a >= 0 for a in mean.terms.values()) and -1 not in mean.terms
 

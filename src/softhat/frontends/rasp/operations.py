@@ -62,7 +62,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearMap:
     """(x, y) ↦ first·x + second·y."""
 
     first: float

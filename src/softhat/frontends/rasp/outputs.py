@@ -16,13 +16,13 @@ from typing import Literal as Choice
 from softhat.frontends.rasp.converting import line_of, to_categories
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
-    Case,
     Categories,
     Counted,
     Joint,
     Known,
     Placed,
     Quantity,
+    QuotientCase,
 )
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.program.heads import Average, MatchMean, Range
@@ -46,7 +46,7 @@ class Bits:
 
 
 @dataclass(frozen=True, slots=True)
-class Digits:
+class DigitValues:
     """values[d] with the binary digits `names` of d, lowest first; None where `defined` is not."""
 
     names: tuple[str, ...]
@@ -71,7 +71,7 @@ class Numbers:
     cases: tuple[NumberCase, ...]
 
 
-Decoder = Bits | Digits | Numbers
+Decoder = Bits | DigitValues | Numbers
 
 
 def decode(
@@ -95,7 +95,7 @@ def _decode(
         case Bits(names, values):
             found = (v for name, v in zip(names, values, strict=True) if bits[name][i - 1])
             return next(found, None)
-        case Digits(names, defined, values):
+        case DigitValues(names, defined, values):
             if defined is not None and not bits[defined][i - 1]:
                 return None
             place = sum(bool(bits[name][i - 1]) << k for k, name in enumerate(names))
@@ -172,7 +172,7 @@ def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
         for b in range(count)
     )
     defined = None if known.total else asked.bit(shop.holds(known), "defined")
-    return Digits(names, defined, known.values)
+    return DigitValues(names, defined, known.values)
 
 
 def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
@@ -189,7 +189,7 @@ def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
 
     names = tuple(asked.bit(shop.where(known, digit(b)), f"bit{b}") for b in range(count))
     there = shop.where(known, lambda v: v is not None)
-    return Digits(names, None if there == TRUE else asked.bit(there, "defined"), values)
+    return DigitValues(names, None if there == TRUE else asked.bit(there, "defined"), values)
 
 
 _SCALES: dict[Range, Scale] = {"past": "i+1", "future": "n+2-i", "total": "n+2"}
@@ -209,7 +209,7 @@ def _quantity(shop: Workshop, known: Quantity, asked: Asked) -> Decoder:
     return Numbers(tuple(cases))
 
 
-def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> NumberCase:
+def _sum(shop: Workshop, case: QuotientCase, when: str | None, asked: Asked, k: int) -> NumberCase:
     """A sum of counts: averages, each times the number of positions it is over."""
     form = case.above.times(1 / case.below.constant)
     scale = form.scale
@@ -229,7 +229,9 @@ def _sum(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> 
     return NumberCase(when, tuple(terms), form.constant, whole=scale == 1)
 
 
-def _ratio(shop: Workshop, case: Case, when: str | None, asked: Asked, k: int) -> NumberCase:
+def _ratio(
+    shop: Workshop, case: QuotientCase, when: str | None, asked: Asked, k: int
+) -> NumberCase:
     """A mean, as its head returns it."""
     mean = case.mean
     if mean is None:

@@ -19,7 +19,7 @@ from softhat.frontends.rasp.cubes import cubes_of
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
     Categories,
-    Form,
+    CountForm,
     Known,
     Placed,
     Quantity,
@@ -35,7 +35,7 @@ MOST_PLACES = 200_000
 """Pairs of a position and a length on which a function is tried: to length 632."""
 _DIRECTIONS = ((1, 0), (0, 1), (1, -1), (2, -1), (1, 1), (2, 1), (1, -2), (3, -1), (3, -2))
 """Affine numbers a·i + b·n of which a function may be one."""
-_I, _N = Form({}, position=exact(1)), Form({}, length=exact(1))
+_I, _N = CountForm({}, position=exact(1)), CountForm({}, length=exact(1))
 
 
 def occurring(shop: Workshop, position: bool, length: bool) -> tuple[Ints, Ints]:
@@ -57,7 +57,7 @@ def occurring(shop: Workshop, position: bool, length: bool) -> tuple[Ints, Ints]
     return np.zeros(1, np.int64), np.zeros(1, np.int64)
 
 
-def tried(shop: Workshop, f: Callable[..., Value], *sides: Form | Placed) -> Known:
+def tried(shop: Workshop, f: Callable[..., Value], *sides: CountForm | Placed) -> Known:
     """`f` of functions of i and n, as the simplest kind of knowledge."""
     position, length = (any(bool(getattr(s, of)) for s in sides) for of in ("position", "length"))
     i, n = occurring(shop, position, length)
@@ -78,9 +78,9 @@ def tried(shop: Workshop, f: Callable[..., Value], *sides: Form | Placed) -> Kno
     return _plane(shop, placed, i, n) or placed
 
 
-def column(side: Form | Placed, i: Ints, n: Ints) -> Sequence[Value]:
+def column(side: CountForm | Placed, i: Ints, n: Ints) -> Sequence[Value]:
     """The values of one function at given places."""
-    if isinstance(side, Form):
+    if isinstance(side, CountForm):
         if side.scale == 1:
             a, b, c = int(side.position), int(side.length), int(side.constant)
             return (a * i + b * n + c).tolist()
@@ -111,7 +111,7 @@ def _plane(shop: Workshop, placed: Placed, i: Ints, n: Ints) -> Quantity | None:
         near = 1 if placed.position else 0
         b = at[near, 3] - at[near, 2]
     first = (int(i[0]), int(n[0]))
-    form = Form({}, a, b, at[first] - a * first[0] - b * first[1])
+    form = CountForm({}, a, b, at[first] - a * first[0] - b * first[1])
     if any(a * x + b * y + form.constant != v for (x, y), v in at.items()):
         return None
     return shop.number(form)
@@ -136,7 +136,7 @@ def where(shop: Workshop, labels: Ints, position: bool, length: bool) -> dict[in
         return _bits(shop, _I if position else _N, (i if position else n).tolist(), labels.tolist())
     for a, b in _DIRECTIONS:
         if _decides(a * i + b * n, labels):
-            form = Form({}, exact(a), exact(b))
+            form = CountForm({}, exact(a), exact(b))
             return _bits(shop, form, (a * i + b * n).tolist(), labels.tolist())
     for a, b in _DIRECTIONS:
         if _decides(4 * (a * i + b * n) + 2 * (i % 2) + n % 2, labels):
@@ -154,7 +154,9 @@ def _decides(number: Ints, labels: Ints) -> bool:
     return bool((least == most).all())
 
 
-def _bits(shop: Workshop, form: Form, numbers: list[int], labels: list[int]) -> dict[int, Literal]:
+def _bits(
+    shop: Workshop, form: CountForm, numbers: list[int], labels: list[int]
+) -> dict[int, Literal]:
     known = dict(zip(numbers, labels, strict=True))
     few = positions_of(shop, form, known.get)
     return dict(zip(few.values, few.bits, strict=True))
@@ -163,7 +165,7 @@ def _bits(shop: Workshop, form: Form, numbers: list[int], labels: list[int]) -> 
 def _by_parity(
     shop: Workshop, labels: Ints, a: int, b: int, i: Ints, n: Ints
 ) -> dict[int, Literal]:
-    form = Form({}, exact(a), exact(b))
+    form = CountForm({}, exact(a), exact(b))
     odd = {0: shop.position_digit(_I, 0), 1: shop.position_digit(_N, 0)}
     parts: dict[int, list[Literal]] = {}
     for p in (0, 1):
@@ -212,7 +214,7 @@ class Piece(NamedTuple):
 
     def digit(self, shop: Workshop, bit: int) -> Literal:
         """Halving leaves out the lowest digit."""
-        form = Form({}, exact(self.a), exact(self.b), exact(self.c))
+        form = CountForm({}, exact(self.a), exact(self.b), exact(self.c))
         return shop.position_digit(form, bit + self.halved)
 
 
@@ -279,7 +281,7 @@ def _best_piece(i: Ints, n: Ints, targets: Ints, length: bool, halved: int) -> P
     return best
 
 
-def places_of(known: Known) -> Form | Placed | None:
+def places_of(known: Known) -> CountForm | Placed | None:
     """What depends on position and length alone."""
     if isinstance(known, Placed):
         return known

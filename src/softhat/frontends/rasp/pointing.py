@@ -13,7 +13,7 @@ import numpy as np
 from softhat.frontends.rasp.conditions import Everything, Pointer
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.places import column, occurring, pointer_digits, words_of_places
-from softhat.frontends.rasp.values import Form, Placed
+from softhat.frontends.rasp.values import CountForm, Placed
 from softhat.frontends.rasp.workshop import Workshop
 
 MOST_TRIES = 20_000_000
@@ -22,8 +22,8 @@ MOST_TRIES = 20_000_000
 
 def pointed(
     shop: Workshop,
-    key: Form | Placed,
-    query: Form | Placed,
+    key: CountForm | Placed,
+    query: CountForm | Placed,
     predicate: Callable[[Value, Value], bool],
     sign: str | None,
 ) -> Pointer | Everything | None:

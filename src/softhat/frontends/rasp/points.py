@@ -6,7 +6,7 @@ from typing import Literal as Choice
 
 from softhat.frontends.rasp.conditions import Pointer
 from softhat.frontends.rasp.resolving import AtPoint
-from softhat.frontends.rasp.values import Form, exact
+from softhat.frontends.rasp.values import CountForm, exact
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.program.heads import At, Mask, Previous, Shift
 from softhat.program.literals import FALSE, TRUE, Literal
@@ -41,21 +41,21 @@ def is_always_there(shop: Workshop, looked: AtPoint) -> bool:
     return all(1 <= value <= n for value, n in values)
 
 
-def read_point(shop: Workshop, place: int | Form | Pointer, bit: Literal) -> Literal:
+def read_point(shop: Workshop, place: int | CountForm | Pointer, bit: Literal) -> Literal:
     if bit == FALSE:
         return FALSE
     if place == 0:
         return bit
     if isinstance(place, Pointer):
         return _read_pointer(shop, place, bit)
-    if isinstance(place, Form):
+    if isinstance(place, CountForm):
         return _read_affine(shop, place, bit)
     if place > 0 and shop.causal:
         return FALSE
     if bit == TRUE:  # there is such a position
-        form = Form({}, position=_ONE, constant=_ONE * (place - 1))
+        form = CountForm({}, position=_ONE, constant=_ONE * (place - 1))
         if place > 0:
-            form = Form({}, -_ONE, _ONE, -_ONE * place)
+            form = CountForm({}, -_ONE, _ONE, -_ONE * place)
         return shop.at_least(form, f"{shop.name}: there is position i{place:+d}")
     direction: Choice["past", "future"] = "past" if place < 0 else "future"
     label = f"{shop.name}: {shop.draft_label(bit)} at i{place:+d}"
@@ -64,11 +64,11 @@ def read_point(shop: Workshop, place: int | Form | Pointer, bit: Literal) -> Lit
     return shop.draft.add(Shift(bit, abs(place), direction), label)
 
 
-def _read_affine(shop: Workshop, place: Form, bit: Literal) -> Literal:
+def _read_affine(shop: Workshop, place: CountForm, bit: Literal) -> Literal:
     """At the position that is an affine number of i and n, by its binary digits."""
     low, high = place.bounds(shop.longest)
     count = max(int(high), int(-low), shop.longest).bit_length()
-    here = Form({}, position=_ONE)
+    here = CountForm({}, position=_ONE)
     keys = tuple(shop.position_digit(here, b) for b in range(count))
     queries = tuple(shop.position_digit(place, b) for b in range(count))
     mask: Mask = "<=" if shop.causal else "none"
@@ -79,7 +79,7 @@ def _read_affine(shop: Workshop, place: Form, bit: Literal) -> Literal:
 
 def _read_pointer(shop: Workshop, place: Pointer, bit: Literal) -> Literal:
     """At the position that has these binary digits; a digit more says whether there is one."""
-    here = Form({}, position=_ONE)
+    here = CountForm({}, position=_ONE)
     keys = [shop.position_digit(here, b) for b in range(len(place.digits))]
     queries = list(place.digits)
     if place.defined != TRUE:

@@ -24,7 +24,7 @@ from softhat.frontends.rasp.conditions import (
     conjuncts,
 )
 from softhat.frontends.rasp.values import (
-    Form,
+    CountForm,
     Order,
 )
 from softhat.frontends.rasp.workshop import Workshop
@@ -36,7 +36,7 @@ MOST_KEYS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DistanceWindow:
     """Distances low <= j - i <= high that are no mask; None is no bound, and one is there."""
 
     low: int | None
@@ -50,7 +50,7 @@ class Window:
         return range(self.low, self.high + 1)
 
 
-Where = Choice["none", "<=", "<", ">=", ">", "="] | Window
+Where = Choice["none", "<=", "<", ">=", ">", "="] | DistanceWindow
 _MASKS: dict[tuple[int | None, int | None], Where] = {
     (None, None): "none", (None, 0): "<=", (None, -1): "<", (0, None): ">=", (1, None): ">",
     (0, 0): "=",
@@ -77,7 +77,7 @@ class Masked:
 class AtPoint:
     """One position: at a distance, an affine number, or a pointer; with further conditions."""
 
-    place: int | Form | Pointer
+    place: int | CountForm | Pointer
     pairs: tuple[Pairs, ...]
 
 
@@ -247,7 +247,7 @@ def _key_classes(
     return classes
 
 
-def _cells(condition: Condition) -> list[Window]:
+def _cells(condition: Condition) -> list[DistanceWindow]:
     """Ranges of distances that the condition treats alike: cut at 0 and at every bound in it."""
     starts = {0, 1}
     for leaf in _leaves(condition):
@@ -260,10 +260,12 @@ def _cells(condition: Condition) -> list[Window]:
     ends = [start - 1 for start in ordered]
     lows = [None, *ordered]
     highs = [*ends, None]
-    return [Window(low, high) for low, high in zip(lows, highs, strict=True)]
+    return [DistanceWindow(low, high) for low, high in zip(lows, highs, strict=True)]
 
 
-def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: Window) -> Literal:
+def _query(
+    shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: DistanceWindow
+) -> Literal:
     """Which queries select a class of keys in a cell."""
     match condition:
         case Everything(value):
@@ -285,26 +287,26 @@ def _query(shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell:
             )
 
 
-def _inside(low: int | None, high: int | None, cell: Window) -> bool:
+def _inside(low: int | None, high: int | None, cell: DistanceWindow) -> bool:
     """Does the cell lie in low <= j - i <= high? It never lies there in part."""
     above = low is None or (cell.low is not None and cell.low >= low)
     below = high is None or (cell.high is not None and cell.high <= high)
     return above and below
 
 
-def _joined(cells: list[Window], queries: list[Literal]) -> list[tuple[Where, Literal]]:
+def _joined(cells: list[DistanceWindow], queries: list[Literal]) -> list[tuple[Where, Literal]]:
     """Neighbouring cells with the same queries, as masks where they are some."""
     joined: list[tuple[Where, Literal]] = []
     start = 0
     for at in range(1, len(cells) + 1):
         if at == len(cells) or queries[at] != queries[start]:
             ends = (cells[start].low, cells[at - 1].high)
-            joined.append((_MASKS.get(ends, Window(*ends)), queries[start]))
+            joined.append((_MASKS.get(ends, DistanceWindow(*ends)), queries[start]))
             start = at
     return joined
 
 
 def selector_of(shop: Workshop, part: Part) -> Selector:
-    assert part.where != "=" and not isinstance(part.where, Window)
+    assert part.where != "=" and not isinstance(part.where, DistanceWindow)
     table = tuple((k, k) for k in range(len(part.keys)))
     return Selector(part.queries, part.keys, table, part.where, shop.longest)

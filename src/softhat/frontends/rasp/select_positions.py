@@ -10,7 +10,7 @@ from softhat.frontends.rasp.conditions import Condition, Distance, Everything, P
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.places import places_of
 from softhat.frontends.rasp.pointing import MOST_TRIES, pointed
-from softhat.frontends.rasp.values import Case, Categories, Form, Known
+from softhat.frontends.rasp.values import Categories, CountForm, Known, QuotientCase
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.io.errors import RaspError
 from softhat.program.inputs import FirstPosition, LastPosition
@@ -28,10 +28,10 @@ def select_positions(
         if key is not None and sign is not None and isinstance(queries, Categories):
             constants = [v for v in queries.values if isinstance(v, int | float)]
             if len(constants) == len(queries.values) == 1:
-                number = shop.number(Form.of_constant(Fraction(constants[0])))
+                number = shop.number(CountForm.of_constant(Fraction(constants[0])))
                 return select_positions(shop, keys, number, predicate, sign)
         return None
-    if not isinstance(key, Form) or not isinstance(query, Form):
+    if not isinstance(key, CountForm) or not isinstance(query, CountForm):
         return pointed(shop, key, query, predicate, sign)
     if sign is not None:
         try:
@@ -46,7 +46,7 @@ def select_positions(
     return by_distance or pointed(shop, key, query, predicate, sign)
 
 
-def _compared_positions(shop: Workshop, key: Form, query: Form, sign: str) -> Condition:
+def _compared_positions(shop: Workshop, key: CountForm, query: CountForm, sign: str) -> Condition:
     """a·j + b·n + c ∘ a'·i + b'·n + c'."""
     if not key.position:
         return Pairs((TRUE,), (holds(shop, key.plus(query, -1), sign),))
@@ -60,7 +60,7 @@ def _compared_positions(shop: Workshop, key: Form, query: Form, sign: str) -> Co
             if distance.denominator == 1:
                 point = Distance(int(distance), int(distance))
         else:
-            form = Form(
+            form = CountForm(
                 {},
                 query.position / key.position,
                 (query.length - key.length) / key.position,
@@ -89,12 +89,12 @@ def _compared_positions(shop: Workshop, key: Form, query: Form, sign: str) -> Co
     return Distance(int(low), None)
 
 
-def holds(shop: Workshop, form: Form, sign: str) -> Literal:
+def holds(shop: Workshop, form: CountForm, sign: str) -> Literal:
     """`form` ∘ 0."""
-    return shop.compared(Case(TRUE, form), sign, 0)
+    return shop.compared(QuotientCase(TRUE, form), sign, 0)
 
 
-def _one_side(shop: Workshop, form: Form, sign: str) -> Condition:
+def _one_side(shop: Workshop, form: CountForm, sign: str) -> Condition:
     """A condition on the key's position alone."""
     if sign == "==" and abs(form.position) == 1:
         place = form.times(-form.position)  # j = length·n + constant
@@ -108,7 +108,7 @@ def _one_side(shop: Workshop, form: Form, sign: str) -> Condition:
 
 
 def _tried_positions(
-    shop: Workshop, key: Form, query: Form, predicate: Predicate
+    shop: Workshop, key: CountForm, query: CountForm, predicate: Predicate
 ) -> Condition | None:
     """A predicate of two positions that depends on their distance only."""
     n = shop.longest

@@ -28,15 +28,15 @@ from softhat.frontends.rasp.pointing import MOST_TRIES
 from softhat.frontends.rasp.select_pairs import asks_for_one, select_pairs
 from softhat.frontends.rasp.select_positions import Predicate, holds, select_positions
 from softhat.frontends.rasp.values import (
-    Case,
     Categories,
     Counted,
-    Form,
+    CountForm,
     Joint,
     Known,
     Order,
     Placed,
     Quantity,
+    QuotientCase,
     tagged,
 )
 from softhat.frontends.rasp.workshop import RaisesError, Workshop
@@ -143,7 +143,10 @@ def _check_order(
 
 def _is_order(values: list[Value], predicate: Predicate) -> bool:
     """Is every value before or after every other one?"""
-    if not isinstance(predicate, Comparison) or predicate not in (Comparison.LT, Comparison.GT):
+    if not isinstance(predicate, Comparison) or predicate not in (
+        Comparison.LT,
+        Comparison.GT,
+    ):
         return False
     return len(set(values)) == len(values)
 
@@ -266,7 +269,7 @@ def _of_whole(shop: Workshop, keys: Known, queries: Known, sign: str) -> Conditi
     return Pairs(tuple(k for k, _ in made), tuple(q for _, q in made))
 
 
-def _is_global(case: Case) -> bool:
+def _is_global(case: QuotientCase) -> bool:
     return (
         not case.is_ratio
         and not case.above.position
@@ -310,7 +313,7 @@ def _digits(shop: Workshop, known: Known, count: int) -> tuple[list[Literal], Li
             _, high = form.bounds(shop.longest)
             inside = shop.at_least(form)
             if high >= most:
-                inside = shop.both(inside, ~shop.at_least(form.plus(Form.of_constant(-most))))
+                inside = shop.both(inside, ~shop.at_least(form.plus(CountForm.of_constant(-most))))
             return digits, inside
         case Categories() | Joint() | Placed():
             few = to_categories(shop, known)

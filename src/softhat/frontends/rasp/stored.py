@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.outputs import Bits, Decoder, Digits, NumberCase, Numbers, Scale
+from softhat.frontends.rasp.outputs import Bits, Decoder, DigitValues, NumberCase, Numbers, Scale
 from softhat.io.errors import SofthatError
 from softhat.program.stored import program_from_json
 from softhat.program.stored import to_json as program_to_json
@@ -67,7 +67,7 @@ def _decoder_to_json(decoder: Decoder) -> dict[str, Any]:
     match decoder:
         case Bits(names, values):
             return {"bits": list(names), "values": [value_to_json(v) for v in values]}
-        case Digits(names, defined, values):
+        case DigitValues(names, defined, values):
             listed = [value_to_json(v) for v in values]
             return {"digits": list(names), "defined": defined, "values": listed}
         case Numbers(cases):
@@ -89,7 +89,9 @@ def _decoder_from_json(data: Any) -> Decoder:
         case {"bits": list(names), "values": list(values)} if len(names) == len(values):
             return Bits(tuple(map(str, names)), tuple(map(_value_from_json, values)))
         case {"digits": list(names), "defined": defined, "values": list(values)}:
-            return Digits(tuple(map(str, names)), defined, tuple(map(_value_from_json, values)))
+            return DigitValues(
+                tuple(map(str, names)), defined, tuple(map(_value_from_json, values))
+            )
         case {"numbers": list(cases)}:
             return Numbers(tuple(map(_case_from_json, cases)))
     raise TypeError("unknown decoder")

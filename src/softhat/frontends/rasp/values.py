@@ -16,13 +16,13 @@ from math import lcm
 from typing import Any
 
 from softhat.frontends.rasp.operations import Value
-from softhat.program.counting import Linear, counted
+from softhat.program.counting import CountingTerm, counted
 from softhat.program.heads import Range, Selector
 from softhat.program.literals import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CountForm:
     """Σ a·#(signal) over ranges + position·i + length·n + constant, i from 1."""
 
     counts: Mapping[tuple[Range, int], Fraction]
@@ -31,11 +31,11 @@ class Form:
     constant: Fraction = Fraction(0)
 
     @classmethod
-    def of_constant(cls, value: Fraction | int) -> Form:
+    def of_constant(cls, value: Fraction | int) -> CountForm:
         return cls({}, constant=Fraction(value))
 
     @classmethod
-    def of_count(cls, literal: Literal, over: Range) -> Form:
+    def of_count(cls, literal: Literal, over: Range) -> CountForm:
         """How many positions of the range satisfy a literal."""
         plain = counted(literal, over)
         return cls(
@@ -45,19 +45,19 @@ class Form:
             Fraction(plain.constant),
         )
 
-    def plus(self, other: Form, factor: Fraction | int = 1) -> Form:
+    def plus(self, other: CountForm, factor: Fraction | int = 1) -> CountForm:
         counts = dict(self.counts)
         for key, a in other.counts.items():
             counts[key] = counts.get(key, Fraction(0)) + factor * a
-        return Form(
+        return CountForm(
             {key: a for key, a in counts.items() if a},
             self.position + factor * other.position,
             self.length + factor * other.length,
             self.constant + factor * other.constant,
         )
 
-    def times(self, factor: Fraction | int) -> Form:
-        return Form({}).plus(self, factor)
+    def times(self, factor: Fraction | int) -> CountForm:
+        return CountForm({}).plus(self, factor)
 
     @property
     def is_affine(self) -> bool:
@@ -78,9 +78,9 @@ class Form:
         every = [*self.counts.values(), self.position, self.length, self.constant]
         return lcm(*(a.denominator for a in every))
 
-    def integral(self, factor: int) -> Linear:
+    def integral(self, factor: int) -> CountingTerm:
         """`factor` times the form, all of whose coefficients it makes integers."""
-        return Linear(
+        return CountingTerm(
             {key: int(a * factor) for key, a in self.counts.items()},
             int(self.position * factor),
             int(self.length * factor),
@@ -98,18 +98,18 @@ class Form:
         return low, high
 
 
-ONE = Form.of_constant(1)
+ONE = CountForm.of_constant(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class SelectedMean:
     """The mean over what a selector selects of Σ a·signal + constant, as one head returns it."""
 
     selector: Selector
     terms: Mapping[int, Fraction]
     constant: Fraction = Fraction(0)
 
-    def plus(self, other: Mean, factor: Fraction | int = 1) -> Mean | None:
+    def plus(self, other: SelectedMean, factor: Fraction | int = 1) -> SelectedMean | None:
         """The sum, if both are over the same selection."""
         if self.selector != other.selector:
             return None
@@ -117,31 +117,31 @@ class Mean:
         for signal, a in other.terms.items():
             terms[signal] = terms.get(signal, Fraction(0)) + factor * a
         kept = {signal: a for signal, a in terms.items() if a}
-        return Mean(self.selector, kept, self.constant + factor * other.constant)
+        return SelectedMean(self.selector, kept, self.constant + factor * other.constant)
 
-    def line(self, factor: Fraction | int, constant: Fraction | int) -> Mean:
+    def line(self, factor: Fraction | int, constant: Fraction | int) -> SelectedMean:
         terms = {signal: factor * a for signal, a in self.terms.items()}
-        return Mean(self.selector, terms, factor * self.constant + constant)
+        return SelectedMean(self.selector, terms, factor * self.constant + constant)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class QuotientCase:
     """Where `when` holds, the number is above/below, with below >= 1."""
 
     when: Literal
-    above: Form
-    below: Form = ONE
-    mean: Mean | None = None
+    above: CountForm
+    below: CountForm = ONE
+    mean: SelectedMean | None = None
     """Of a ratio: how one head computes it."""
 
-    def line(self, factor: Fraction | int, constant: Fraction | int) -> Case:
+    def line(self, factor: Fraction | int, constant: Fraction | int) -> QuotientCase:
         """factor·x + constant."""
         above = self.above.times(factor).plus(self.below, constant)
         mean = None if self.mean is None else self.mean.line(factor, constant)
-        return Case(self.when, above, self.below, mean)
+        return QuotientCase(self.when, above, self.below, mean)
 
-    def where(self, when: Literal) -> Case:
-        return Case(when, self.above, self.below, self.mean)
+    def where(self, when: Literal) -> QuotientCase:
+        return QuotientCase(when, self.above, self.below, self.mean)
 
     @property
     def is_ratio(self) -> bool:
@@ -152,13 +152,15 @@ class Case:
 class Quantity:
     """A number by cases, of which at most one holds; None where none does."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[QuotientCase, ...]
 
     @property
-    def affine(self) -> Form | None:
+    def affine(self) -> CountForm | None:
         """The form, where the number depends on position and length alone."""
         match self.cases:
-            case [Case(Literal(-1, True), above, below)] if above.is_affine and below.is_constant:
+            case [QuotientCase(Literal(-1, True), above, below)] if (
+                above.is_affine and below.is_constant
+            ):
                 return above.times(1 / below.constant)
         return None
 
@@ -203,7 +205,7 @@ class Joint:
 
     f: Callable[[Value, Value], Value]
     base: Categories | Counted
-    place: Form
+    place: CountForm
 
 
 @dataclass(frozen=True, slots=True)

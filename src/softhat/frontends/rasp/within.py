@@ -13,8 +13,8 @@ from typing import Literal as Choice
 
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.points import read_point
-from softhat.frontends.rasp.resolving import Masked, Part, Window, selector_of
-from softhat.frontends.rasp.values import Categories, Form, exact, tagged
+from softhat.frontends.rasp.resolving import DistanceWindow, Masked, Part, selector_of
+from softhat.frontends.rasp.values import Categories, CountForm, exact, tagged
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.program.gates import Table
 from softhat.program.heads import Match
@@ -34,7 +34,7 @@ def seen_in(shop: Workshop, looked: Masked, weights: list[tuple[Value, Literal]]
     """The values at every selected distance, if that is a window of few positions."""
     by_distance: dict[int, dict[Value, list[Literal]]] = {}
     for part in looked.parts:
-        distances = part.where.distances if isinstance(part.where, Window) else None
+        distances = part.where.distances if isinstance(part.where, DistanceWindow) else None
         if part.where == "=":
             distances = range(1)
         if distances is None or len(distances) > MOST_TOGETHER:
@@ -89,18 +89,18 @@ def _table(shop: Workshop, terms: list[tuple[Literal, ...]]) -> Literal:
     return shop.draft.add(Table(tuple(sorted(terms))), f"{shop.name}: table")
 
 
-def count_within(shop: Workshop, window: Window, key: Literal) -> Form:
+def count_within(shop: Workshop, window: DistanceWindow, key: Literal) -> CountForm:
     """#(key) over a window: a difference of two counts, of which one may be of all positions.
 
     Up to i + d, for d < 0, is up to i of the key moved by -d; from i + d on likewise, for d > 0.
     """
     low, high = window.low, window.high
 
-    def up_to(distance: int) -> Form:
-        return Form.of_count(_moved(shop, key, -distance, "past"), "past")
+    def up_to(distance: int) -> CountForm:
+        return CountForm.of_count(_moved(shop, key, -distance, "past"), "past")
 
-    def from_on(distance: int) -> Form:
-        return Form.of_count(_moved(shop, key, distance, "future"), "future")
+    def from_on(distance: int) -> CountForm:
+        return CountForm.of_count(_moved(shop, key, distance, "future"), "future")
 
     if high is not None and high <= 0:
         counted = up_to(high)
@@ -108,7 +108,7 @@ def count_within(shop: Workshop, window: Window, key: Literal) -> Form:
     if low is not None and low >= 0:
         counted = from_on(low)
         return counted if high is None else counted.plus(from_on(high + 1), -_ONE)
-    counted = Form.of_count(key, "total")
+    counted = CountForm.of_count(key, "total")
     if low is not None:
         counted = counted.plus(up_to(low - 1), -_ONE)
     return counted if high is None else counted.plus(from_on(high + 1), -_ONE)
@@ -122,7 +122,9 @@ def _moved(
     return key if distance == 0 else read_point(shop, place, key)
 
 
-def matched_within(shop: Workshop, part: Part, window: Window, bit: Literal) -> list[Literal]:
+def matched_within(
+    shop: Workshop, part: Part, window: DistanceWindow, bit: Literal
+) -> list[Literal]:
     """The same in a window: position by position, or from where the window has its one end on."""
     pairs = list(zip(part.keys, part.queries, strict=True))
     if window.distances is not None:
@@ -142,7 +144,7 @@ def matched_within(shop: Workshop, part: Part, window: Window, bit: Literal) -> 
 
 
 def anchored(
-    shop: Workshop, part: Part, window: Window
+    shop: Workshop, part: Part, window: DistanceWindow
 ) -> tuple[Part, Callable[[Literal], Literal]]:
     """A window with one end as a mask that ends at i: its keys, and what is read there, are seen
     from as far away as the window is."""

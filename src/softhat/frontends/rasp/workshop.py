@@ -9,11 +9,11 @@ from fractions import Fraction
 from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
-    Case,
     Categories,
     Counted,
-    Form,
+    CountForm,
     Quantity,
+    QuotientCase,
     tagged,
 )
 from softhat.io.errors import RaspError, SofthatError
@@ -160,18 +160,18 @@ class Workshop:
 
     # Numbers
 
-    def at_least(self, form: Form, label: str = "") -> Literal:
+    def at_least(self, form: CountForm, label: str = "") -> Literal:
         """The form is at least 0."""
         try:
             return at_least_zero(self.draft, form.integral(form.scale), label or self.name)
         except SofthatError as error:
             raise self.fault(str(error)) from None
 
-    def case_at_least(self, case: Case, bound: Fraction) -> Literal:
+    def case_at_least(self, case: QuotientCase, bound: Fraction) -> Literal:
         """The number of a case is at least `bound`."""
         return self.at_least(case.above.plus(case.below, -bound), f"{self.name} >= {bound}")
 
-    def threshold(self, case: Case, constant: float | Fraction) -> Fraction:
+    def threshold(self, case: QuotientCase, constant: float | Fraction) -> Fraction:
         """The least value of the case that is not below `constant` as Python's floats compare.
 
         A ratio of numbers up to N is off every other such ratio by more than rounding, so a float
@@ -188,7 +188,7 @@ class Workshop:
             return wanted
         return min(Fraction(math.ceil(wanted * w), w) for w in range(1, most + 1))
 
-    def compared(self, case: Case, sign: str, constant: Value) -> Literal:
+    def compared(self, case: QuotientCase, sign: str, constant: Value) -> Literal:
         """The number of a case ∘ constant."""
         at_least = self.case_at_least(case, self.threshold(case, constant))
         match sign:
@@ -196,7 +196,9 @@ class Workshop:
                 return at_least
             case "<":
                 return ~at_least
-        more = ~self.compared(Case(case.when, case.above.times(-1), case.below), ">=", -constant)
+        more = ~self.compared(
+            QuotientCase(case.when, case.above.times(-1), case.below), ">=", -constant
+        )
         match sign:
             case ">":
                 return more
@@ -210,8 +212,8 @@ class Workshop:
     def constant(self, value: Value, when: Literal = TRUE) -> Categories:
         return self.categories([(value, when)], when == TRUE)
 
-    def number(self, form: Form) -> Quantity:
-        return Quantity((Case(TRUE, form),))
+    def number(self, form: CountForm) -> Quantity:
+        return Quantity((QuotientCase(TRUE, form),))
 
     # Counts
 
@@ -246,7 +248,7 @@ class Workshop:
         signal = self.count_signal(known)
         return self.draft.add(Steps(signal, tuple(turns)), f"{self.name}: turns at {shown}")
 
-    def position_digit(self, form: Form, bit: int) -> Literal:
+    def position_digit(self, form: CountForm, bit: int) -> Literal:
         """A binary digit of an affine number with integer coefficients, 0 if it is negative."""
         a, b, c = (int(x) for x in (form.position, form.length, form.constant))
         label = f"bit {bit} of {a}*i + {b}*n + {c}"

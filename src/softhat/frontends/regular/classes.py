@@ -20,7 +20,7 @@ _KINDS: dict[str, Callable[[str], bool]] = {
 }
 
 
-class Place(NamedTuple):
+class ClassPlace(NamedTuple):
     """Where a class stands: its text, and where that begins in which expression."""
 
     text: str
@@ -31,7 +31,7 @@ class Place(NamedTuple):
         return FormulaError(said, self.start + at, self.whole)
 
 
-def members(place: Place, alphabet: tuple[str, ...] | None) -> list[str]:
+def members(place: ClassPlace, alphabet: tuple[str, ...] | None) -> list[str]:
     """The symbols that a class stands for, in order; of the alphabet, if one is given."""
     if place.text.startswith("\\"):
         return _known(place, alphabet, [place.text[1]], {}, negated=False)
@@ -58,7 +58,7 @@ def members(place: Place, alphabet: tuple[str, ...] | None) -> list[str]:
     return _known(place, alphabet, kinds, named, negated)
 
 
-def _one(place: Place, at: int, end: int, kinds: list[str]) -> tuple[str | None, int]:
+def _one(place: ClassPlace, at: int, end: int, kinds: list[str]) -> tuple[str | None, int]:
     """A character and where the next begins; None for a kind such as \\d, which is noted."""
     char = place.text[at]
     if char == "\\":
@@ -83,7 +83,7 @@ def no_such_escape(char: str) -> str:
 
 
 def _add_range(
-    place: Place,
+    place: ClassPlace,
     first: str,
     last: str,
     alphabet: tuple[str, ...] | None,
@@ -102,7 +102,7 @@ def _add_range(
 
 
 def _known(
-    place: Place,
+    place: ClassPlace,
     alphabet: tuple[str, ...] | None,
     kinds: list[str],
     named: dict[str, int],

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softhat.frontends.regular.machine import Machine, Total
+from softhat.frontends.regular.machine import StateMachine, Total
 
 MOST_SETS = 3_000
 MOST_PATHS = 20_000
@@ -30,7 +30,7 @@ Path = tuple[int | None, ...]
 STAYS = -1
 
 
-class TooLargeError(Exception):
+class DecompositionTooLargeError(Exception):
     """The decomposition passes a limit; the message says which."""
 
 
@@ -86,7 +86,7 @@ def skeleton(letters: Total) -> Skeleton:
     return made
 
 
-def cascade(machine: Machine, frame: Skeleton) -> Cascade:
+def cascade(machine: StateMachine, frame: Skeleton) -> Cascade:
     """The cascade of a machine: what every level does on the paths that words lead to."""
     levels = frame.levels
     actions: list[dict[Path, dict[int, int]]] = [{} for _ in range(levels)]
@@ -113,7 +113,9 @@ def cascade(machine: Machine, frame: Skeleton) -> Cascade:
             to = tuple(after)
             if to not in known:
                 if len(known) >= MOST_PATHS:
-                    raise TooLargeError(f"more than {MOST_PATHS:,} paths through its cascade")
+                    raise DecompositionTooLargeError(
+                        f"more than {MOST_PATHS:,} paths through its cascade"
+                    )
                 known.add(to)
                 queue.append(to)
     return Cascade(tuple(sizes), tuple(actions), answers)
@@ -203,7 +205,7 @@ def _images(letters: Total) -> dict[int, tuple[int, ...]]:
             made.append(image)
             if image not in known:
                 if len(known) >= MOST_SETS:
-                    raise TooLargeError(f"more than {MOST_SETS:,} sets of states")
+                    raise DecompositionTooLargeError(f"more than {MOST_SETS:,} sets of states")
                 known.add(image)
                 queue.append(image)
         images[now] = tuple(made)

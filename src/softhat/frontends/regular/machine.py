@@ -22,7 +22,7 @@ Answer = Literal["yes", "no", "lost", "won"]
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class StateMachine:
     """State 0 is the first. `step[q][k]` is the state after letter k, None where it is free;
     `answer[q][k]` the answer there, None where the letter cannot come."""
 
@@ -33,7 +33,7 @@ class Machine:
     answer: tuple[tuple[Answer | None, ...], ...]
 
 
-def to_machine(dfa: DFA, modulus: int, lost: bool, won: bool) -> Machine:
+def to_machine(dfa: DFA, modulus: int, lost: bool, won: bool) -> StateMachine:
     """The machine of a minimal automaton; with `lost` (`won`) its dead (universal) state is left
     for an answer that is final."""
     final: dict[int, Answer] = {}
@@ -67,17 +67,17 @@ def to_machine(dfa: DFA, modulus: int, lost: bool, won: bool) -> Machine:
                 answers.append("yes" if to in dfa.accepting else "no")
         step.append(tuple(edges))
         answer.append(tuple(answers))
-    return Machine(letters, modulus, tuple(step), tuple(answer))
+    return StateMachine(letters, modulus, tuple(step), tuple(answer))
 
 
-def reduced(machine: Machine) -> Machine:
+def reduced(machine: StateMachine) -> StateMachine:
     """States that never have to differ, merged one pair after the other as long as no word
     permutes states."""
     merged = _merge(machine, careful=False)
     return merged if not counts(merged.step) else _merge(machine, careful=True)
 
 
-def _merge(machine: Machine, careful: bool) -> Machine:
+def _merge(machine: StateMachine, careful: bool) -> StateMachine:
     size = len(machine.step)
     leader = list(range(size))
     for p in range(size):
@@ -92,7 +92,7 @@ def _merge(machine: Machine, careful: bool) -> Machine:
     return _quotient(machine, leader)
 
 
-def _joined(machine: Machine, leader: list[int], p: int, q: int) -> list[int] | None:
+def _joined(machine: StateMachine, leader: list[int], p: int, q: int) -> list[int] | None:
     """The merging of p and q with all that follows from it, or None if answers differ."""
     leader = list(leader)
     members: dict[int, list[int]] = {}
@@ -118,7 +118,7 @@ def _joined(machine: Machine, leader: list[int], p: int, q: int) -> list[int] | 
     return leader
 
 
-def _quotient(machine: Machine, leader: list[int]) -> Machine:
+def _quotient(machine: StateMachine, leader: list[int]) -> StateMachine:
     heads = sorted(set(leader))
     place = {head: k for k, head in enumerate(heads)}
     step, answer = [], []
@@ -133,14 +133,14 @@ def _quotient(machine: Machine, leader: list[int]) -> Machine:
             answers.append(said[0] if said else None)
         step.append(tuple(edges))
         answer.append(tuple(answers))
-    return Machine(machine.letters, machine.modulus, tuple(step), tuple(answer))
+    return StateMachine(machine.letters, machine.modulus, tuple(step), tuple(answer))
 
 
 Total = tuple[tuple[int, ...], ...]
 """For each letter, where each state goes."""
 
 
-def completions(machine: Machine, tries: int) -> Iterator[Total]:
+def completions(machine: StateMachine, tries: int) -> Iterator[Total]:
     """Ways to fill what the machine leaves free, none of which lets a word permute states.
 
     First by rules that often give shallow cascades (a letter that leads to one state always

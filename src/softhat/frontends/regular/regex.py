@@ -23,7 +23,7 @@ from lark import (
     v_args,
 )
 
-from softhat.frontends.regular.classes import Place, members, no_such_escape
+from softhat.frontends.regular.classes import ClassPlace, members, no_such_escape
 from softhat.frontends.regular.dfa import (
     DFA,
     check_alphabet,
@@ -121,7 +121,7 @@ def _symbols(text: str, tokens: list[Token], known: tuple[str, ...] | None) -> s
     named: set[str] = set()
     for token in tokens:
         if token.type == "CLASS":
-            named.update(members(Place(str(token), token.start_pos or 0, text), known))
+            named.update(members(ClassPlace(str(token), token.start_pos or 0, text), known))
         elif token.type == "SYMBOL":
             name = _name(token, text)
             if known is not None and name not in known:
@@ -370,7 +370,7 @@ class _Build(Transformer[Token, _Piece]):
 
     def one_of(self, token: Token) -> _Piece:
         pieces = self.pieces
-        place = Place(str(token), token.start_pos or 0, pieces.text)
+        place = ClassPlace(str(token), token.start_pos or 0, pieces.text)
         return pieces.one_of([pieces.place[name] for name in members(place, pieces.alphabet)])
 
     def group(self, _opening: Token, inner: _Piece) -> _Piece:

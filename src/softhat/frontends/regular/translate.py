@@ -21,12 +21,12 @@ from softhat.frontends.regular.doubling import LogDepth, log_depth
 from softhat.frontends.regular.holonomy import (
     STAYS,
     Cascade,
+    DecompositionTooLargeError,
     Skeleton,
-    TooLargeError,
     cascade,
     skeleton,
 )
-from softhat.frontends.regular.machine import Machine, completions, reduced, to_machine
+from softhat.frontends.regular.machine import StateMachine, completions, reduced, to_machine
 from softhat.frontends.regular.monoid import Counter, counts, find_counter, modulus_of
 from softhat.frontends.regular.regex import read_regex
 from softhat.io.errors import NotStarFreeError, SofthatError
@@ -210,13 +210,13 @@ def _formula(dfa: DFA, modulus: int) -> Formula:
         machine = reduced(machine)
         try:
             frames = _frames(machine, TRIES if len(machine.step) <= 8 else 0)
-        except TooLargeError as error:
+        except DecompositionTooLargeError as error:
             trouble = str(error)
             continue
         for frame in frames:
             try:
                 formula = _accepts(dfa, machine, cascade(machine, frame))
-            except TooLargeError as error:
+            except DecompositionTooLargeError as error:
                 trouble = str(error)
                 continue
             cost = _cost(formula)
@@ -230,14 +230,14 @@ def _formula(dfa: DFA, modulus: int) -> Formula:
     return best[1]
 
 
-def _frames(machine: Machine, tries: int) -> list[Skeleton]:
+def _frames(machine: StateMachine, tries: int) -> list[Skeleton]:
     """The shallowest decompositions among the ways to fill the machine."""
     found: list[tuple[int, int, int, Skeleton]] = []
-    trouble = TooLargeError("")
+    trouble = DecompositionTooLargeError("")
     for total in completions(machine, tries):
         try:
             frame = skeleton(total)
-        except TooLargeError as error:
+        except DecompositionTooLargeError as error:
             trouble = error
             continue
         found.append((frame.levels, len(frame.images), len(found), frame))
@@ -258,7 +258,7 @@ def _cost(formula: Formula) -> tuple[int, int]:
     return depth[-1], len(rows)
 
 
-def _accepts(dfa: DFA, machine: Machine, levels: Cascade) -> Formula:
+def _accepts(dfa: DFA, machine: StateMachine, levels: Cascade) -> Formula:
     """Level by level the bits of the cascade, then the answer.
 
     `x_t = stays S reset_t` holds if the level's label after this position is t, and `stays` is
@@ -310,7 +310,7 @@ def _yesterday(formula: Formula) -> Formula:
     return Not(FIRST) if formula == TRUE else Yesterday(formula)
 
 
-def _letters(alphabet: tuple[str, ...], machine: Machine, chosen: frozenset[int]) -> Formula:
+def _letters(alphabet: tuple[str, ...], machine: StateMachine, chosen: frozenset[int]) -> Formula:
     """The letter at this position is one of the chosen."""
     of_type: dict[int, set[int]] = {r: set() for r in range(machine.modulus)}
     for letter in chosen:

@@ -29,7 +29,7 @@ from softhat.logic.core import to_core
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import Unknown
 from softhat.logic.decide.paths import Paths, paths_of
-from softhat.logic.decide.places import Added, Case, cases, decided
+from softhat.logic.decide.places import Added, PlaceCase, cases, decided
 from softhat.logic.linear import LinearForm, linear
 from softhat.logic.semantics.truth import truth
 from softhat.logic.syntax import nodes
@@ -54,9 +54,9 @@ def without_counting(
     With `possible`, whether a formula without comparisons may hold somewhere, the places of the
     word where a comparison is decided are looked for too.
     """
-    sums = _Sums(letters)
-    unknowns: dict[_Sum, Unknown] = {}
-    paths: dict[_Sum, Paths] = {}
+    sums = _CountedSums(letters)
+    unknowns: dict[_CountedSum, Unknown] = {}
+    paths: dict[_CountedSum, Paths] = {}
     others: dict[nodes.At, Unknown] = {}
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
@@ -94,7 +94,7 @@ def without_counting(
 
 
 @dataclass(frozen=True)
-class _Weights:
+class _PositionWeights:
     """What a position adds: a number for each letter, and one for each formula that holds.
 
     What only depends on the letter is in the numbers, so equal sums look the same.
@@ -103,12 +103,12 @@ class _Weights:
     letters: tuple[int, ...]
     formulas: frozenset[tuple[Formula, int]]
 
-    def plus(self, other: _Weights, factor: int = 1) -> _Weights:
+    def plus(self, other: _PositionWeights, factor: int = 1) -> _PositionWeights:
         letters = tuple(a + factor * b for a, b in zip(self.letters, other.letters, strict=True))
         weights = dict(self.formulas)
         for formula, w in other.formulas:
             weights[formula] = weights.get(formula, 0) + factor * w
-        return _Weights(letters, frozenset((f, w) for f, w in weights.items() if w))
+        return _PositionWeights(letters, frozenset((f, w) for f, w in weights.items() if w))
 
     @property
     def least(self) -> int:
@@ -120,23 +120,23 @@ class _Weights:
 
 
 @dataclass(frozen=True)
-class _Sum:
+class _CountedSum:
     """A linear form by what positions before, at and after position i add to it."""
 
-    before: _Weights
-    here: _Weights
-    after: _Weights
+    before: _PositionWeights
+    here: _PositionWeights
+    after: _PositionWeights
     constant: int
 
-    def plus(self, other: _Sum, factor: int = 1) -> _Sum:
-        return _Sum(
+    def plus(self, other: _CountedSum, factor: int = 1) -> _CountedSum:
+        return _CountedSum(
             self.before.plus(other.before, factor),
             self.here.plus(other.here, factor),
             self.after.plus(other.after, factor),
             self.constant + factor * other.constant,
         )
 
-    def negated(self) -> _Sum:
+    def negated(self) -> _CountedSum:
         """Is >= 0 exactly where this is not: -1 minus it."""
         opposite = self.plus(self, -2)
         return replace(opposite, constant=opposite.constant - 1)
@@ -153,17 +153,17 @@ class _Sum:
         return self.constant + self.here.least
 
 
-class _Sums:
+class _CountedSums:
     """Linear forms as sums, over one set of letters."""
 
     def __init__(self, letters: Letters) -> None:
         self._letters = letters
-        self._known: dict[Formula, _Weights] = {}
+        self._known: dict[Formula, _PositionWeights] = {}
         few = letters.count <= _LETTERS
         self._words = [letters.word([k]) for k in range(letters.count)] if few else None
-        self._nothing = _Weights((0,) * (letters.count if few else 1), frozenset())
+        self._nothing = _PositionWeights((0,) * (letters.count if few else 1), frozenset())
 
-    def of(self, form: LinearForm) -> _Sum:
+    def of(self, form: LinearForm) -> _CountedSum:
         before = here = after = self._nothing
         for a, formula in form.past:
             one = self._one(formula)
@@ -174,9 +174,9 @@ class _Sums:
         for a, formula in form.total:
             one = self._one(formula)
             before, here, after = before.plus(one, a), here.plus(one, a), after.plus(one, a)
-        return _Sum(before, here, after, form.constant)
+        return _CountedSum(before, here, after, form.constant)
 
-    def _one(self, formula: Formula) -> _Weights:
+    def _one(self, formula: Formula) -> _PositionWeights:
         """1 where the formula holds."""
         if formula not in self._known:
             rows, _ = distinct(formula)
@@ -187,10 +187,10 @@ class _Sums:
                 formulas = frozenset()
             else:
                 letters, formulas = self._nothing.letters, frozenset({(formula, 1)})
-            self._known[formula] = _Weights(letters, formulas)
+            self._known[formula] = _PositionWeights(letters, formulas)
         return self._known[formula]
 
-    def cases(self, total: _Sum) -> list[Case] | None:
+    def cases(self, total: _CountedSum) -> list[PlaceCase] | None:
         """What may stand at a position, by what it adds."""
         parts = (total.before, total.here, total.after)
         classes: dict[Added, list[bool]] = {}
@@ -209,7 +209,7 @@ class _Sums:
         ]
         return cases(letters, operands)
 
-    def local(self, total: _Sum) -> Formula | None:
+    def local(self, total: _CountedSum) -> Formula | None:
         """A sum to which only this position adds, as a Boolean formula."""
         met = list(self._known)
         operands = sorted(total.here.formulas, key=lambda pair: met.index(pair[0]))
@@ -226,7 +226,7 @@ class _Sums:
             spelt = nodes.Or(spelt, nodes.And(case, enough))
         return spelt
 
-    def threshold(self, total: _Sum) -> Formula | None:
+    def threshold(self, total: _CountedSum) -> Formula | None:
         """A sum that adds the same for one formula, as a temporal formula."""
         nothing = self._nothing
         added = total.before or total.after
@@ -267,7 +267,7 @@ class _Sums:
                 reached = nodes.Until(TRUE, past)
         return reached if w > 0 else nodes.Not(reached)
 
-    def _single(self, weights: _Weights) -> tuple[int, Formula] | None:
+    def _single(self, weights: _PositionWeights) -> tuple[int, Formula] | None:
         """The weights as one formula with one weight."""
         values = {w for w in weights.letters if w}
         if len(values) == 1 and not weights.formulas:
@@ -315,7 +315,7 @@ def _often(
     return reached
 
 
-def _facts(unknowns: dict[_Sum, Unknown]) -> list[Clause]:
+def _facts(unknowns: dict[_CountedSum, Unknown]) -> list[Clause]:
     """Which comparisons imply, exclude or exhaust each other."""
     if len(unknowns) > _UNKNOWNS:
         return []
@@ -331,7 +331,7 @@ def _facts(unknowns: dict[_Sum, Unknown]) -> list[Clause]:
     ]
 
 
-def _bounds(paths: dict[_Sum, Paths]) -> Iterator[tuple[_Sum, _Sum, int]]:
+def _bounds(paths: dict[_CountedSum, Paths]) -> Iterator[tuple[_CountedSum, _CountedSum, int]]:
     """Pairs `T >= 0`, `c - T >= 0` with c >= 0, such as the two halves of an equation."""
     for one, other in combinations(paths, 2):
         both = one.plus(other)
@@ -339,7 +339,9 @@ def _bounds(paths: dict[_Sum, Paths]) -> Iterator[tuple[_Sum, _Sum, int]]:
             yield one, other, both.constant
 
 
-def _never_between(unknowns: dict[_Sum, Unknown], paths: dict[_Sum, Paths]) -> list[Clause]:
+def _never_between(
+    unknowns: dict[_CountedSum, Unknown], paths: dict[_CountedSum, Paths]
+) -> list[Clause]:
     """Such a pair excludes each other where T is none of 0 … c."""
     return [
         ((unknowns[one].number, False), (unknowns[other].number, False))
@@ -349,7 +351,7 @@ def _never_between(unknowns: dict[_Sum, Unknown], paths: dict[_Sum, Paths]) -> l
 
 
 def _never_between_at_the_edge(
-    plain: Formula, unknowns: dict[_Sum, Unknown], paths: dict[_Sum, Paths]
+    plain: Formula, unknowns: dict[_CountedSum, Unknown], paths: dict[_CountedSum, Paths]
 ) -> Formula:
     """The same formula, with that said where it is so at one end of the word only."""
     instead: dict[Node, Formula] = {

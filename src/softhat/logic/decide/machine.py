@@ -38,7 +38,7 @@ class Unknown(Formula):
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class GateMachine:
     """Gates in order, operands before operators, and which of them need a bit."""
 
     gates: tuple[tuple[Node, tuple[int, ...]], ...]
@@ -59,7 +59,7 @@ class Machine:
         return i if i <= self.start else self.start + 1 + (i - self.start - 1) % self.period
 
 
-def build(formula: Formula) -> Machine:
+def build(formula: Formula) -> GateMachine:
     """The machine whose root has the truth value of `formula`, a formula in core form."""
     rows, (root,) = distinct(formula)
     kinds = [type(node) for node, _ in rows]
@@ -73,7 +73,7 @@ def build(formula: Formula) -> Machine:
     def of(*wanted: type[Node]) -> tuple[int, ...]:
         return tuple(k for k, kind in enumerate(kinds) if kind in wanted)
 
-    return Machine(
+    return GateMachine(
         tuple(rows),
         root,
         memories=of(nodes.Yesterday, nodes.Since),

@@ -27,7 +27,7 @@ _VISITS = 20_000
 """Of states with a sum, looking for a certain sum: a twentieth of a second."""
 
 
-class Step(NamedTuple):
+class StateStep(NamedTuple):
     """From one state to another, and what that adds to the sum."""
 
     source: int
@@ -41,7 +41,7 @@ class Paths:
     in any of the states from `here` on: those at position i or after it."""
 
     start: int
-    steps: tuple[Step, ...]
+    steps: tuple[StateStep, ...]
     states: int
     here: int
     edge: Formula
@@ -54,7 +54,7 @@ class Paths:
         return self.start + min(sums[self.here :]) if sums else -math.inf
 
     def negated(self) -> Paths:
-        steps = tuple([Step(a, b, -added) for a, b, added in self.steps])
+        steps = tuple([StateStep(a, b, -added) for a, b, added in self.steps])
         return replace(self, start=-self.start, steps=steps)
 
     def ending_here(self) -> Paths:
@@ -72,15 +72,15 @@ class Paths:
 
     def _left(self) -> list[float] | None:
         """What is added from each state to the end at least; None if there is no least."""
-        steps = [Step(self.states, end, 0) for end in range(self.here, self.states)]
-        steps += [Step(b, a, added) for a, b, added in self.steps]
+        steps = [StateStep(self.states, end, 0) for end in range(self.here, self.states)]
+        steps += [StateStep(b, a, added) for a, b, added in self.steps]
         sums = _least_sums(self.states + 1, self.states, steps)
         return None if sums is None else sums[:-1]
 
     def _reaches(self, most: int, left: Sequence[float]) -> bool | None:
         """A search among the sums that may still end at most at `most`. No cycle lowers a sum, so
         they are finitely many."""
-        after: dict[int, list[Step]] = {}
+        after: dict[int, list[StateStep]] = {}
         for step in self.steps:
             after.setdefault(step.source, []).append(step)
         todo = [(0, self.start)]
@@ -99,7 +99,7 @@ class Paths:
         return False
 
 
-def _least_sums(states: int, source: int, steps: Iterable[Step]) -> list[float] | None:
+def _least_sums(states: int, source: int, steps: Iterable[StateStep]) -> list[float] | None:
     """The least sums from a state to each (Bellman and Ford); None if a cycle lowers them."""
     sums = [math.inf] * states
     sums[source] = 0
@@ -182,10 +182,11 @@ def _explored(form: LinearForm, rows: Distinct, letters: Letters, edge: Formula)
         if len(state_of) * letters.count > _MOVES:
             return None
     count = len(state_of)
-    steps = [Step(a, b, before) for a, b, before, _, _ in moves]
-    steps += [Step(a, count + b, before + future) for a, b, before, future, _ in moves]
+    steps = [StateStep(a, b, before) for a, b, before, _, _ in moves]
+    steps += [StateStep(a, count + b, before + future) for a, b, before, future, _ in moves]
     steps += [
-        Step(count + a, count + b, before + future - past) for a, b, before, future, past in moves
+        StateStep(count + a, count + b, before + future - past)
+        for a, b, before, future, past in moves
     ]
     return Paths(form.constant, tuple(dict.fromkeys(steps)), 2 * count, count, edge)
 

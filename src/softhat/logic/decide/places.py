@@ -30,7 +30,7 @@ class Added(NamedTuple):
     after: int
 
 
-class Case(NamedTuple):
+class PlaceCase(NamedTuple):
     """Which letters stand at a position, what is counted there, and what that adds."""
 
     formula: Formula
@@ -58,7 +58,7 @@ PLACES = {
 
 def cases(
     letters: Sequence[tuple[Formula, Added]], operands: Sequence[tuple[Formula, Added]]
-) -> list[Case] | None:
+) -> list[PlaceCase] | None:
     """All that may stand at a position, as far as letters and truth values go; None if there are
     too many."""
     if len(letters) << len(operands) > MOST_CASES:
@@ -71,12 +71,12 @@ def cases(
                 formula = _and(formula, operand if value else Not(operand))
                 if value:
                     total = Added(*(a + b for a, b in zip(total, more, strict=True)))
-            made.append(Case(formula, total))
+            made.append(PlaceCase(formula, total))
     return made
 
 
 def decided(
-    all_cases: list[Case], constant: int, unknown: Formula, possible: Callable[[Formula], bool]
+    all_cases: list[PlaceCase], constant: int, unknown: Formula, possible: Callable[[Formula], bool]
 ) -> Formula:
     """Where the sum with these cases, plus `constant`, is at least 0: spelt out where it is
     decided, `unknown` elsewhere."""
@@ -116,7 +116,7 @@ def decided(
     return _or(sure, And(open_, unknown))
 
 
-def _somewhere(all_cases: list[Case], sign: int) -> Formula:
+def _somewhere(all_cases: list[PlaceCase], sign: int) -> Formula:
     """Does some position add more (less) than 0?"""
     before, here, after = (
         _any([case.formula for case in all_cases if case.added[zone] * sign > 0])

@@ -20,7 +20,7 @@ import numpy as np
 from softhat.logic.decide.counting import Clause
 from softhat.logic.decide.diagrams import FALSE, TRUE, Diagrams, TooHardError
 from softhat.logic.decide.letters import Letters
-from softhat.logic.decide.machine import Machine, Unknown, build
+from softhat.logic.decide.machine import GateMachine, Unknown, build
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.predicates import column
@@ -100,7 +100,7 @@ def _forwards(steps: _Steps, layers: list[int]) -> list[int]:
 class _Steps:
     """What one position does to a set of states."""
 
-    def __init__(self, machine: Machine, goal: Goal, letters: Letters, budget: int) -> None:
+    def __init__(self, machine: GateMachine, goal: Goal, letters: Letters, budget: int) -> None:
         self.machine, self.goal, self.letters = machine, goal, letters
         self.diagrams = Diagrams(budget)
         self._known: dict[tuple[int, bool], list[int]] = {}
@@ -285,7 +285,7 @@ class _Steps:
         )
 
 
-def _as_read(machine: Machine) -> list[int]:
+def _as_read(machine: GateMachine) -> list[int]:
     """The gates in the order in which they stand in the formula, operators before operands."""
     met: dict[int, None] = {}
     todo = [machine.root]

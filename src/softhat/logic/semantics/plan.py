@@ -15,7 +15,7 @@ from softhat.logic.syntax.walk import distinct
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EvaluationPlan:
     """Steps (node, places of its operands, linear form), what to drop after each, the results.
 
     The operands of a comparison are what its linear form counts; place -1 stands for `true`.
@@ -29,12 +29,12 @@ class Plan:
 
 
 @lru_cache(maxsize=32)
-def plan(formulas: tuple[Formula, ...]) -> Plan:
+def plan(formulas: tuple[Formula, ...]) -> EvaluationPlan:
     """The plan for evaluating `formulas` together, kept for the next words."""
     return planned(formulas)
 
 
-def planned(formulas: tuple[Formula, ...]) -> Plan:
+def planned(formulas: tuple[Formula, ...]) -> EvaluationPlan:
     """The plan for evaluating `formulas` together, once."""
     rows, results = distinct(*formulas)
     index: dict[Node, int] = {node: k for k, (node, _) in enumerate(rows)}
@@ -56,4 +56,4 @@ def planned(formulas: tuple[Formula, ...]) -> Plan:
     dead: list[list[int]] = [[] for _ in steps]
     for place in set(range(len(steps))).difference(results):
         dead[last_use[place]].append(place)
-    return Plan(tuple(steps), tuple(map(tuple, dead)), tuple(results))
+    return EvaluationPlan(tuple(steps), tuple(map(tuple, dead)), tuple(results))

@@ -21,7 +21,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.semantics.counts import compare
-from softhat.logic.semantics.plan import Plan, plan
+from softhat.logic.semantics.plan import EvaluationPlan, plan
 from softhat.logic.semantics.tape import Tape, lay_out, positions
 from softhat.logic.semantics.words import Bools, Word
 from softhat.logic.syntax import nodes
@@ -76,7 +76,7 @@ def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
     return where
 
 
-def signals(steps: Plan, tape: Tape, symbol: Callable[[str], int]) -> list[int]:
+def signals(steps: EvaluationPlan, tape: Tape, symbol: Callable[[str], int]) -> list[int]:
     """The truth signals of formulas on a tape of words; `symbol` says where each stands."""
     made: dict[int, int] = {}
     for k, (node, places, form) in enumerate(steps.steps):

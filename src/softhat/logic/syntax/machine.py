@@ -45,7 +45,7 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ParseTable:
     """One table for all that can be read; `read` takes the name of the rule to begin with."""
 
     begin: Mapping[str, int]
@@ -116,7 +116,7 @@ class Machine:
 
 def machine_of(
     tables: Mapping[str, Any], builders: Mapping[str, Callable[..., Any] | None]
-) -> Machine:
+) -> ParseTable:
     """The machine of a grammar's tables; `builders` has for each alias what it makes of its
     parts."""
     reductions = [
@@ -127,7 +127,7 @@ def machine_of(
         {name: at if at >= 0 else reductions[-1 - at] for name, at in row.items()}
         for row in tables["steps"]
     ]
-    return Machine(
+    return ParseTable(
         tables["begin"],
         tables["end"],
         steps,

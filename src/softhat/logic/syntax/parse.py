@@ -18,7 +18,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
 from softhat.logic.syntax.definitions import has_definitions, read_definitions
-from softhat.logic.syntax.machine import END, Machine, UnexpectedError, machine_of, stored_tables
+from softhat.logic.syntax.machine import END, ParseTable, UnexpectedError, machine_of, stored_tables
 from softhat.logic.syntax.nodes import Formula, Node, Symbol, Term
 from softhat.logic.syntax.signs import (
     CONSTANTS,
@@ -139,7 +139,7 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 @cache
-def _machine() -> Machine:
+def _machine() -> ParseTable:
     """Made when the first formula is read."""
     return machine_of(stored_tables(), _BUILDERS)
 

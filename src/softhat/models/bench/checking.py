@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from softhat.models.bench.tables import Cell, Settings, Table, best
+from softhat.models.bench.tables import BenchSettings, BenchTable, Cell, best
 from softhat.models.compiler import compile
 from softhat.models.verification.verify import verify
 
@@ -22,7 +22,7 @@ GOALS = {"softhat --help": 0.5, "softhat compile": 0.7}
 """Seconds that a command may take, start to finish."""
 
 
-def verification(settings: Settings) -> Table:
+def verification(settings: BenchSettings) -> BenchTable:
     """All words to a length: the runtime alone, and the whole of `verify`."""
     length = 7 if settings.quick else 9
     rows: list[tuple[Cell, ...]] = []
@@ -35,7 +35,7 @@ def verification(settings: Settings) -> Table:
         rows.append(
             (text, len(words) / alone, checked / whole, (checked / whole) * alone / len(words))
         )
-    return Table(
+    return BenchTable(
         f"Exhaustive verification, all words over 3 symbols to length {length}",
         ("formula", "words/s, runtime alone", "words/s, verify", "ratio"),
         tuple(rows),
@@ -43,7 +43,7 @@ def verification(settings: Settings) -> Table:
     )
 
 
-def startup(settings: Settings) -> Table:
+def startup(settings: BenchSettings) -> BenchTable:
     """Commands in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         commands = {
@@ -62,7 +62,7 @@ def startup(settings: Settings) -> Table:
             ratio = None if goal is None else wall / goal
             rows.append((name, wall, processor, goal, ratio))
     columns = ("command", "seconds", "processor seconds", "goal", "ratio to the goal")
-    return Table("Start-up", columns, tuple(rows), "Wall-clock seconds, start to finish.")
+    return BenchTable("Start-up", columns, tuple(rows), "Wall-clock seconds, start to finish.")
 
 
 def _run(command: list[str], repeat: int) -> tuple[float, float]:

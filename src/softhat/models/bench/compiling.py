@@ -12,7 +12,7 @@ from softhat.io.files import write_folder
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.print import to_text
-from softhat.models.bench.tables import Cell, Settings, Table, best
+from softhat.models.bench.tables import BenchSettings, BenchTable, Cell, best
 from softhat.models.compiler import compile
 from softhat.models.model import Model
 
@@ -24,7 +24,7 @@ NAMED = (
 )  # fmt: skip
 
 
-def compile_times(settings: Settings) -> Table:
+def compile_times(settings: BenchSettings) -> BenchTable:
     """Parse, compile, certify and save random past formulas of growing size."""
     rows: list[tuple[Cell, ...]] = []
     rng = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def compile_times(settings: Settings) -> Table:
                 model.size.heads,
             )
         )
-    return Table(
+    return BenchTable(
         "Compile time by formula size",
         (
             "operators",
@@ -71,13 +71,13 @@ def _saving(model: Model) -> float:
         return 1e3 * best(lambda: write_folder(Path(folder) / "model", model.contents()))
 
 
-def model_sizes(settings: Settings) -> Table:
+def model_sizes(settings: BenchSettings) -> BenchTable:
     """What some formulas compile to."""
     rows = []
     for text in NAMED:
         size = compile(text, alphabet="abc").size
         rows.append((text, size.layers, size.heads, size.d_model, size.d_ff, size.parameters))
-    return Table(
+    return BenchTable(
         "Model size by formula",
         ("formula", "layers", "heads", "d_model", "d_ff", "parameters"),
         tuple(rows),

@@ -7,9 +7,9 @@ from time import perf_counter
 
 from softhat.io.errors import SofthatError
 from softhat.models.bench import checking, compiling, running
-from softhat.models.bench.tables import Results, Settings, Table, machine
+from softhat.models.bench.tables import BenchSettings, BenchTable, Results, machine
 
-SECTIONS: dict[str, tuple[Callable[[Settings], Table | None], ...]] = {
+SECTIONS: dict[str, tuple[Callable[[BenchSettings], BenchTable | None], ...]] = {
     "compile": (compiling.compile_times, compiling.model_sizes),
     "linear": (running.linear_by_length, running.linear_by_operators),
     "stream": (running.streaming,),
@@ -20,13 +20,13 @@ SECTIONS: dict[str, tuple[Callable[[Settings], Table | None], ...]] = {
 }
 
 
-def measure(results: Results, names: Collection[str] = ()) -> Iterator[Table]:
+def measure(results: Results, names: Collection[str] = ()) -> Iterator[BenchTable]:
     """Run the sections (all without names), adding each table to the results as it is ready."""
     for name in names:
         if name not in SECTIONS:
             raise SofthatError(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
     began = perf_counter()
-    settings = Settings(quick=results.quick)
+    settings = BenchSettings(quick=results.quick)
     for name, tables in SECTIONS.items():
         if names and name not in names:
             continue

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.models.bench.tables import Cell, Settings, Table, best
+from softhat.models.bench.tables import BenchSettings, BenchTable, Cell, best
 from softhat.models.compiler import compile
 from softhat.models.model import Model
 from softhat.runtime.linear.runtime import CHUNK
@@ -39,7 +39,7 @@ def nested(operators: int) -> str:
     return text
 
 
-def linear_by_length(settings: Settings) -> Table:
+def linear_by_length(settings: BenchSettings) -> BenchTable:
     """The linear runtime on one word, from 100 tokens to ten million: as a stream, fed in chunks,
     if it looks back only."""
     sizes = settings.pick((10**2, 10**3, 10**4, 10**5, 10**6), [10**k for k in range(2, 8)])
@@ -59,7 +59,7 @@ def linear_by_length(settings: Settings) -> Table:
             shorter = n // 10
             ratio = median(t[n] / t[shorter] for t in rounds) if shorter in counts else None
             rows.append((kind, text, n, seconds * 1e3, n / seconds / 1e6, ratio))
-    return Table(
+    return BenchTable(
         "Linear-time softmax by length",
         ("head", "formula", "tokens", "ms", "million tokens/s", "time ratio to n/10"),
         tuple(rows),
@@ -80,7 +80,7 @@ def _repeated(model: Model, tokens: NDArray[Any], count: int) -> None:
             stream.margins(tokens[start : start + CHUNK])
 
 
-def linear_by_operators(settings: Settings) -> Table:
+def linear_by_operators(settings: BenchSettings) -> BenchTable:
     """The linear runtime by the number of nested operators."""
     n = 10**5 if settings.quick else 10**6
     tokens = _tokens(n)
@@ -92,7 +92,7 @@ def linear_by_operators(settings: Settings) -> Table:
         first = first or seconds
         rate = n * operators / seconds / 1e6
         rows.append((operators, n / seconds / 1e6, rate, seconds / first))
-    return Table(
+    return BenchTable(
         "Linear-time softmax by number of operators",
         ("operators", "million tokens/s", "million tokens × operators/s", "time ratio"),
         tuple(rows),
@@ -100,7 +100,7 @@ def linear_by_operators(settings: Settings) -> Table:
     )
 
 
-def streaming(settings: Settings) -> Table:
+def streaming(settings: BenchSettings) -> BenchTable:
     """Streams fed in pieces: what a call costs."""
     rows: list[tuple[Cell, ...]] = []
     pieces = (1, 10, 100, 10_000, 100_000)
@@ -113,7 +113,7 @@ def streaming(settings: Settings) -> Table:
             seconds = best(partial(_push, stream, text, count), settings.repeat)
             rate = piece * count / seconds
             rows.append((kind, piece, rate, rate / PUBLISHED))
-    return Table(
+    return BenchTable(
         "Streaming by size of the pieces",
         ("head", "tokens a push", "tokens/s", "ratio to 33,000/s"),
         tuple(rows),
@@ -127,7 +127,7 @@ def _push(stream: Stream, text: str, count: int) -> None:
         stream.push(text)
 
 
-def dense_by_length(settings: Settings) -> Table:
+def dense_by_length(settings: BenchSettings) -> BenchTable:
     """The dense runtime, which is quadratic, and where the linear one overtakes it."""
     rows: list[tuple[Cell, ...]] = []
     for text in ("a S b", nested(4), "#(a) >= #(b)"):
@@ -148,10 +148,10 @@ def dense_by_length(settings: Settings) -> Table:
         "time ratio to n/10",
         "dense / linear",
     )
-    return Table("Dense softmax by length", columns, tuple(rows), "float32, one word.")
+    return BenchTable("Dense softmax by length", columns, tuple(rows), "float32, one word.")
 
 
-def against_torch(settings: Settings) -> Table | None:
+def against_torch(settings: BenchSettings) -> BenchTable | None:
     """The whole dense model against PyTorch's attention alone, same heads, sizes and threads."""
     try:
         import torch
@@ -173,7 +173,7 @@ def against_torch(settings: Settings) -> Table | None:
             theirs += best(partial(attend, q, q, q, is_causal=True), settings.repeat)
         rows.append((text, model.size.heads, ours * 1e3, theirs * 1e3, ours / theirs))
     torch.set_num_threads(threads)
-    return Table(
+    return BenchTable(
         f"Dense softmax against PyTorch, {words} words of {n:,} tokens",
         ("formula", "heads", "softhat ms", "PyTorch ms", "ratio"),
         tuple(rows),
@@ -182,7 +182,7 @@ def against_torch(settings: Settings) -> Table | None:
     )
 
 
-def memory(settings: Settings) -> Table:
+def memory(settings: BenchSettings) -> BenchTable:
     """The most memory that Python and NumPy held at a time."""
     rows: list[tuple[Cell, ...]] = []
     model = compile("(Y a) S (#(a) > #(b))", alphabet="abc")
@@ -195,7 +195,7 @@ def memory(settings: Settings) -> Table:
         tokens = _tokens(n)
         rows.append(("dense", n, _peak(lambda t=tokens: model.run_batch(t[None], "float32")), None))
     rows[-1] = (*rows[-1][:3], _ratio(rows[-1][2], rows[-2][2]))
-    return Table(
+    return BenchTable(
         "Peak memory",
         ("runtime", "tokens", "MB", "ratio to the row above"),
         tuple(rows),

@@ -15,7 +15,7 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class BenchTable:
     """A title, what the columns are, the rows, and what to see in them."""
 
     title: str
@@ -31,14 +31,14 @@ class Results:
     machine: dict[str, Any]
     quick: bool
     seconds: float = 0.0
-    tables: list[Table] = field(default_factory=list)
+    tables: list[BenchTable] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {"format": "softhat-bench/1", **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BenchSettings:
     """How much to measure."""
 
     quick: bool = False
@@ -108,7 +108,7 @@ def shown(cell: Cell) -> str:
     return cell
 
 
-def markdown(table: Table) -> str:
+def markdown(table: BenchTable) -> str:
     """A table of the results page."""
     lines = [f"### {table.title}", ""]
     if table.note:

@@ -71,11 +71,11 @@ def locate(job: Job, tokens: Tokens, output: str, position: int) -> Place | None
     reference = pristine(job.model, job.model.transformer.attention)
     if reference is None:
         return None
-    search = _Search(job.model, reference, job.settings.dtype, tokens, output, position)
+    search = _FaultSearch(job.model, reference, job.settings.dtype, tokens, output, position)
     return search.run() if search.reference_is_right() else None
 
 
-class _Search:
+class _FaultSearch:
     def __init__(
         self,
         model: Model,

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.kernels import EAGER, SDPA
-from softhat.proof.dense.matrices import SLACK, Matrix, Reading, Values
-from softhat.proof.stock.counts import Count
+from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
+from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import U, need
 from softhat.proof.stock.variables import Cell, Constant, magnitude
@@ -41,7 +41,7 @@ HUGE = 1e30
 
 
 @dataclass(frozen=True)
-class Norm:
+class NormError:
     """What a norm does: a relative error of the scale, noise, and a shift of everything. `spread`:
     the scales of any two positions differ by at most twice this."""
 
@@ -51,11 +51,11 @@ class Norm:
     spread: float
 
 
-SILENT = Norm(0.0, 0.0, 0.0, 0.0)
+SILENT = NormError(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Term:
+class ClipTerm:
     """What a clip that holds writes: the error of its bit, noise, Σ|hidden·outgoing|, how many
     units do not write 0, and what of the bit's error is not the norm's scale."""
 
@@ -66,7 +66,7 @@ class Term:
     unscaled: float = 0.0
 
 
-class Head(Protocol):
+class RecognisedHead(Protocol):
     """A head that was recognised."""
 
     @property
@@ -79,11 +79,11 @@ class Head(Protocol):
     def kind(self) -> str: ...
 
     @property
-    def counts(self) -> tuple[Count, ...]: ...
+    def counts(self) -> tuple[MeanCount, ...]: ...
 
 
 @dataclass(frozen=True)
-class Stream:
+class PlainStream:
     """What the residual stream of the plain checkpoint holds: before each block and at the end,
     and after each block's attention; the square of its norm."""
 
@@ -92,14 +92,14 @@ class Stream:
     square: float
 
 
-H = TypeVar("H", bound=Head)
+H = TypeVar("H", bound=RecognisedHead)
 
 
 class DenseBounds(ABC, Generic[H]):
     """The bounds of one disguised checkpoint for one attention kernel."""
 
     def __init__(
-        self, u: Matrix, stream: Stream, fused: bool, margin: float | None, gain: float
+        self, u: Matrix, stream: PlainStream, fused: bool, margin: float | None, gain: float
     ) -> None:
         self.u, self.stream, self.fused, self.margin = u, stream, fused, margin
         self.kernel = SDPA if fused else EAGER
@@ -126,7 +126,7 @@ class DenseBounds(ABC, Generic[H]):
         """Of an lm head with log-weights, which is read in its own unit."""
         self.output_terms = self.d
         """How many numbers a row of the output matrix adds up."""
-        self.values: list[list[Values]] = []
+        self.values: list[list[MatrixValues]] = []
         self.kinds: Mapping[tuple[int, int], H] = {}
 
     @property
@@ -160,25 +160,27 @@ class DenseBounds(ABC, Generic[H]):
     def _attended(self, at: int, before: Vector, off: Vector) -> None:
         """A block's heads have written: what was off by `before` is off by `off`."""
 
-    def _clipped(self, before: Vector, norm: Norm, clips: Mapping[int, list[Term]]) -> None:
+    def _clipped(
+        self, before: Vector, norm: NormError, clips: Mapping[int, list[ClipTerm]]
+    ) -> None:
         """A block's gates have written."""
 
     @abstractmethod
-    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
+    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
         """The norm of a residual stream that holds `cells`."""
 
     @abstractmethod
-    def _leak(self, head: H, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
+    def _leak(self, head: H, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
         """How much weight a head gives to keys that are not its own, and how many units of
         rounding its sum over keys has. Not of an Average."""
 
     @abstractmethod
-    def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
+    def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
         """No query or key, nor a product of them, is larger. Of all heads: infinite scores are no
         numbers after the softmax."""
 
     @abstractmethod
-    def _uneven(self, head: H, off: Vector, norm: Norm) -> float:
+    def _uneven(self, head: H, off: Vector, norm: NormError) -> float:
         """How far the scores of an Average may be off 0."""
 
     @abstractmethod
@@ -190,11 +192,11 @@ class DenseBounds(ABC, Generic[H]):
         return self.extent(self.values[at][h].reading, largest)
 
     @abstractmethod
-    def _clips(self, at: int, off: Vector, norm: Norm) -> dict[int, list[Term]]:
+    def _clips(self, at: int, off: Vector, norm: NormError) -> dict[int, list[ClipTerm]]:
         """What the terms of each variable that a block's gates write add to it."""
 
     @abstractmethod
-    def _idle_units(self, at: int, norm: Norm) -> list[Term]:
+    def _idle_units(self, at: int, norm: NormError) -> list[ClipTerm]:
         """What units write that cancel, or that do not hold."""
 
     @abstractmethod
@@ -213,18 +215,18 @@ class DenseBounds(ABC, Generic[H]):
         found: Vector = 1.01 * U * (self.d / 2 * each + magnitudes)
         return found
 
-    def along(self, form: Vector, off: Vector, norm: Norm, size: Vector) -> Vector:
+    def along(self, form: Vector, off: Vector, norm: NormError, size: Vector) -> Vector:
         """Errors of Σ form·v that come along the directions, for each column."""
         errors: Vector = ((1 + norm.scale) * off + norm.scale * size) @ np.abs(form)
         return errors
 
-    def spread(self, reading: Reading, largest: float, norm: Norm) -> float:
+    def spread(self, reading: MatrixReading, largest: float, norm: NormError) -> float:
         """Norm of what a reading is off by rounding and noise."""
         magnitudes = reading.whole * self.reach + reading.offset
         rounding = self.rounding(self.d, magnitudes, largest)
         return rounding + reading.stretch * norm.noise + reading.ones * norm.shift
 
-    def extent(self, reading: Reading, rows: Vector) -> float:
+    def extent(self, reading: MatrixReading, rows: Vector) -> float:
         """Norm of a whole query, key or value."""
         own = 1.07 * float(np.sqrt((rows**2).sum()))  # none is off by more than 2^-4
         return own + reading.idle * self.reach * 1.01 + reading.idle_bias
@@ -233,7 +235,7 @@ class DenseBounds(ABC, Generic[H]):
         """The error of a sum over the keys of n symbols and `<bos>`, in units of Σ |terms|."""
         return self.kernel.roundings(n + 1)
 
-    def wide_size(self, off: Vector, norm: Norm) -> Vector:
+    def wide_size(self, off: Vector, norm: NormError) -> Vector:
         """No variable, as read, is larger; and 1."""
         return np.append((1 + norm.scale) * (self.size + off), 1.0)
 
@@ -278,10 +280,10 @@ class DenseBounds(ABC, Generic[H]):
     def _looked_up(
         self,
         head: H | None,
-        values: Values,
+        values: MatrixValues,
         sizes: tuple[Vector, Vector],
         off: Vector,
-        norm: Norm,
+        norm: NormError,
         n: int,
     ) -> tuple[float, Vector]:
         """How many units of rounding a sum over keys has, and errors of outputs along their

@@ -42,7 +42,7 @@ def widened(u: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Reading:
+class MatrixReading:
     """A matrix with a bias that reads the residual stream."""
 
     form: Matrix  # (variables, rows): the plain form
@@ -61,10 +61,10 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Values:
+class MatrixValues:
     """What a head's values read, and what becomes of them where they are written."""
 
-    reading: Reading
+    reading: MatrixReading
     written: Matrix  # (values, variables): the plain output matrix
     off: Matrix  # (variables + 1,): norms of the rows of Û'V̂O less the plain product
     rows: Matrix  # (values,): norms of what reads each value
@@ -77,12 +77,12 @@ class Values:
     """Frobenius norm of the whole output matrix."""
 
 
-def reading(u: Matrix, matrix: Matrix, form: Matrix, rows: Matrix) -> Reading:
+def reading(u: Matrix, matrix: Matrix, form: Matrix, rows: Matrix) -> MatrixReading:
     """`matrix` and `form` with the bias as a last row; `rows`: the directions of the head's space
     to which the plain form's rows are written."""
     weights, bias, plain, offset = matrix[:-1], matrix[-1], form[:-1], form[-1]
     lifted = u @ plain @ rows
-    return Reading(
+    return MatrixReading(
         form=plain,
         bias=offset,
         stretch=spectral(weights),
@@ -96,7 +96,7 @@ def reading(u: Matrix, matrix: Matrix, form: Matrix, rows: Matrix) -> Reading:
 
 def values(
     u: Matrix, matrix: Matrix, out: Matrix, form: Matrix, written: Matrix, rows: Matrix
-) -> Values:
+) -> MatrixValues:
     """`matrix` (d_model + 1, d_head) and `out` (d_head, d_model) as they are, `form`
     (variables + 1, values) and `written` as they are claimed, `rows` (values, d_head) the values'
     directions."""
@@ -106,7 +106,7 @@ def values(
     norms = np.sqrt((off**2).sum(axis=1)) + SLACK * frobenius(matrix) * frobenius(out)
     norms += SLACK * frobenius(form) * frobenius(written)
     whole = SLACK * frobenius(matrix) * frobenius(out)
-    return Values(
+    return MatrixValues(
         reading=reading(u, matrix, form, rows),
         written=written,
         off=norms,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.gpt2.bounds import Bounds
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
@@ -30,7 +30,7 @@ from softhat.transformer.directions import Directions
 
 
 def certify(
-    checkpoint: Checkpoint,
+    checkpoint: GPT2Checkpoint,
     formulas: Mapping[str, Formula],
     kernel: str,
     margin: float | None = None,
@@ -68,7 +68,7 @@ def certify(
 
 
 def _plain(
-    c: Checkpoint, formulas: Mapping[str, Formula], kernel: str, margin: float | None
+    c: GPT2Checkpoint, formulas: Mapping[str, Formula], kernel: str, margin: float | None
 ) -> dict[str, Verdict]:
     check_gpt2(c)
     derived = derive(c, formulas)
@@ -81,7 +81,7 @@ def _plain(
 
 
 def _disguised(
-    c: Checkpoint,
+    c: GPT2Checkpoint,
     formulas: Mapping[str, Formula],
     kernel: str,
     margin: float | None,

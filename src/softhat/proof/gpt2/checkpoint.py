@@ -14,7 +14,7 @@ Pairs = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint(StockCheckpoint):
+class GPT2Checkpoint(StockCheckpoint):
     """Everything that the proof reads."""
 
     activation: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.gpt2.kinds import Head
+from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import Sums
-from softhat.proof.stock.counts import Count
+from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.storage import U, need
 from softhat.proof.stock.variables import Constant, Mean
 
@@ -22,7 +22,7 @@ def check_counts(sums: Sums, n: int) -> float:
     return worst
 
 
-def _mean_errors(sums: Sums, head: Head, positions: int) -> list[float]:
+def _mean_errors(sums: Sums, head: GPT2Head, positions: int) -> list[float]:
     storage, (_, scale) = sums.storage, sums.norm[head.block]
     matrix, bias = sums.part(head, 2)
     ordinary = matrix.copy()
@@ -61,14 +61,14 @@ def _mean_errors(sums: Sums, head: Head, positions: int) -> list[float]:
     return errors
 
 
-def _mean_amplitude(sums: Sums, head: Head) -> float:
+def _mean_amplitude(sums: Sums, head: GPT2Head) -> float:
     found = [
         cell.amplitude for cell in sums.found.after_attention[head.block] if isinstance(cell, Mean)
     ]
     return min(found)
 
 
-def _exact_values(sums: Sums, count: Count) -> None:
+def _exact_values(sums: Sums, count: MeanCount) -> None:
     """Averaged values are multiples of a power of two: exact with few digits."""
     most = 1 / sums.storage.unit
     bos = float(np.float32(count.bos).astype(sums.storage.storage))

@@ -11,15 +11,15 @@ from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import (
     SLACK,
     Matrix,
-    Reading,
-    Values,
+    MatrixReading,
+    MatrixValues,
     frobenius,
     reading,
     values,
     widened,
 )
-from softhat.proof.gpt2.checkpoint import Checkpoint
-from softhat.proof.gpt2.undisguise import HeadRows, Plain
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.gpt2.undisguise import Plain, VariableRows
 from softhat.transformer.directions import Directions, Units
 
 
@@ -27,10 +27,10 @@ from softhat.transformer.directions import Directions, Units
 class HeadMatrices:
     """A head's parts, and the products that are all that matters of them."""
 
-    query: Reading
-    key: Reading
+    query: MatrixReading
+    key: MatrixReading
     scores_off: Matrix  # (variables + 1, variables + 1): Û'Q̂K̂'Û less the plain product
-    values: Values
+    values: MatrixValues
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Group:
+class CancellingUnits:
     """Units that cancel: what is left of them for an input of norm 1, and of the constant."""
 
     units: tuple[Unit, ...]
@@ -62,7 +62,7 @@ class Group:
 class Basis:
     """The directions of the residual stream, and how far they are from orthonormal."""
 
-    def __init__(self, c: Checkpoint, directions: Directions, plain: Plain) -> None:
+    def __init__(self, c: GPT2Checkpoint, directions: Directions, plain: Plain) -> None:
         self.c = c
         self.u = directions.residual.astype(np.float64).T  # (d_model, variables)
         self.d, self.variables = self.u.shape
@@ -74,7 +74,7 @@ class Basis:
         self.wide = widened(self.u)
         self.embedded_off = self._embedded(c, plain)
 
-    def _embedded(self, c: Checkpoint, plain: Plain) -> float:
+    def _embedded(self, c: GPT2Checkpoint, plain: Plain) -> float:
         """Norm of what an embedded token (padding too) and position are off."""
         worst = 0.0
         for name, rows in (("wte", plain.tokens), ("wpe", plain.positions)):
@@ -84,7 +84,7 @@ class Basis:
             worst += float(norms.max())
         return worst
 
-    def head(self, at: int, h: int, directions: Directions, plain: HeadRows) -> HeadMatrices:
+    def head(self, at: int, h: int, directions: Directions, plain: VariableRows) -> HeadMatrices:
         c, d, size = self.c, self.d, self.c.d_head
         name = f"transformer.h.{at}.attn"
         attn = c.tensor(f"{name}.c_attn.weight").astype(np.float64)
@@ -118,7 +118,7 @@ class Basis:
 
     def units(
         self, at: int, units: Units, plain: Plain
-    ) -> tuple[dict[int, list[Unit]], list[Group]]:
+    ) -> tuple[dict[int, list[Unit]], list[CancellingUnits]]:
         """The units of each side of a clip, and the groups that cancel."""
         name = f"transformer.h.{at}.mlp"
         into = self.c.tensor(f"{name}.c_fc.weight").astype(np.float64)
@@ -140,7 +140,7 @@ class Basis:
             apart = np.sqrt(((w - w[:, :1]) ** 2).sum(axis=0)) + SLACK * frobenius(w)
             nothing = np.zeros(self.variables + 1)
             groups.append(
-                Group(
+                CancellingUnits(
                     tuple(
                         self._unit(u, into, bias, out, units, nothing, idle=True) for u in members
                     ),

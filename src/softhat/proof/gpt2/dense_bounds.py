@@ -9,12 +9,12 @@ from math import exp
 
 import numpy as np
 
-from softhat.proof.dense.bounds import DenseBounds, Norm, Stream, Term, Vector
-from softhat.proof.dense.matrices import Matrix, Reading
-from softhat.proof.gpt2.checkpoint import Checkpoint
-from softhat.proof.gpt2.dense import Basis, Group, HeadMatrices, Unit
+from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, PlainStream, Vector
+from softhat.proof.dense.matrices import Matrix, MatrixReading
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.gpt2.dense import Basis, CancellingUnits, HeadMatrices, Unit
 from softhat.proof.gpt2.gates import Gate
-from softhat.proof.gpt2.kinds import Head
+from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation, norm_weight
 from softhat.proof.gpt2.undisguise import Plain
 from softhat.proof.stock.storage import U, need
@@ -22,7 +22,7 @@ from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
 from softhat.transformer.directions import Directions
 
 
-class GPT2DenseBounds(DenseBounds[Head]):
+class GPT2DenseBounds(DenseBounds[GPT2Head]):
     """The bounds of one disguised checkpoint for one attention kernel, in float32."""
 
     norm_name = "LayerNorm"
@@ -30,7 +30,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
     def __init__(
         self,
         found: Derivation,
-        c: Checkpoint,
+        c: GPT2Checkpoint,
         plain: Plain,
         directions: Directions,
         fused: bool,
@@ -39,7 +39,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
         self.found, self.c, self.plain = found, c, plain
         self.basis = Basis(c, directions, plain)
         self.square = found.variance * found.checkpoint.d_model / 2
-        stream = Stream(found.cells, found.after_attention, self.square)
+        stream = PlainStream(found.cells, found.after_attention, self.square)
         super().__init__(self.basis.u, stream, fused, margin, norm_weight(c) * self.basis.d**0.5)
         self.embedded_off = self.basis.embedded_off
         self.heads = [
@@ -58,7 +58,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
 
     # LayerNorm and sizes
 
-    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
+    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
         statistics = min(self.d + 64, 256) * U
         means = sum(magnitude(cell) ** 2 for cell in cells if isinstance(cell, Mean))
         squares = (float((2 * self.size * off + off**2).sum()) + means) / self.square
@@ -70,20 +70,20 @@ class GPT2DenseBounds(DenseBounds[Head]):
         scale = 1.02 * (scale + abs(self.gain / self.norm_of_x - 1))
         need(scale < 2.0**-6, "LayerNorm's error is not small")
         self.record("LayerNorm, scale", scale)
-        return Norm(
+        return NormError(
             scale,
             1.03 * out_of_span + 5 * U * self.reach,
             1.03 * statistics * self.norm_of_x,
             scale,
         )
 
-    def _largest(self, reading: Reading, off: Vector, norm: Norm) -> Vector:
+    def _largest(self, reading: MatrixReading, off: Vector, norm: NormError) -> Vector:
         """Of each row of a plain form."""
         whole = (1 + norm.scale) * (self.size + off)
         largest: Vector = whole @ np.abs(reading.form) + np.abs(reading.bias)
         return largest
 
-    def _value_sizes(self, head: Head | None, at: int, h: int) -> tuple[Vector, Vector]:
+    def _value_sizes(self, head: GPT2Head | None, at: int, h: int) -> tuple[Vector, Vector]:
         if head is not None and head.kind == "Average":
             counts = head.counts
             return np.array([c.size for c in counts]), np.array([abs(c.bos) for c in counts])
@@ -92,7 +92,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
 
     # Scores
 
-    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
+    def _leak(self, head: GPT2Head, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
         matrices = self.heads[head.block][head.head]
         if head.kind == "Sign":
             return self._sign(head, matrices, off, norm, n), 2 * self.summation(n)
@@ -107,15 +107,15 @@ class GPT2DenseBounds(DenseBounds[Head]):
             leak += (n + 1) * exp(min(700.0, free + ruled - head.clear))
         return leak, self.kernel.lookup_roundings(n + 1, leak, U)
 
-    def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
+    def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
         parts = (self.heads[at][h].query, self.heads[at][h].key)
         q, k = (self.extent(part, self._largest(part, off, norm)) for part in parts)
         return max(q, k, q * k)
 
-    def _uneven(self, head: Head, off: Vector, norm: Norm) -> float:
+    def _uneven(self, head: GPT2Head, off: Vector, norm: NormError) -> float:
         return sum(self._score_errors(self.heads[head.block][head.head], off, norm))
 
-    def _not_ruled_out(self, head: Head, off: Vector) -> Vector:
+    def _not_ruled_out(self, head: GPT2Head, off: Vector) -> Vector:
         """Errors at keys that a Latest head does not rule out: there the bit by which it rules out
         has one of its two values, and the value with which a bit starts is exact."""
         rows = self.plain.heads[head.block][head.head]
@@ -129,7 +129,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
         return exact
 
     def _score_errors(
-        self, matrices: HeadMatrices, off: Vector, norm: Norm, head: Head | None = None
+        self, matrices: HeadMatrices, off: Vector, norm: NormError, head: GPT2Head | None = None
     ) -> tuple[float, float]:
         """Of one score: what comes from the query, and what from the key and the product. `head`:
         of a score that is not ruled out, whose size is known."""
@@ -155,7 +155,9 @@ class GPT2DenseBounds(DenseBounds[Head]):
         of_key += (self.c.d_head + 2) * 1.01 * U * (q_extent + q_off) * (k_extent + k_off)
         return of_query / root, of_key / root + scaled
 
-    def _sign(self, head: Head, matrices: HeadMatrices, off: Vector, norm: Norm, n: int) -> float:
+    def _sign(
+        self, head: GPT2Head, matrices: HeadMatrices, off: Vector, norm: NormError, n: int
+    ) -> float:
         """The leak of a Sign head whose mean keeps its sign and a tenth of its size: errors are
         relative to the query, which may be large, or not, and those count against the least
         |score|."""
@@ -211,16 +213,16 @@ class GPT2DenseBounds(DenseBounds[Head]):
         need(known >= set(sides), f"block {at}: a hidden unit belongs to no gate")
         return found
 
-    def _clips(self, at: int, off: Vector, norm: Norm) -> dict[int, list[Term]]:
+    def _clips(self, at: int, off: Vector, norm: NormError) -> dict[int, list[ClipTerm]]:
         v_hat = self.wide_size(off, norm)
-        found: dict[int, list[Term]] = {}
+        found: dict[int, list[ClipTerm]] = {}
         for gate, units in self.gates[at]:
             found.setdefault(gate.pair, []).append(self._clip(at, gate, units, off, norm, v_hat))
         return found
 
     def _clip(
-        self, at: int, gate: Gate, units: list[Unit], off: Vector, norm: Norm, v_hat: Vector
-    ) -> Term:
+        self, at: int, gate: Gate, units: list[Unit], off: Vector, norm: NormError, v_hat: Vector
+    ) -> ClipTerm:
         form = self.plain.into[at][:, [gate.units[0]]]
         along = float(self.along(form, off, norm, self.size)[0])
         reach = float(v_hat[:-1] @ np.abs(form[:, 0]))
@@ -236,7 +238,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
         need(worst <= room, "gates: a sum of literals may be off too far")
         self.record("sum that a gate clips", worst)
         if gate.never:
-            return Term(0.0, 0.0, 0.0, 0)
+            return ClipTerm(0.0, 0.0, 0.0, 0)
         name = f"transformer.h.{at}.mlp"
         members = [unit.number for unit in units]
         into = self.c.tensor(f"{name}.c_fc.weight")[:, members].astype(np.float64)
@@ -263,12 +265,12 @@ class GPT2DenseBounds(DenseBounds[Head]):
         first_units = len(self.units[at][0][first])
         held = (gate.high + worst) * factors[:first_units].sum()
         held += (gate.low + worst) * factors[first_units:].sum()
-        return Term(1.01 * bit, 1.01 * loose, 1.01 * float(held), len(units))
+        return ClipTerm(1.01 * bit, 1.01 * loose, 1.01 * float(held), len(units))
 
-    def _idle_units(self, at: int, norm: Norm) -> list[Term]:
+    def _idle_units(self, at: int, norm: NormError) -> list[ClipTerm]:
         return [self._idle(group, norm) for group in self.units[at][1]]
 
-    def _idle(self, group: Group, norm: Norm) -> Term:
+    def _idle(self, group: CancellingUnits, norm: NormError) -> ClipTerm:
         """Units that cancel: what they write all the same."""
         reach_y = self.reach + norm.shift
         largest = max(unit.reach * reach_y + unit.bias for unit in group.units)
@@ -276,7 +278,7 @@ class GPT2DenseBounds(DenseBounds[Head]):
         for unit in group.units:
             left += self.rounding(self.d, largest, largest) * unit.out
         magnitudes = 1.01 * largest * sum(unit.out for unit in group.units)
-        return Term(0.0, 1.01 * left, magnitudes, len(group.units))
+        return ClipTerm(0.0, 1.01 * left, magnitudes, len(group.units))
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
         name = "lm_head.weight" if self.c.head == "lm" else "classifier.weight"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.gpt2.comparisons import average, sign
-from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
+from softhat.proof.gpt2.kinds import GPT2Head, PairForms, amplitude, grid_of
 from softhat.proof.gpt2.recalls import recall
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.shifts import distance_of_codes
@@ -33,8 +33,8 @@ from softhat.proof.stock.variables import (
 
 
 def recognise(
-    h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms, targets: list[float]
-) -> tuple[Head, list[Cell]]:
+    h: PairForms, cells: list[Cell], number: int, atoms: BoundedAtoms, targets: list[float]
+) -> tuple[GPT2Head, list[Cell]]:
     """The head and, for each value that is written, what its pair then holds.
 
     `targets` are the weights with which its values are written.
@@ -71,7 +71,7 @@ def _read(form: Form, cells: list[Cell]) -> list[Cell]:
 
 
 def _latest(
-    h: HeadForms,
+    h: PairForms,
     rows: list[tuple[Form, Form]],
     values: list[Form],
     cells: list[Cell],
@@ -80,7 +80,7 @@ def _latest(
     level: int,
     targets: list[float],
     where: str,
-) -> tuple[Head, list[Cell]]:
+) -> tuple[GPT2Head, list[Cell]]:
     """Theorem 17. Scores T(j) - Π·bad_j, T rising by at least C a step, over j <= i put all but
     e^-C/(1 - e^-C) + n·e^-(Π - T(n) + T(0)) on the last j <= i without bad: `<bos>` is never
     bad, the others without bad lose C a step, those with bad lie below all without."""
@@ -113,11 +113,13 @@ def _latest(
         function = atoms.since(bad, held, "past", level)
         made.append(Raw(function, amplitude(weight, where), number))
     reach, grid = tuple(np.maximum.accumulate(np.abs(places)).tolist()), grid_of(places)
-    return Head(h.block, h.head, "Latest", len(values), gap, clear, reach=reach, grid=grid), made
+    return GPT2Head(
+        h.block, h.head, "Latest", len(values), gap, clear, reach=reach, grid=grid
+    ), made
 
 
 def _ruled(
-    h: HeadForms,
+    h: PairForms,
     total: dict[int, Fraction],
     constant: Fraction,
     cells: list[Cell],
@@ -165,7 +167,7 @@ def _ruled(
 
 
 def _shift(
-    h: HeadForms,
+    h: PairForms,
     rows: list[tuple[Form, Form]],
     values: list[Form],
     cells: list[Cell],
@@ -174,7 +176,7 @@ def _shift(
     level: int,
     targets: list[float],
     where: str,
-) -> tuple[Head, list[Cell]]:
+) -> tuple[GPT2Head, list[Cell]]:
     """Theorem 18: each row compares a digit of the position before with the key's."""
     weights: list[float] = []
     asked: list[NDArray[np.float64]] = []
@@ -195,7 +197,7 @@ def _shift(
         held = literal(form, cells, atoms, f"{where}: a value")
         function = atoms.earlier(held, distance, level)
         made.append(Raw(function, amplitude(weight, where), number))
-    head = Head(
+    head = GPT2Head(
         h.block, h.head, "Shift", len(values), 2 * min(weights), digits=len(weights),
         reach=(sum(weights),), grid=grid_of(np.array(weights)),
     )  # fmt: skip

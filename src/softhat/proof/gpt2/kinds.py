@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.stock.counts import Count
+from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.variables import Form
 
 Name = Literal["Latest", "Recall", "Shift", "Average", "Sign"]
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class GPT2Head:
     """A head of a block. `gap`: of Latest and Shift, in logits, what a step (a digit) costs;
     `clear`: how far a ruled-out key lies below all others; `decision`: a Sign's least |score|."""
 
@@ -29,7 +29,7 @@ class Head:
     clear: float = 0.0
     digits: int = 0
     decision: float = 0.0
-    counts: tuple[Count, ...] = ()
+    counts: tuple[MeanCount, ...] = ()
     reach: tuple[float, ...] = ()
     """The largest |score| of a key that is not ruled out, among the first 1, 2, … positions (one
     entry: among all)."""
@@ -42,7 +42,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadForms:
+class PairForms:
     """A head's queries, keys and values over pairs."""
 
     block: int

@@ -13,13 +13,13 @@ import numpy as np
 
 from softhat.numbers.formats import FORMATS
 from softhat.numbers.rationals import grid_of
-from softhat.proof.gpt2.kinds import Head
+from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.storage import LEAST_GAP, U, need
 
 
-def lookup(sums: Sums, head: Head) -> float:
+def lookup(sums: Sums, head: GPT2Head) -> float:
     """How far the output of a Latest, Recall, Shift or Sign head may be off 0 or 1."""
     storage = sums.storage
     value = float(sums.column_error(head.block, *sums.part(head, 2)).max())
@@ -63,7 +63,7 @@ def check_scores(sums: Sums, n: int) -> None:
             )
 
 
-def _gap(sums: Sums, head: Head) -> tuple[float, float]:
+def _gap(sums: Sums, head: GPT2Head) -> tuple[float, float]:
     """The theorem's gap C less what the scores of two keys may be off, and how far ruled-out keys
     lie below all others less that."""
     storage = sums.storage
@@ -91,7 +91,7 @@ def _gap(sums: Sums, head: Head) -> tuple[float, float]:
     return head.gap, head.clear - storage.unit * size
 
 
-def _recalled(sums: Sums, head: Head) -> tuple[float, float]:
+def _recalled(sums: Sums, head: GPT2Head) -> tuple[float, float]:
     """The same of a Recall in float32, whose queries and keys have no biases.
 
     After LayerNorm the value of a pair is s·(v + e), with one scale s for a whole position, |s - 1|
@@ -132,7 +132,7 @@ def _recalled(sums: Sums, head: Head) -> tuple[float, float]:
     return head.gap - 1.01 * near, head.clear - 1.01 * far
 
 
-def _grid(sums: Sums, head: Head) -> float:
+def _grid(sums: Sums, head: GPT2Head) -> float:
     """A power of two that all products of queries and keys are multiples of, and, checked
     here, that the format holds what they are products of."""
     least = inf
@@ -157,7 +157,7 @@ def _grid(sums: Sums, head: Head) -> float:
     return least / sums.c.d_head**0.5
 
 
-def _in_range(sums: Sums, head: Head) -> None:
+def _in_range(sums: Sums, head: GPT2Head) -> None:
     """A Sign head's scores may be large, but must not overflow. (The key of `<bos>` is 0.)"""
     mean = sums.norm[head.block][0]
     largest = sums.storage.largest

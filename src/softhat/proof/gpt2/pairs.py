@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.checkpoint import Checkpoint, Pairs
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, Pairs
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import LEVEL, Bit, Cell, Constant, Table, of_tokens
 
 
-def embedded(c: Checkpoint, atoms: BoundedAtoms) -> list[Cell]:
+def embedded(c: GPT2Checkpoint, atoms: BoundedAtoms) -> list[Cell]:
     """The pairs before the first block."""
     ordinary = len(c.tokens)
     wte = c.tensor("transformer.wte.weight")
@@ -40,7 +40,7 @@ def embedded(c: Checkpoint, atoms: BoundedAtoms) -> list[Cell]:
 
 
 def _cell(
-    c: Checkpoint, atoms: BoundedAtoms, token: Pairs, position: Pairs, start: float, where: str
+    c: GPT2Checkpoint, atoms: BoundedAtoms, token: Pairs, position: Pairs, start: float, where: str
 ) -> Cell:
     fixed_token = bool((token == token[0]).all())
     fixed_position = bool((position[1:] == position[1]).all())

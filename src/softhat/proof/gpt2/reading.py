@@ -18,10 +18,10 @@ from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims
-from softhat.proof.gpt2.checkpoint import Checkpoint, read_pairs, written_pairs
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, read_pairs, written_pairs
 from softhat.proof.gpt2.gates import Gate, feed_forward
 from softhat.proof.gpt2.heads import recognise
-from softhat.proof.gpt2.kinds import Head, HeadForms
+from softhat.proof.gpt2.kinds import GPT2Head, PairForms
 from softhat.proof.gpt2.pairs import embedded
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
@@ -31,7 +31,7 @@ from softhat.proof.stock.variables import Cell, Constant, Form, Mean, Raw, forms
 
 
 @dataclass(slots=True)
-class Block:
+class GPT2BlockParts:
     """A block's matrices, its heads and its gates."""
 
     c_attn: Array
@@ -39,7 +39,7 @@ class Block:
     c_fc: Array
     c_fc_bias: Array
     mlp_proj: Array
-    heads: list[Head] = field(default_factory=list)
+    heads: list[GPT2Head] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
 
 
@@ -47,8 +47,8 @@ class Block:
 class Derivation:
     """What was read: per block its parts, and what the pairs hold before it and at the end."""
 
-    checkpoint: Checkpoint
-    blocks: list[Block]
+    checkpoint: GPT2Checkpoint
+    blocks: list[GPT2BlockParts]
     cells: list[list[Cell]]
     """Before each block, and after the last."""
     after_attention: list[list[Cell]]
@@ -61,7 +61,7 @@ class Derivation:
     """Of an lm head with log-weights."""
 
 
-def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
+def derive(c: GPT2Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
     atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1, has_recalls=True)
@@ -86,7 +86,7 @@ def derive(c: Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
     return found
 
 
-def _check_shape(c: Checkpoint) -> None:
+def _check_shape(c: GPT2Checkpoint) -> None:
     d = c.d_model
     root = isqrt(c.d_head)
     if d % 2 or d % c.n_head or root * root != c.d_head or root & (root - 1):
@@ -99,7 +99,7 @@ def _check_shape(c: Checkpoint) -> None:
         raise VoidError(f"layer_norm_epsilon is {c.epsilon:g}, more than 1e-11")
 
 
-def norm_weight(c: Checkpoint) -> float:
+def norm_weight(c: GPT2Checkpoint) -> float:
     """The one weight of all LayerNorms."""
     names = [f"h.{at}.ln_{k}" for at in range(c.blocks) for k in (1, 2)] + ["ln_f"]
     weights = {
@@ -126,14 +126,14 @@ def _variance(cells: list[Cell], d_model: int) -> float:
     return float(2 * own / d_model)
 
 
-def _block(c: Checkpoint, at: int) -> Block:
+def _block(c: GPT2Checkpoint, at: int) -> GPT2BlockParts:
     d = c.d_model
     name = f"transformer.h.{at}"
     hidden = int(c.tensor(f"{name}.mlp.c_fc.bias").shape[0])
     for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
         if c.tensor(f"{name}.{bias}", d).any():
             raise VoidError(f"{name}.{bias} is not 0")
-    return Block(
+    return GPT2BlockParts(
         c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d),
         c.tensor(f"{name}.attn.c_attn.bias", 3 * d),
         c.tensor(f"{name}.mlp.c_fc.weight", d, hidden),
@@ -143,8 +143,8 @@ def _block(c: Checkpoint, at: int) -> Block:
 
 
 def _attend(
-    c: Checkpoint,
-    block: Block,
+    c: GPT2Checkpoint,
+    block: GPT2BlockParts,
     at: int,
     h: int,
     cells: list[Cell],
@@ -179,7 +179,7 @@ def _attend(
         if scored:
             raise VoidError(f"{where} has scores, but writes nothing")
         return 0
-    forms_of_head = HeadForms(at, h, query, key, value, size, c.context)
+    forms_of_head = PairForms(at, h, query, key, value, size, c.context)
     head, made = recognise(forms_of_head, cells, number, atoms, targets)
     block.heads.append(head)
     for place, cell in zip(places, made, strict=True):
@@ -192,7 +192,7 @@ def _attend(
     return 1
 
 
-def _logits(c: Checkpoint) -> tuple[list[Form], bool]:
+def _logits(c: GPT2Checkpoint) -> tuple[list[Form], bool]:
     """The read-out's rows as forms over pairs, and whether there is a bias."""
     name = "lm_head.weight" if c.head == "lm" else "classifier.weight"
     weight = c.tensor(name)

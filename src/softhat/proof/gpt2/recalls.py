@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.kinds import Head, HeadForms, amplitude, grid_of
+from softhat.proof.gpt2.kinds import GPT2Head, PairForms, amplitude, grid_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import (
     Bit,
@@ -43,14 +43,14 @@ class _Conflict:
 
 
 def recall(
-    h: HeadForms,
+    h: PairForms,
     values: list[Form],
     cells: list[Cell],
     number: int,
     atoms: BoundedAtoms,
     level: int,
     targets: list[float],
-) -> tuple[Head, list[Cell]]:
+) -> tuple[GPT2Head, list[Cell]]:
     """The head and, for each value that is written, what its pair then holds."""
     where = f"block {h.block}, head {h.head}"
     space = atoms.space
@@ -95,7 +95,7 @@ def recall(
         digits = [(one.query, space.negation(one.key)) for one, _ in partners]
         function = atoms.recall(bad, digits, held, level)
         made.append(Raw(function, amplitude(weight, where), number))
-    return Head(
+    return GPT2Head(
         h.block,
         h.head,
         "Recall",
@@ -142,7 +142,7 @@ def _partners(
 
 
 def _places(
-    h: HeadForms, total: dict[int, Fraction], cells: list[Cell], atoms: BoundedAtoms, where: str
+    h: PairForms, total: dict[int, Fraction], cells: list[Cell], atoms: BoundedAtoms, where: str
 ) -> tuple[int, Fraction, NDArray[np.float64]]:
     """What rules out keys, its penalty Π, and T at every position, `<bos>` first."""
     ruling = [p for p, w in total.items() if w and isinstance(cells[p], Bit)]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from softhat.numbers.formats import Format
 from softhat.numbers.kernels import EAGER, SDPA
-from softhat.proof.gpt2.kinds import Head
+from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.storage import U
@@ -77,10 +77,10 @@ class Sums:
         error: Vector = self.read_error(number) @ read
         return error + self.rounding(matrix, bias, self.norm[number][0])
 
-    def heads(self) -> list[Head]:
+    def heads(self) -> list[GPT2Head]:
         return [head for block in self.found.blocks for head in block.heads]
 
-    def part(self, head: Head, part: int) -> tuple[Array, Array]:
+    def part(self, head: GPT2Head, part: int) -> tuple[Array, Array]:
         """The columns of a head's queries (0), keys (1) or values (2)."""
         start = part * self.c.d_model + head.head * self.c.d_head
         columns = slice(start, start + self.c.d_head)

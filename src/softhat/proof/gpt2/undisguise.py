@@ -16,13 +16,13 @@ from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix
 from softhat.proof.dense.sharing import sharing
 from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.stock.checkpoint import Array
 from softhat.transformer.directions import Directions
 
 
 @dataclass(frozen=True)
-class HeadRows:
+class VariableRows:
     """A head over variables: (variables, rows) and a constant each; what its values write."""
 
     query: Matrix
@@ -38,10 +38,10 @@ class HeadRows:
 class Plain:
     """The plain checkpoint and, over variables, the parts it was made of."""
 
-    checkpoint: Checkpoint
+    checkpoint: GPT2Checkpoint
     tokens: Matrix
     positions: Matrix
-    heads: list[list[HeadRows]]
+    heads: list[list[VariableRows]]
     into: list[Matrix]
     """Of each block, (variables, sides of clips)."""
     into_bias: list[Matrix]
@@ -51,7 +51,7 @@ class Plain:
     scale: float
 
 
-def undisguise(c: Checkpoint, directions: Directions) -> Plain:
+def undisguise(c: GPT2Checkpoint, directions: Directions) -> Plain:
     """What a disguised checkpoint computes if its directions are as claimed."""
     basis = directions.residual.astype(np.float64).T  # (d_model, variables)
     d, size, n_head = c.d_model, c.d_head, c.n_head
@@ -66,7 +66,7 @@ def undisguise(c: Checkpoint, directions: Directions) -> Plain:
     variables = basis.shape[1]
     width = size * max(n_head, -(-2 * variables // size))
     tensors = {name: _widened(table, width) for name, table in tensors.items()}
-    heads: list[list[HeadRows]] = []
+    heads: list[list[VariableRows]] = []
     into, into_bias, out = [], [], []
     for at in range(c.blocks):
         name = f"transformer.h.{at}"
@@ -129,7 +129,7 @@ def _head(
     h: int,
     basis: Matrix,
     size: int,
-) -> HeadRows:
+) -> VariableRows:
     d = len(attn)
     head = directions.heads[at][h]
     found: list[tuple[Matrix, Matrix]] = []
@@ -142,11 +142,11 @@ def _head(
     written = proj[h * size : (h + 1) * size]
     values = head.value.astype(np.float64) @ written @ basis
     near = NEAR * float(np.sqrt((written**2).sum()))
-    return HeadRows(*found[0], *found[1], *found[2], snapped(values, near))
+    return VariableRows(*found[0], *found[1], *found[2], snapped(values, near))
 
 
 def _sides(
-    c: Checkpoint, directions: Directions, at: int, basis: Matrix
+    c: GPT2Checkpoint, directions: Directions, at: int, basis: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The sides of a block's clips: the mean of the units that share one."""
     name = f"transformer.h.{at}.mlp"
@@ -184,5 +184,5 @@ def _widened(rows: Array, width: int) -> Array:
     return wide
 
 
-def _norms(c: Checkpoint) -> list[str]:
+def _norms(c: GPT2Checkpoint) -> list[str]:
     return [f"h.{at}.ln_{k}" for at in range(c.blocks) for k in (1, 2)] + ["ln_f"]

@@ -18,7 +18,7 @@ from softhat.proof.cells import Cell, Feature
 from softhat.proof.heads import average, latest, match, previous, shift, sign, strict_latest, width
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights, read
-from softhat.proof.heads.selection import Table, is_selection, read_selection
+from softhat.proof.heads.selection import SelectionTable, is_selection, read_selection
 from softhat.proof.softmax import Bound
 
 KINDS: tuple[ModuleType, ...] = (strict_latest, average, previous, shift, latest, sign)
@@ -53,7 +53,7 @@ def _selecting(
         raise VoidError("it looks to the right, but there is no sink at the end")
     found = read_selection(head, cells, atoms)
     counts = [cells[at] for form in head.value for at in form if isinstance(cells[at], Feature)]
-    if isinstance(found, Table) and Feature("1", 0) in counts:
+    if isinstance(found, SelectionTable) and Feature("1", 0) in counts:
         return width.made_of(head, cells, found, number, atoms)
     return match.made_of(head, cells, found, number, level, atoms)
 

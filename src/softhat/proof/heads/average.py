@@ -30,7 +30,7 @@ _RANGES: dict[Mask, Range] = {"<=": "past", ">=": "future", "none": "total"}
 
 
 @dataclass(frozen=True, slots=True)
-class Average(Kind):
+class AverageKind(Kind):
     """Uniform attention. Values lie in [low, high], integers in units of `grid`."""
 
     NUMBERS = ("low", "high")
@@ -101,4 +101,4 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         bounds = space.range_of_sum(terms)
         low, high = min(low, float(bounds[0])), max(high, float(bounds[1]))
         made.append(Mean(over, tuple(terms), reading.number))
-    return Average(over, low, high, grid, mass, tuple(sorted(weights))), made
+    return AverageKind(over, low, high, grid, mass, tuple(sorted(weights))), made

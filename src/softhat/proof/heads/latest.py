@@ -34,7 +34,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Latest(Kind):
+class LatestKind(Kind):
     """Softmax of B(j - i) - A·i·bad_j."""
 
     NUMBERS = ("slope", "penalty")
@@ -109,7 +109,7 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError("its value does not imply that the key is not ruled out")
         made.append(Raw(atoms.since(bad, held, reading.direction, reading.level), reading.number))
-    return Latest(reading.direction, reading.scores, float(slope), float(penalty)), made
+    return LatestKind(reading.direction, reading.scores, float(slope), float(penalty)), made
 
 
 def _one_row_rules_out(reading: Reading, bad: int, across: tuple[Key, int]) -> None:

@@ -22,7 +22,7 @@ from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, Zero, literal
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
-from softhat.proof.heads.selection import Codes, Table
+from softhat.proof.heads.selection import Codes, SelectionTable
 from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Attention, Mask
 
@@ -97,14 +97,14 @@ def scores_fit(
 def made_of(
     head: HeadWeights,
     cells: list[Cell],
-    found: Table | Codes,
+    found: SelectionTable | Codes,
     number: int,
     level: int,
     atoms: Atoms,
 ) -> tuple[Kind, list[Cell]]:
     """The kind of a Match or an At and what its value rows return."""
     gap, sink = float(found.gain), float(found.sink)
-    if isinstance(found, Table):
+    if isinstance(found, SelectionTable):
         kind, best, key = "Match", gap, atoms.selection(found.mask, found.pairs)
     else:
         kind, best = "At", gap / 2 * len(found.digits)

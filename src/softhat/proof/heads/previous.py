@@ -38,7 +38,7 @@ _SIGN = "(-1)^i"
 
 
 @dataclass(frozen=True, slots=True)
-class Previous(Kind):
+class PreviousKind(Kind):
     """Softmax of B(j - i) - A0 - A1·(-1)^(i+j)."""
 
     NUMBERS = ("slope", "offset", "alternation")
@@ -127,4 +127,4 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         for value in reading.values()
     ]
     numbers = (float(slope), float(offset), float(alternation))
-    return Previous(reading.direction, reading.scores, *numbers), made
+    return PreviousKind(reading.direction, reading.scores, *numbers), made

@@ -8,7 +8,7 @@ from fractions import Fraction
 from softhat.io.errors import VoidError
 from softhat.proof.atoms import Atoms, Direction
 from softhat.proof.cells import Bit, Cell, Feature, Form, Mean, Zero, literal
-from softhat.proof.scores import Entry, Scores, Side
+from softhat.proof.scores import Scores, Side, WeightEntry
 from softhat.transformer.weights import Attention, Mask
 
 Key = str | int
@@ -128,11 +128,11 @@ def _scores(head: HeadWeights, cells: list[Cell]) -> Scores:
         for at, weight in form.items():
             match cells[at]:
                 case Feature(base, power):
-                    entries.append(Entry(base, power, weight))
+                    entries.append(WeightEntry(base, power, weight))
                 case Bit() | Zero():
-                    entries.append(Entry("bit", 0, weight))
+                    entries.append(WeightEntry("bit", 0, weight))
                 case _:
-                    entries.append(Entry("mean", 0, weight))
+                    entries.append(WeightEntry("mean", 0, weight))
         return tuple(sorted(entries, key=lambda e: (e.base, e.power, e.weight)))
 
     rows = tuple(

@@ -22,7 +22,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SelectionTable:
     """b·[some pair holds], and c on the sinks, in logits."""
 
     mask: Mask
@@ -56,7 +56,7 @@ def is_selection(head: HeadWeights, cells: list[Cell]) -> bool:
     return bool(forms) and bits and features <= {"1", "ordinary"} and "1" in features
 
 
-def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> Table | Codes:
+def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> SelectionTable | Codes:
     """The head's scores as a table or as codes."""
     beta = Fraction(head.sharpness)
     rows: list[tuple[Form, Form]] = []
@@ -93,7 +93,7 @@ def _table(
     weights: tuple[float, ...],
     cells: list[Cell],
     atoms: Atoms,
-) -> Table:
+) -> SelectionTable:
     pairs: list[Pair] = []
     gain: Fraction | None = None
     for query, key in rows:
@@ -112,7 +112,9 @@ def _table(
                 if atoms.exclusive(q, q2):
                     continue
                 raise VoidError("a key can match in two ways at once")
-    return Table(head.mask, frozenset(pairs), gain * beta, sink, weights, head.sharpness, len(rows))
+    return SelectionTable(
+        head.mask, frozenset(pairs), gain * beta, sink, weights, head.sharpness, len(rows)
+    )
 
 
 def _codes(

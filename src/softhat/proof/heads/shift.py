@@ -44,7 +44,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shift(Kind):
+class ShiftKind(Kind):
     """Softmax of B(j - i) - A·[j ≢ i-c mod m]."""
 
     NUMBERS = ("slope", "penalty", "distance", "modulus")
@@ -149,7 +149,7 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
             value = reading.atoms.previous(value, reading.direction, reading.level)
         made.append(Raw(value, reading.number))
     numbers = (float(slope), float(penalty), distance, modulus)
-    return Shift(reading.direction, reading.scores, *numbers), made
+    return ShiftKind(reading.direction, reading.scores, *numbers), made
 
 
 def _penalised(reading: Reading, query: Form, key: Form) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -23,7 +23,7 @@ from math import exp, expm1, inf
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.numbers.rationals import common_divisor
-from softhat.proof.atoms import Direction, Range, Sum
+from softhat.proof.atoms import CountSum, Direction, Range
 from softhat.proof.cells import Cell, Mean, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading
@@ -60,7 +60,7 @@ class Slope:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign(Kind):
+class SignKind(Kind):
     """Ordinary positions against the sink: at j = i the logit is Σ κ·count + A_i·i + A_r·r + A_0.
 
     It is never nearer to 0 than `up` above and `down` below, and is a multiple of `unit` away
@@ -260,11 +260,11 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
     if up <= 0:
         raise VoidError("its threshold is an integer, so that the sign of 0 would decide")
     i, r = int(at["i"] / unit), int(at["r"] / unit)
-    total = Sum(
+    total = CountSum(
         {key: int(a / unit) for key, a in weighted.items() if a}, i - r, r, r
     )  # r = n + 1 - i
     function = atoms.at_least(total, least, reading.level)
-    kind = Sign(
+    kind = SignKind(
         reading.direction, reading.scores, tuple(slopes), float(at["i"]), float(at["r"]),
         float(at["ordinary"]), up, down, float(unit), float(steep), reading.head.sinks > 1,
     )  # fmt: skip
@@ -301,7 +301,7 @@ def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) ->
 
 
 def _score_errors(
-    kind: Sign,
+    kind: SignKind,
     n: int,
     form: Format,
     rows: list[Row],
@@ -342,7 +342,7 @@ def _score_errors(
 
 
 def _largest_sum(
-    kind: Sign, rows: list[Row], lines: list[Line], n: int, near: float, logit: float
+    kind: SignKind, rows: list[Row], lines: list[Line], n: int, near: float, logit: float
 ) -> float:
     """The largest partial sum at j = i, in any order: of positive terms, or of negative ones.
 
@@ -372,7 +372,7 @@ def _largest_sum(
     return min(largest * (1 + 2.0**-49), apart)
 
 
-def _shared_rounding(kind: Sign, n: int, form: Format) -> float:
+def _shared_rounding(kind: SignKind, n: int, form: Format) -> float:
     """What the rounding of means adds to a logit, by the spacing of the largest mean.
 
     Means lie in a fixed range, so one is off by at most half of the spacing there, wherever its

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from softhat.proof.cells import Cell, Raw
 from softhat.proof.heads import latest
 from softhat.proof.heads.kind import Kind
-from softhat.proof.heads.latest import Latest
+from softhat.proof.heads.latest import LatestKind
 from softhat.proof.heads.reading import Reading
 
 NAMES = {
@@ -25,7 +25,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class StrictLatest(Latest):
+class StrictLatestKind(LatestKind):
     """Softmax of B(j - i) - A·i·bad_j over j < i."""
 
     @property
@@ -39,10 +39,10 @@ def fits(reading: Reading) -> bool:
 
 def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
     kind, found = latest.recognise(reading)
-    assert isinstance(kind, Latest)
+    assert isinstance(kind, LatestKind)
     made: list[Cell] = []
     for cell in found:
         assert isinstance(cell, Raw)
         before = reading.atoms.previous(cell.function, reading.direction, reading.level)
         made.append(Raw(before, reading.number))
-    return StrictLatest(kind.direction, kind.scores, kind.slope, kind.penalty), made
+    return StrictLatestKind(kind.direction, kind.scores, kind.slope, kind.penalty), made

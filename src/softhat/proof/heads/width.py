@@ -21,7 +21,7 @@ from softhat.proof.cells import Cell, Share
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.match import scores_fit
 from softhat.proof.heads.reading import HeadWeights
-from softhat.proof.heads.selection import Table, is_sinks
+from softhat.proof.heads.selection import SelectionTable, is_sinks
 from softhat.proof.scores import CARE
 from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Attention, Mask
@@ -30,7 +30,7 @@ NAMES = {"Width": "counts the positions whose category matches"}
 
 
 @dataclass(frozen=True, slots=True)
-class Width(Kind):
+class WidthKind(Kind):
     """The sinks' share s/(s + w + ε)."""
 
     NUMBERS = ("gap", "reach")
@@ -84,7 +84,7 @@ class Width(Kind):
 
 
 def made_of(
-    head: HeadWeights, cells: list[Cell], found: Table, number: int, atoms: Atoms
+    head: HeadWeights, cells: list[Cell], found: SelectionTable, number: int, atoms: Atoms
 ) -> tuple[Kind, list[Cell]]:
     if found.gain <= 0 or found.sink != found.gain:
         raise VoidError("the sinks do not score as a match does")
@@ -93,4 +93,6 @@ def made_of(
     seen = head.sinks if head.mask == "none" else 1
     key = atoms.selection(found.mask, found.pairs)
     made: list[Cell] = [Share(key, seen, number) for _ in head.value]
-    return Width(head.attention, head.mask, float(found.gain), found.weights, found.sharpness), made
+    return WidthKind(
+        head.attention, head.mask, float(found.gain), found.weights, found.sharpness
+    ), made

@@ -21,8 +21,8 @@ from softhat.numbers.formats import Format
 from softhat.numbers.kernels import EAGER, SDPA
 from softhat.numbers.rationals import grid_of
 from softhat.proof.llama.heads import Head
-from softhat.proof.llama.reading import Block, Derivation
-from softhat.proof.llama.scores import Rows, Scores
+from softhat.proof.llama.reading import LlamaBlockParts, LlamaDerivation
+from softhat.proof.llama.scores import RotaryScores, StoredRows
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import LEAST_GAP, U, need
@@ -47,16 +47,16 @@ class Read:
     """Everything but means is read as exactly what it is."""
 
 
-class Bounds:
+class LlamaBounds:
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
-    def __init__(self, found: Derivation, fused: bool, storage: Format, margin: float | None):
+    def __init__(self, found: LlamaDerivation, fused: bool, storage: Format, margin: float | None):
         self.found, self.c = found, found.checkpoint
         self.fused, self.storage, self.margin = fused, storage, margin
         self.kernel = SDPA if fused else EAGER
-        self.scores = Scores(storage, fused, found.frequencies, self.c.context)
+        self.scores = RotaryScores(storage, fused, found.frequencies, self.c.context)
         self.bounds: dict[str, float] = {}
-        self.averages: list[tuple[Head, Block, Read]] = []
+        self.averages: list[tuple[Head, LlamaBlockParts, Read]] = []
 
     def check(self) -> None:
         """Everything but the means of counts, whose error grows with the length."""
@@ -131,21 +131,21 @@ class Bounds:
         off = 1.01 * read.off + sizes * (read.scale + 3 * U)
         return np.asarray(weights @ off + rounding, np.float64)
 
-    def _rows(self, rows: Array, read: Read) -> Rows:
+    def _rows(self, rows: Array, read: Read) -> StoredRows:
         """Queries or keys as stored. Small formats hold them exactly, or round them."""
         size = np.abs(rows.astype(np.float64)) @ self._sizes(read)
         off = self._row_errors(rows, read)
         if not self.storage.wide:
             exact = [self._held(row, s) for row, s in zip(rows, size, strict=True)]
             off = np.where(exact, 0.0, off + self.storage.unit * size + self.storage.floor)
-        return Rows(size, off)
+        return StoredRows(size, off)
 
     def _held(self, row: Array, size: float) -> bool:
         """Where bits and constants are exact, a row of few digits is held exactly."""
         grid = _grid(row)
         return size <= grid / self.storage.unit and size <= 2.0**23 * grid
 
-    def _in_range(self, block: Block, read: Read) -> None:
+    def _in_range(self, block: LlamaBlockParts, read: Read) -> None:
         """Nothing overflows, not even what nobody reads: 0 times infinity is no number."""
         sizes = self._sizes(read)
         largest = self.storage.largest
@@ -164,7 +164,7 @@ class Bounds:
             slice(group * size, (group + 1) * size),
         )
 
-    def _lookup(self, head: Head, block: Block, read: Read) -> float:
+    def _lookup(self, head: Head, block: LlamaBlockParts, read: Read) -> float:
         """How far the output of a head may be off 0 or 1."""
         own, shared = self._slices(head)
         length = self.c.context
@@ -220,7 +220,7 @@ class Bounds:
         need(error < self.storage.unit / 8, f"{head.kind} heads: 1 is not rounded to exactly 1")
         return 0.0  # -1 and twice 0 or 1, rounded, is ±1
 
-    def _comparable(self, head: Head, key: Rows) -> None:
+    def _comparable(self, head: Head, key: StoredRows) -> None:
         """A Sign's keys are so much alike that the word's own positions share the weight. In small
         formats their scores must be the same number: what turning adds is lost in a sum."""
         (pair,) = head.pairs
@@ -243,7 +243,7 @@ class Bounds:
             f"step{advice}"
         )
 
-    def _used(self, head: Head, block: Block) -> list[int]:
+    def _used(self, head: Head, block: LlamaBlockParts) -> list[int]:
         own, _ = self._slices(head)
         return [int(r) for r in np.flatnonzero(block.output[:, own].any(axis=0))]
 
@@ -258,7 +258,9 @@ class Bounds:
         self.bounds["mean of a count, of the least"] = worst
         need(worst <= 0.9, "counts: for longer words a mean's error may reach its size")
 
-    def _mean_errors(self, head: Head, block: Block, read: Read, positions: int) -> list[float]:
+    def _mean_errors(
+        self, head: Head, block: LlamaBlockParts, read: Read, positions: int
+    ) -> list[float]:
         storage, cells = self.storage, read.cells
         own, shared = self._slices(head)
         targets, columns = np.nonzero(block.output[:, own])
@@ -311,7 +313,7 @@ class Bounds:
 
     # Gates and read-out
 
-    def _gates(self, block: Block, read: Read) -> float:
+    def _gates(self, block: LlamaBlockParts, read: Read) -> float:
         """What gates clip stays on its side of the clip, beyond silu's tail. In small formats
         hidden units are off by less than half a spacing, so that they are rounded to their exact
         values."""
@@ -337,7 +339,7 @@ class Bounds:
         need(1.1 * largest <= self.storage.largest, "gates: hidden units overflow")
         return worst
 
-    def _stored(self, block: Block, read: Read) -> Vector:
+    def _stored(self, block: LlamaBlockParts, read: Read) -> Vector:
         """The error of bits after the gates. Where a term holds, its gate adds
         w(silu(g₁)·f - silu(g₂)·f): the literals' errors cancel, f and the constants have the
         factor of the position, and units of terms that fail are below silu's tail."""

@@ -14,10 +14,10 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.formats import Format
-from softhat.proof.llama.bounds import Bounds
+from softhat.proof.llama.bounds import LlamaBounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
-from softhat.proof.llama.reading import Derivation, derive
+from softhat.proof.llama.reading import LlamaDerivation, derive
 from softhat.proof.llama.undisguise import undisguise
 from softhat.proof.stock.certificate import (
     StockCertificate,
@@ -82,7 +82,7 @@ def _plain(
         if isinstance(found, str):
             verdicts[storage.name] = Verdict(0, found, {})
             continue
-        bounds = Bounds(found, kernel == "sdpa", storage, margin)
+        bounds = LlamaBounds(found, kernel == "sdpa", storage, margin)
         most = c.context - 1
         verdicts[storage.name] = longest(bounds.check_counts, most, bounds.bounds, bounds.check)
     plain = derived[STORAGES[0].storage]
@@ -91,14 +91,14 @@ def _plain(
 
 def _derived(
     checkpoint: LlamaCheckpoint, formulas: Mapping[str, Formula], storage: Format
-) -> Derivation | str:
+) -> LlamaDerivation | str:
     """What the weights compute as the format stores them, or why that is not known."""
     stored = checkpoint.stored_as(storage.storage)
     for name, tensor in stored.tensors.items():
         if not np.isfinite(tensor).all():
             return f"{name} has an entry that {storage.name} does not hold as a finite number"
 
-    def read() -> Derivation:
+    def read() -> LlamaDerivation:
         check_llama(stored)
         return derive(stored, formulas)
 

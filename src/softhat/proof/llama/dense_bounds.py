@@ -13,17 +13,17 @@ from math import exp, inf
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.proof.dense.bounds import DenseBounds, Norm, Stream, Term, Vector
+from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, PlainStream, Vector
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, values
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.dense_rows import Held, Rows, read
+from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
 from softhat.proof.llama.heads import Head
-from softhat.proof.llama.reading import Derivation
+from softhat.proof.llama.reading import LlamaDerivation
 from softhat.proof.llama.rope import ERROR
-from softhat.proof.llama.scores import Scores
+from softhat.proof.llama.scores import RotaryScores
 from softhat.proof.llama.squares import Squares, squares_off
-from softhat.proof.llama.undisguise import Plain, attention, hidden
+from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
 from softhat.proof.stock.storage import LEAST_GAP, STORAGES, U, need
 from softhat.proof.stock.variables import Bit, Cell, Constant, Mean
 from softhat.transformer.directions import Directions
@@ -36,15 +36,15 @@ class LlamaDenseBounds(DenseBounds[Head]):
 
     def __init__(
         self,
-        found: Derivation,
-        plain: Plain,
+        found: LlamaDerivation,
+        plain: PlainLlama,
         c: LlamaCheckpoint,
         directions: Directions,
         fused: bool,
         margin: float | None,
     ) -> None:
         self.found, self.c, self.plain = found, c, plain
-        stream = Stream(found.cells, found.after_attention, float(c.d_model))
+        stream = PlainStream(found.cells, found.after_attention, float(c.d_model))
         super().__init__(plain.basis, stream, fused, margin, c.d_model**0.5)
         u = self.u
         if frobenius(u.T @ u - np.eye(self.variables)) > SLACK:
@@ -55,13 +55,13 @@ class LlamaDenseBounds(DenseBounds[Head]):
         slack = SLACK * np.sqrt((embedded**2).sum(axis=1))
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
-        self.scores = Scores(STORAGES[0], fused, found.frequencies, c.context)
+        self.scores = RotaryScores(STORAGES[0], fused, found.frequencies, c.context)
         self.between, self.stated = found.margin, found.stated
         self.kinds = {
             (head.block, head.head): head for block in found.blocks for head in block.heads
         }
-        self.queries: list[list[Rows]] = []
-        self.keys: list[list[Rows]] = []
+        self.queries: list[list[RowGroups]] = []
+        self.keys: list[list[RowGroups]] = []
         self.extents: list[list[float]] = []
         for at in range(c.blocks):
             self._read_heads(at)
@@ -83,7 +83,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         c, size, half = self.c, self.c.head_dim, self.c.head_dim // 2
         actual, plain = attention(c, at), attention(self.plain.checkpoint, at)
         queries, keys, written = [], [], []
-        held = Held.of(self.stream.cells[at], self.size)
+        held = HeldValues.of(self.stream.cells[at], self.size)
         self.extents.append([])
         for g, rows in enumerate(self.plain.shared_values[at]):
             # Heads that share values have all of them in every sum.
@@ -100,8 +100,12 @@ class LlamaDenseBounds(DenseBounds[Head]):
             def paired(matrix: Matrix) -> Matrix:
                 return np.stack([matrix[:half], matrix[half:]], axis=1)
 
-            queries.append(Rows.of(paired(turn @ actual[0][own]), paired(plain[0][own]), self.u))
-            keys.append(Rows.of(paired(turn @ actual[1][shared]), paired(plain[1][shared]), self.u))
+            queries.append(
+                RowGroups.of(paired(turn @ actual[0][own]), paired(plain[0][own]), self.u)
+            )
+            keys.append(
+                RowGroups.of(paired(turn @ actual[1][shared]), paired(plain[1][shared]), self.u)
+            )
             place = [g * size + p for p in self.plain.places[at][h]]
             columns = [h * size + p for p in self.plain.places[at][h]]
             written.append(
@@ -123,7 +127,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
     def _embedded(self) -> None:
         self.squares = Squares(0.0, 0.0)
 
-    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> Norm:
+    def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
         """|w + n|² is within 2|w||n| + |n|² of |w|²."""
         relative = noise / self.norm_of_x
         need(relative < 2.0**-8, "RMSNorm: the noise is not small")
@@ -136,7 +140,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         scale = max(abs(low), abs(high))
         need(scale < 0.025, "RMSNorm's error is not small")
         self.record("RMSNorm, scale", scale)
-        return Norm(scale, 1.03 * noise + 5 * U * self.reach, 0.0, (high - low) / 2)
+        return NormError(scale, 1.03 * noise + 5 * U * self.reach, 0.0, (high - low) / 2)
 
     def _attended(self, at: int, before: Vector, off: Vector) -> None:
         """What heads write are bits, of size 1, and means."""
@@ -148,7 +152,9 @@ class LlamaDenseBounds(DenseBounds[Head]):
         by = squares_off(written & ~means, before, off)
         self.squares = self.squares.attended(by / self.d, squares / self.d)
 
-    def _clipped(self, before: Vector, norm: Norm, clips: Mapping[int, list[Term]]) -> None:
+    def _clipped(
+        self, before: Vector, norm: NormError, clips: Mapping[int, list[ClipTerm]]
+    ) -> None:
         """A bit is (1 - E)/(1 + E) in size, below 1.1, and off that by what is not the factor's,
         by what the factor is off (1 + E)^(-1/2), and by what it was off before."""
         by = 0.0
@@ -159,7 +165,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         self.squares = self.squares.clipped(len(clips) / self.d, by / self.d)
 
     def _value_sizes(self, head: Head | None, at: int, h: int) -> tuple[Vector, Vector]:
-        held = Held.of(self.stream.cells[at], self.size)
+        held = HeldValues.of(self.stream.cells[at], self.size)
         form = self.values[at][h].reading.form.T
         varying = np.abs(form) @ held.varying
         sizes = np.abs(form @ held.constants) + varying[:, None]
@@ -171,7 +177,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
     # Scores
 
     def _score_error(
-        self, head: Head, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
+        self, head: Head, off: Vector, norm: NormError, key: tuple[HeldValues, Vector] | None = None
     ) -> float:
         """How far a score may be off, but for the factor of the query's position, which scales all
         of its scores. `key`: what keys that are not ruled out hold, and how far it is off; then
@@ -194,7 +200,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         if not slow:
             return 0.0
         keys, queries = self.keys[head.block][head.head], self.queries[head.block][head.head]
-        constants = Held.of(self.stream.cells[head.block], self.size).constants[:, 0]
+        constants = HeldValues.of(self.stream.cells[head.block], self.size).constants[:, 0]
         combined = queries.form[slow, 0] @ constants @ keys.actual[slow, 0]
         whole = q[slow] * keys.whole[slow]
         turned = self.found.frequencies[slow] * self.c.context * (1 + ERROR)
@@ -202,15 +208,20 @@ class LlamaDenseBounds(DenseBounds[Head]):
         return max(0.0, float(whole.sum()) - together)
 
     def _pairs(
-        self, at: int, h: int, off: Vector, norm: Norm, key: tuple[Held, Vector] | None = None
+        self,
+        at: int,
+        h: int,
+        off: Vector,
+        norm: NormError,
+        key: tuple[HeldValues, Vector] | None = None,
     ) -> tuple[Vector, Vector, Vector, Vector]:
         """Of each rotary pair: the size of the plain query, its error, and those of the key."""
-        held = Held.of(self.stream.cells[at], self.size)
+        held = HeldValues.of(self.stream.cells[at], self.size)
         keys, keys_off = (held, off) if key is None else key
         query = read(self, self.queries[at][h], held, off, norm)
         return (*query, *read(self, self.keys[at][h], keys, keys_off, norm))
 
-    def _largest_score(self, at: int, h: int, off: Vector, norm: Norm) -> float:
+    def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
         q, q_off, k, k_off = self._pairs(at, h, off, norm)
         query, key = 1.03 * float((q + q_off).sum()), 1.03 * float((k + k_off).sum())
         return max(query, key, query * key)
@@ -223,7 +234,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         # What is no part of the plain score is counted whole, however it turns.
         return np.array([share if p in used else 0.0 for p, share in enumerate(shares)])
 
-    def _leak(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
+    def _leak(self, head: Head, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
         if head.kind == "Sign":
             return self._sign(head, off, norm, n), 2 * self.summation(n)
         if head.kind == "Digit":
@@ -244,7 +255,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
             leak += (n + 1) * exp(min(700.0, off_all - head.clear * (1 - norm.scale)))
         return leak, self.kernel.lookup_roundings(n + 1, leak, U)
 
-    def _digit(self, head: Head, off: Vector, norm: Norm, n: int) -> tuple[float, float]:
+    def _digit(self, head: Head, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
         """A Digit's leak and units of rounding. Where the word's own positions win, they have the
         same weight, up to errors of scores, and the same value, but for idle rows. n equal terms,
         added up in any order, pass through sums of n²/2 of them at most, not of n²."""
@@ -253,8 +264,8 @@ class LlamaDenseBounds(DenseBounds[Head]):
         least = float(np.abs(head.scores[1 : n + 1]).min())
         decision = least * (1 - 2 * norm.scale) - 2 * error
         need(decision >= LEAST_GAP / 2, "Digit heads: the sign of a sine may be wrong")
-        held = Held.of(self.stream.cells[head.block], self.size)
-        own = Held(held.constants[:, [0, 0]], held.varying)  # where all scores are 0
+        held = HeldValues.of(self.stream.cells[head.block], self.size)
+        own = HeldValues(held.constants[:, [0, 0]], held.varying)  # where all scores are 0
         uneven = self._score_error(head, off, norm, (own, off))
         need(uneven < 0.5, "Digit heads: scores may be off too far")
         extent = self._value_extent(head.block, head.head, np.zeros(0))
@@ -265,12 +276,12 @@ class LlamaDenseBounds(DenseBounds[Head]):
         leak = (n + 1) * exp(-decision)
         return leak, max(units, self.kernel.lookup_roundings(n + 1, leak, U))  # <bos> wins
 
-    def _free(self, head: Head, off: Vector) -> tuple[Held, Vector]:
+    def _free(self, head: Head, off: Vector) -> tuple[HeldValues, Vector]:
         """What keys hold that a Latest head does not rule out, and their errors: the bit by which
         it rules out has one of its two values there; and a gate's bit is exact where it keeps the
         one with which it starts."""
         cells = list(self.stream.cells[head.block])
-        constants = Held.of(cells, self.size).constants[:, 0]
+        constants = HeldValues.of(cells, self.size).constants[:, 0]
         queries, keys = self.queries[head.block][head.head], self.keys[head.block][head.head]
         weights = np.zeros(self.variables)
         for pair in head.pairs if head.kind == "Latest" else ():
@@ -286,21 +297,21 @@ class LlamaDenseBounds(DenseBounds[Head]):
                 cells[p] = Constant(free, -1.0)
                 if isinstance(start, Constant) and start.ordinary == free and self._gated(p):
                     exact[p] = 0.0
-        return Held.of(cells, self.size), exact
+        return HeldValues.of(cells, self.size), exact
 
     def _gated(self, p: int) -> bool:
         """A variable is a constant until a gate writes it (a head's output is never exact)."""
         stages = zip(self.stream.after_attention, self.stream.cells[1:], strict=True)
         return any(isinstance(a[p], Constant) and isinstance(b[p], Bit) for a, b in stages)
 
-    def _uneven(self, head: Head, off: Vector, norm: Norm) -> float:
+    def _uneven(self, head: Head, off: Vector, norm: NormError) -> float:
         return self._score_error(head, off, norm)
 
-    def _sign(self, head: Head, off: Vector, norm: Norm, n: int) -> float:
+    def _sign(self, head: Head, off: Vector, norm: NormError, n: int) -> float:
         """The leak of a Sign head whose mean keeps its sign and a twentieth of its size: errors are
         relative to the query, which may be large, or not, and those count against the least
         |score|. The query's error moves scores only by how far keys are apart."""
-        held = Held.of(self.stream.cells[head.block], self.size)
+        held = HeldValues.of(self.stream.cells[head.block], self.size)
         q, q_off, k, k_off = self._pairs(head.block, head.head, off, norm)
         (pair,) = head.pairs
         p, scale, root = pair.pair, norm.scale, self.c.head_dim**0.5
@@ -325,14 +336,14 @@ class LlamaDenseBounds(DenseBounds[Head]):
 
     # Hidden units and the read-out
 
-    def _clips(self, at: int, off: Vector, norm: Norm) -> dict[int, list[Term]]:
-        found: dict[int, list[Term]] = {}
-        held = Held.of(self.stream.after_attention[at], self.size)
+    def _clips(self, at: int, off: Vector, norm: NormError) -> dict[int, list[ClipTerm]]:
+        found: dict[int, list[ClipTerm]] = {}
+        held = HeldValues.of(self.stream.after_attention[at], self.size)
         for clip in self.units[at].clips:
             found.setdefault(clip.gate.target, []).append(clipped(self, clip, held, off, norm))
         return found
 
-    def _idle_units(self, at: int, norm: Norm) -> list[Term]:
+    def _idle_units(self, at: int, norm: NormError) -> list[ClipTerm]:
         return idle_terms(self, self.units[at])
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.dense.bounds import DenseBounds, Norm
+from softhat.proof.dense.bounds import DenseBounds, NormError
 from softhat.proof.dense.matrices import SLACK, Matrix
 from softhat.proof.stock.variables import Cell, Constant
 
@@ -20,7 +20,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldValues:
     """What the variables hold: constants, at the word's own positions and at `<bos>`, and how large
     the others may be."""
 
@@ -28,14 +28,14 @@ class Held:
     varying: Vector
 
     @staticmethod
-    def of(cells: list[Cell], size: Vector) -> Held:
+    def of(cells: list[Cell], size: Vector) -> HeldValues:
         constants = np.zeros((len(size), 2))
         varying = size.copy()
         for p, cell in enumerate(cells[: len(size)]):
             if isinstance(cell, Constant):
                 constants[p] = cell.ordinary, cell.bos
                 varying[p] = 0.0
-        return Held(constants, varying)
+        return HeldValues(constants, varying)
 
     def largest(self, rows: Matrix) -> Vector:
         """Of (…, k, variables), the norm of the k numbers read."""
@@ -51,7 +51,7 @@ def lengths(rows: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowGroups:
     """Rows, k at a time: (groups, k, …)."""
 
     actual: Matrix  # (groups, k, d_model)
@@ -60,14 +60,14 @@ class Rows:
     whole: Vector  # (groups,): norm of the rows together
 
     @staticmethod
-    def of(actual: Matrix, form: Matrix, u: Matrix) -> Rows:
+    def of(actual: Matrix, form: Matrix, u: Matrix) -> RowGroups:
         """`actual` (groups, k, d_model) against `form`."""
         whole = np.sqrt((actual**2).sum(axis=(-2, -1))) * (1 + SLACK)
-        return Rows(actual, form, actual @ u - form, whole)
+        return RowGroups(actual, form, actual @ u - form, whole)
 
 
 def exactly_read(
-    bounds: DenseBounds[Any], rows: Rows, held: Held, off: Vector, norm: Norm
+    bounds: DenseBounds[Any], rows: RowGroups, held: HeldValues, off: Vector, norm: NormError
 ) -> Vector:
     """Of each group, how far exact arithmetic is off the plain numbers, but for the norm's factor.
     Norms are over the k numbers of a group, so that a rotation among them changes nothing."""
@@ -79,7 +79,7 @@ def exactly_read(
 
 
 def read(
-    bounds: DenseBounds[Any], rows: Rows, held: Held, off: Vector, norm: Norm
+    bounds: DenseBounds[Any], rows: RowGroups, held: HeldValues, off: Vector, norm: NormError
 ) -> tuple[Vector, Vector]:
     """Of each group: how large the plain numbers are, and how far what is read may be off."""
     size = held.largest(rows.form)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.proof.dense.bounds import DenseBounds, Norm, Term
+from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, row_norms
 from softhat.proof.llama.bounds import FAR, TAIL
-from softhat.proof.llama.dense_rows import Held, Rows, exactly_read, read
-from softhat.proof.llama.gates import Gate
+from softhat.proof.llama.dense_rows import HeldValues, RowGroups, exactly_read, read
+from softhat.proof.llama.gates import SwiGLUGate
 from softhat.proof.stock.storage import U, need
 from softhat.transformer.directions import Units
 
@@ -27,19 +27,19 @@ STEEP = 1.1
 
 
 @dataclass(frozen=True)
-class Clip:
+class GateUnits:
     """The units of a gate, first side and second, in units of their factors."""
 
-    gate: Gate
-    rows: Rows
-    factor: Rows
+    gate: SwiGLUGate
+    rows: RowGroups
+    factor: RowGroups
     """The mean of what the units read as their second factor, one row."""
     factors: Vector  # (units,): norms of what they read
     factors_apart: Vector  # (units,): and of what that is off the mean
     out: Matrix  # (units, d_model)
     direction: Vector
     """Of the bit that the clip writes."""
-    bit: Rows
+    bit: RowGroups
     """Σ out·rows' along that direction: what the clip writes, one row."""
     across: float
     """The norm of the rest."""
@@ -59,7 +59,7 @@ class Group:
 class HiddenUnits:
     """The hidden units of a block."""
 
-    clips: tuple[Clip, ...]
+    clips: tuple[GateUnits, ...]
     idle: tuple[Group, ...]
     count: int
 
@@ -68,7 +68,7 @@ def hidden_units(
     u: Matrix,
     actual: Hidden,
     plain: Hidden,
-    gates: Sequence[Gate],
+    gates: Sequence[SwiGLUGate],
     units: Units,
     where: str,
 ) -> HiddenUnits:
@@ -91,15 +91,15 @@ def hidden_units(
         bit = direction @ through
         factor = up[own].mean(axis=0) if own else np.zeros(len(u))
         clips.append(
-            Clip(
+            GateUnits(
                 gate=clip,
-                rows=Rows.of(gate[own][:, None], form[sides][:, None], u),
-                factor=Rows.of(factor[None, None], factor_form[first][None, None], u),
+                rows=RowGroups.of(gate[own][:, None], form[sides][:, None], u),
+                factor=RowGroups.of(factor[None, None], factor_form[first][None, None], u),
                 factors=row_norms(up[own]) * (1 + SLACK),
                 factors_apart=row_norms(up[own] - factor) + SLACK * row_norms(up[own]),
                 out=down[own],
                 direction=direction,
-                bit=Rows.of(bit[None, None], moved[None, None], u),
+                bit=RowGroups.of(bit[None, None], moved[None, None], u),
                 across=frobenius(through - np.outer(direction, bit)),
                 held=np.array([clip.high if side == first else clip.low for side in sides]),
             )
@@ -114,7 +114,9 @@ def hidden_units(
     return HiddenUnits(tuple(clips), groups, len(units.part))
 
 
-def clipped(bounds: DenseBounds[Any], clip: Clip, held: Held, off: Vector, norm: Norm) -> Term:
+def clipped(
+    bounds: DenseBounds[Any], clip: GateUnits, held: HeldValues, off: Vector, norm: NormError
+) -> ClipTerm:
     """Where a term holds its units see `held`, and write Σ out·(rows·y)·(factors·y): exactly ±2
     times (1 + ρ)², what exact arithmetic is off that, and what each unit is off by itself. What
     they read as their second factor is the same, but for rounding: its error is common to them."""
@@ -132,7 +134,7 @@ def clipped(bounds: DenseBounds[Any], clip: Clip, held: Held, off: Vector, norm:
     )
     bounds.record("sum that a gate clips", worst)
     if gate.never:
-        return Term(0.0, 0.0, 0.0, 0)
+        return ClipTerm(0.0, 0.0, 0.0, 0)
     seen = (1 + scale) * clip.held + errors
     roundings = bounds.roundings(clip.rows.whole * bounds.reach, seen)
     alone = 1.05 * (seen * (factors + SILU) + TAIL + roundings)
@@ -144,18 +146,18 @@ def clipped(bounds: DenseBounds[Any], clip: Clip, held: Held, off: Vector, norm:
     bit = 2 * ((1 + scale) ** 2 - 1) + own
     loose = 1.05 * (clip.across * bounds.reach + slack) + float(row_norms(across) @ alone)
     magnitudes = 1.06 * float(row_norms(clip.out) @ seen)
-    return Term(1.01 * bit, 1.01 * loose, magnitudes, 0, 1.01 * own)
+    return ClipTerm(1.01 * bit, 1.01 * loose, magnitudes, 0, 1.01 * own)
 
 
-def idle_terms(bounds: DenseBounds[Any], units: HiddenUnits) -> list[Term]:
+def idle_terms(bounds: DenseBounds[Any], units: HiddenUnits) -> list[ClipTerm]:
     """Units that cancel, and what silu leaves of those that do not hold. Every unit is a term of
     the sum."""
     tails = sum(float(row_norms(clip.out).sum()) * TAIL * 1.5 for clip in units.clips)
-    found = [Term(0.0, tails, tails, units.count)]
+    found = [ClipTerm(0.0, tails, tails, units.count)]
     return found + [_cancelled(bounds, group) for group in units.idle]
 
 
-def _cancelled(bounds: DenseBounds[Any], group: Group) -> Term:
+def _cancelled(bounds: DenseBounds[Any], group: Group) -> ClipTerm:
     """Units that see the same and write what adds up to 0."""
     sizes = row_norms(group.out)
     seen, factor = (row_norms(m) * bounds.reach for m in (group.gate, group.up))
@@ -167,4 +169,4 @@ def _cancelled(bounds: DenseBounds[Any], group: Group) -> Term:
     left = (frobenius(group.out.sum(axis=0)) + SLACK * float(sizes.sum())) * most * times
     each = STEEP * apart[0] * times + most * apart[1] + SILU * most * times
     noise = left + float(sizes @ each)
-    return Term(0.0, 1.1 * noise, 1.1 * most * times * float(sizes.sum()), 0)
+    return ClipTerm(0.0, 1.1 * noise, 1.1 * most * times * float(sizes.sum()), 0)

@@ -31,7 +31,7 @@ from softhat.proof.stock.variables import (
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class SwiGLUGate:
     """A clip: in units of z, `low` = z + b₂ where the conjunction holds, `high` = z + b₁ there,
     `fails` the largest z + b₁ where it does not or at `<bos>`. `out` is |w|."""
 
@@ -57,7 +57,7 @@ def feed_forward(
     digits: set[int],
     atoms: BoundedAtoms,
     block: int,
-) -> tuple[list[Cell], list[Gate]]:
+) -> tuple[list[Cell], list[SwiGLUGate]]:
     """The coordinates after a block's feed-forward, and its gates. `digits` are the coordinates of
     digits of the position: a gate of those alone is a table of the position."""
     where = f"block {block}: the feed-forward"
@@ -76,7 +76,7 @@ def feed_forward(
         folded[unit] = _fold(incoming[unit], cells)
         by_target.setdefault(int(used[0]), {}).setdefault(folded[unit][0], []).append(unit)
     after = list(cells)
-    gates: list[Gate] = []
+    gates: list[SwiGLUGate] = []
     space = atoms.space
     for target, groups in by_target.items():
         positional = all(groups) and all(
@@ -154,7 +154,7 @@ def _clip(
     down: Array,
     cells: list[Cell],
     where: str,
-) -> tuple[int, Gate, list[tuple[int, int]]]:
+) -> tuple[int, SwiGLUGate, list[tuple[int, int]]]:
     """A clip's sign, its numbers, and its literals: coordinates with the sign that they have."""
     if len(units) != 2:
         raise VoidError(f"{where} writes coordinate {target} by units that are not a clip")
@@ -176,6 +176,8 @@ def _clip(
         low, high, fails = Fraction(0), Fraction(0), max(bos, top) + b1
     if fails > 0 or (low <= 0 and not never):
         raise VoidError(f"{where} has a clip that does not separate its sums, or not <bos>")
-    gate = Gate(target, (first, second), float(low), float(high), float(fails), abs(out), never)
+    gate = SwiGLUGate(
+        target, (first, second), float(low), float(high), float(fails), abs(out), never
+    )
     literals = [(p, 1 if w > 0 else -1) for p, w in found.bits.items()]
     return (1 if out > 0 else -1), gate, literals

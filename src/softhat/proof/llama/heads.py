@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.counts import Count, averaged, compared, nearest
+from softhat.proof.stock.counts import MeanCount, averaged, compared, nearest
 from softhat.proof.stock.shifts import distance_of_turns
 from softhat.proof.stock.variables import (
     LEVEL,
@@ -67,7 +67,7 @@ class Head:
     clear: float = inf
     reach: float = 0.0
     decision: float = 0.0
-    counts: tuple[Count, ...] = ()
+    counts: tuple[MeanCount, ...] = ()
     scores: Vector | None = None
 
 

@@ -20,7 +20,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.gates import Gate, feed_forward
+from softhat.proof.llama.gates import SwiGLUGate, feed_forward
 from softhat.proof.llama.heads import Head, HeadForms, recognise
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.bounded import BoundedAtoms
@@ -45,7 +45,7 @@ FAMILIES = ("llama", "mistral", "qwen2")
 
 
 @dataclass(slots=True)
-class Block:
+class LlamaBlockParts:
     """A block's matrices, outputs first, its heads and its gates."""
 
     query: Array
@@ -56,19 +56,19 @@ class Block:
     up: Array
     down: Array
     heads: list[Head] = field(default_factory=list)
-    gates: list[Gate] = field(default_factory=list)
+    gates: list[SwiGLUGate] = field(default_factory=list)
     targets: list[list[int]] = field(default_factory=list)
     """Which coordinates each of `heads` writes."""
 
 
 @dataclass(slots=True)
-class Derivation:
+class LlamaDerivation:
     """What was read: per block its parts, and what the coordinates hold before it and at the
     end."""
 
     checkpoint: LlamaCheckpoint
     frequencies: NDArray[np.float64]
-    blocks: list[Block]
+    blocks: list[LlamaBlockParts]
     cells: list[list[Cell]]
     """Before each block, and after the last."""
     after_attention: list[list[Cell]]
@@ -78,14 +78,14 @@ class Derivation:
     """Of an lm head with log-weights."""
 
 
-def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> Derivation:
+def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> LlamaDerivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
     atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1)
     claims = Claims(atoms, formulas)
     cells = _embedded(c, atoms)
     _check_norms(c, cells)
-    found = Derivation(c, frequencies(c), [], [cells], [])
+    found = LlamaDerivation(c, frequencies(c), [], [cells], [])
     number = 0
     digits: set[int] = set()
     for at in range(c.blocks):
@@ -160,7 +160,7 @@ def _check_norms(c: LlamaCheckpoint, cells: list[Cell]) -> None:
         raise VoidError("the mean square of the residual is not 1 at every position")
 
 
-def _block(c: LlamaCheckpoint, at: int) -> Block:
+def _block(c: LlamaCheckpoint, at: int) -> LlamaBlockParts:
     d, name = c.d_model, f"model.layers.{at}"
     wide, narrow = c.n_head * c.head_dim, c.n_kv * c.head_dim
     hidden = len(c.tensor(f"{name}.mlp.gate_proj.weight"))
@@ -171,7 +171,7 @@ def _block(c: LlamaCheckpoint, at: int) -> Block:
     for kind in ("gate", "up", "down"):
         if f"{name}.mlp.{kind}_proj.bias" in c.tensors:
             raise VoidError(f"{name}.mlp.{kind}_proj has a bias")
-    return Block(
+    return LlamaBlockParts(
         c.tensor(f"{name}.self_attn.q_proj.weight", wide, d),
         c.tensor(f"{name}.self_attn.k_proj.weight", narrow, d),
         c.tensor(f"{name}.self_attn.v_proj.weight", narrow, d),
@@ -188,8 +188,8 @@ def forms_of(rows: Array) -> list[Form]:
 
 
 def _attend(
-    found: Derivation,
-    block: Block,
+    found: LlamaDerivation,
+    block: LlamaBlockParts,
     at: int,
     h: int,
     cells: list[Cell],

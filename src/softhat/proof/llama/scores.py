@@ -31,7 +31,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class StoredRows:
     """A head's queries or keys: for each coordinate the largest size, and how far it may be off as
     stored, but for the common factor of its position."""
 
@@ -48,7 +48,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class RotaryScores:
     """What bounds a score of one checkpoint in one format."""
 
     storage: Format
@@ -75,7 +75,11 @@ class Scores:
         return 1.02 * turned**2 + (0.0 if exactly_one else 6 * self.stored)
 
     def off(
-        self, head: Head, query: Rows, key: Rows, roles: Collection[Role] = get_args(Role)
+        self,
+        head: Head,
+        query: StoredRows,
+        key: StoredRows,
+        roles: Collection[Role] = get_args(Role),
     ) -> float:
         """How far the score of any key of a Latest or Previous may be off, or what pairs of some
         roles add to it."""
@@ -96,7 +100,7 @@ class Scores:
             total += 2.1 * (self.stored if not self.storage.wide else 0.0) * size / root
         return total
 
-    def apart(self, head: Head, query: Rows, key: Rows) -> float:
+    def apart(self, head: Head, query: StoredRows, key: StoredRows) -> float:
         """How far the scores of two keys of a Shift may be off against each other: at most one of
         them is `<bos>`, whose key is 0, up to its error, where the others' are not, and the other
         way round."""
@@ -127,7 +131,7 @@ class Scores:
         both = 2.1 * (2 * self.sine(pair) + 2.5 * self.stored)
         return both + turned * ERROR + (1.02 * turned**2 if content else 0.0)
 
-    def decision(self, head: Head, query: Rows, key: Rows, scale: float) -> float:
+    def decision(self, head: Head, query: StoredRows, key: StoredRows, scale: float) -> float:
         """A Digit's least |score| of `<bos>`, which stands at position 0 and is not turned: the
         rotated query's first coordinate q₁cos - q₂sin is off by a share of each product, by the
         angle's error, and by what its sum is rounded."""

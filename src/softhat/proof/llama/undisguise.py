@@ -22,7 +22,7 @@ from softhat.transformer.directions import Directions, HeadBasis, Units
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainLlama:
     """The plain checkpoint, and the bases in which it was read."""
 
     checkpoint: LlamaCheckpoint
@@ -40,7 +40,7 @@ class Plain:
     """The unit of the plain read-out."""
 
 
-def undisguise(c: LlamaCheckpoint, directions: Directions) -> Plain:
+def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
     """What a disguised checkpoint computes if its directions are as claimed."""
     basis = _orthonormal(directions.residual.astype(np.float64)).T
     blocks = c.blocks
@@ -73,7 +73,7 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> Plain:
     last = "lm_head.weight" if c.head == "lm" else "score.weight"
     readout, scale = read_logits(c.tensor(last), basis, c.weights is None)
     tensors[last] = as_float32(readout)
-    return Plain(
+    return PlainLlama(
         checkpoint=replace(c, tensors=tensors),
         basis=basis,
         turns=[block.turn for block in heads],

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from softhat.numbers.grids import Generator
 from softhat.numbers.growth import point
-from softhat.proof.simulations.residual import Linear, Sight, Stream
+from softhat.proof.simulations.residual import LinearReading, ResidualStream, Sight
 from softhat.proof.simulations.source import BOS, EOS, NOTHING, Vector
 
 MOST_SETS = 200
@@ -109,7 +109,7 @@ def _content_scores(sight: Sight) -> list[list[Fraction]] | None:
     return [[sum((q.content[a] * k[c] for q, k in rows), NOTHING) for c in every] for a in every]
 
 
-def _sign(stream: Stream, x: Linear, a: int) -> int | None:
+def _sign(stream: ResidualStream, x: LinearReading, a: int) -> int | None:
     """The sign of a functional at all positions of a class, if it is one."""
     reach = point(x.content[a])
     for atom, w in x.form.items():
@@ -134,20 +134,20 @@ def _seen(sight: Sight, a: int) -> set[int]:
     return {c for c, k in enumerate(classes) if k.sink != far} | itself
 
 
-def _sinks(stream: Stream, classes: frozenset[int]) -> set[str]:
+def _sinks(stream: ResidualStream, classes: frozenset[int]) -> set[str]:
     return {sink for c in classes if (sink := stream.classes[c].sink) is not None}
 
 
-def _misses_a_sink(stream: Stream, absent: frozenset[int]) -> bool:
+def _misses_a_sink(stream: ResidualStream, absent: frozenset[int]) -> bool:
     """Would a sink be missing? Every word has each."""
     every = frozenset(range(len(stream.classes)))
     return _sinks(stream, every) != _sinks(stream, every - absent)
 
 
-def _of_words(stream: Stream, classes: frozenset[int]) -> bool:
+def _of_words(stream: ResidualStream, classes: frozenset[int]) -> bool:
     """May a position of the word be of one of these classes?"""
     return any(stream.classes[c].sink is None for c in classes)
 
 
-def _lone_sink(stream: Stream, classes: frozenset[int]) -> bool:
+def _lone_sink(stream: ResidualStream, classes: frozenset[int]) -> bool:
     return not _of_words(stream, classes) and len(_sinks(stream, classes)) == 1

@@ -30,11 +30,11 @@ from softhat.proof.simulations.errors import (
     inverse,
     require,
 )
-from softhat.proof.simulations.residual import Sight, Stream, sight
-from softhat.proof.simulations.scores import Pair, at_most, pairs
+from softhat.proof.simulations.residual import ResidualStream, Sight, sight
+from softhat.proof.simulations.scores import ScoreDifference, at_most, pairs
 from softhat.proof.simulations.single import asked_of, crowded, decided, one_maximum, parabolas
-from softhat.proof.simulations.sizes import Size, of_law
-from softhat.proof.simulations.source import HeadId, Source, Vector, columns, support
+from softhat.proof.simulations.sizes import SizeLaw, of_law
+from softhat.proof.simulations.source import HeadId, SourceModel, Vector, columns, support
 from softhat.proof.simulations.steps import attended, fed_forward, forgotten, read_after
 
 LONGEST_TABLE = 8
@@ -50,7 +50,7 @@ class HeadFact:
 
     gap: Law
     inside: Law
-    leak: Size
+    leak: SizeLaw
     crowd: int | None
     single: bool
     erroneous: bool
@@ -59,7 +59,7 @@ class HeadFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EvidenceVerdict:
     """What is proved: the error is at most share · allowed, at every length to `longest` (None:
     every length); None for a head that is uniform in every row."""
 
@@ -74,7 +74,7 @@ def check(
     laws: Mapping[HeadId, Law],
     evidence: Any,
     epsilon: Fraction | None,
-) -> Verdict:
+) -> EvidenceVerdict:
     """Does the evidence prove that softmax with these laws is within ε of the transformer in the
     document (None: takes its decisions), at every length?"""
     return _Walk(sources.read(document), laws, claimed.read(evidence)).verdict(epsilon)
@@ -82,13 +82,13 @@ def check(
 
 class _Walk:
     def __init__(
-        self, source: Source, laws: Mapping[HeadId, Law], claims: claimed.Evidence
+        self, source: SourceModel, laws: Mapping[HeadId, Law], claims: claimed.Evidence
     ) -> None:
         self.source, self.laws, self.claims = source, laws, claims
         self.facts: dict[HeadId, HeadFact | None] = {}
-        self.pairs: dict[HeadId, list[Pair]] = {}
+        self.pairs: dict[HeadId, list[ScoreDifference]] = {}
 
-    def verdict(self, epsilon: Fraction | None) -> Verdict:
+    def verdict(self, epsilon: Fraction | None) -> EvidenceVerdict:
         """The walk over all layers, then the output."""
         source, claims = self.source, self.claims
         require(len(claims.layers) == len(source.layers), "the evidence has other layers")
@@ -121,18 +121,18 @@ class _Walk:
                 check_forward(l, layer, before, weights, after_weights, middle)
             else:
                 for c in after:
-                    held = weights.get(c, Size()).covers(ends[l].get(c, Size()))
+                    held = weights.get(c, SizeLaw()).covers(ends[l].get(c, SizeLaw()))
                     require(held, f"layer {l}: the error of coordinate {c} after it")
             even = _still_even(layer, even, uniform)
             stream, wrong = forgotten(stream, later[l]), after
         self._output(stream, wrong, epsilon)
-        return Verdict(claims.allowed, claims.share, source.longest, self.facts)
+        return EvidenceVerdict(claims.allowed, claims.share, source.longest, self.facts)
 
     def _copies(self, name: HeadId) -> bool:
         fact = self.facts[name]
         return fact is not None and fact.single
 
-    def _coordinates(self, l: int, claim: claimed.LayerClaim, stream: Stream) -> None:
+    def _coordinates(self, l: int, claim: claimed.LayerClaim, stream: ResidualStream) -> None:
         """Denominators and ranges before the layer."""
         require(len(claim.stream) == self.source.width, f"layer {l}: the evidence has other widths")
         for c, told in enumerate(claim.stream):
@@ -184,7 +184,7 @@ class _Walk:
         the evidence says, and the term is finer."""
         head = seen.head
         without = sight(
-            sources.Head(
+            sources.SourceHead(
                 head.mask, head.ties, head.query[:-1], head.key[:-1], head.value, head.output
             ),
             seen.stream,
@@ -243,7 +243,9 @@ class _Walk:
                 _GAPS.pop(next(iter(_GAPS)))
         return _GAPS[self.source][n].get(name)
 
-    def _output(self, stream: Stream, wrong: frozenset[int], epsilon: Fraction | None) -> None:
+    def _output(
+        self, stream: ResidualStream, wrong: frozenset[int], epsilon: Fraction | None
+    ) -> None:
         """The value errs by at most share · allowed, and that is what was asked for."""
         claims, source = self.claims, self.source
         if epsilon is not None:
@@ -258,10 +260,10 @@ class _Walk:
         require(claims.share > 0, "the evidence leaves no error to softmax")
         strict = of_law(inverse(claims.allowed * claims.share))
         for c in used:
-            held = claims.end.get(c, Size()).covers(strict.times(abs(source.weights[c])))
+            held = claims.end.get(c, SizeLaw()).covers(strict.times(abs(source.weights[c])))
             require(held, f"the error of coordinate {c} in the output")
 
-    def _margin(self, stream: Stream, margin: Law) -> None:
+    def _margin(self, stream: ResidualStream, margin: Law) -> None:
         """|value| is at least the margin at every position of every word."""
         value = stream.read(self.source.weights, self.source.bias)
         rest = common(stream.atoms[a].whole.scaled(w) for a, w in value.form.items())
@@ -281,7 +283,7 @@ class _Walk:
             require(held, "the margin of its decisions")
 
 
-_GAPS: dict[Source, dict[int, dict[HeadId, Fraction]]] = {}
+_GAPS: dict[SourceModel, dict[int, dict[HeadId, Fraction]]] = {}
 """Gaps of short words, which several certificates of one transformer ask for."""
 
 
@@ -290,16 +292,16 @@ def _six_bits(x: Fraction) -> bool:
     return x > 0 and odd_part(x) < 64 and not x.denominator & (x.denominator - 1)
 
 
-def _unit(source: Source, c: int) -> Vector:
+def _unit(source: SourceModel, c: int) -> Vector:
     return tuple(Fraction(int(k == c)) for k in range(source.width))
 
 
-def _asked(head: sources.Head) -> set[int]:
+def _asked(head: sources.SourceHead) -> set[int]:
     """The coordinates that scores can depend on: keys in rows whose query is not 0."""
     return columns(tuple(k for q, k in zip(head.query, head.key, strict=True) if any(q)))
 
 
-def _still_even(layer: sources.Layer, even: set[int], uniform: list[bool]) -> set[int]:
+def _still_even(layer: sources.SourceLayer, even: set[int], uniform: list[bool]) -> set[int]:
     """The coordinates that are equal at all positions of a word, under hard and soft attention."""
     for head, same in zip(layer.heads, uniform, strict=True):
         if not (same and head.mask == "none"):
@@ -330,4 +332,4 @@ def _bends(seen: Sight) -> tuple[tuple[Fraction, Fraction], ...] | None:
     return tuple(pair for pair, q, k in rows if any(q) and any(k))
 
 
-__all__ = ["HeadFact", "Sharp", "Verdict", "check"]
+__all__ = ["EvidenceVerdict", "HeadFact", "Sharp", "check"]

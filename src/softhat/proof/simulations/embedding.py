@@ -13,15 +13,23 @@ from fractions import Fraction
 
 from softhat.numbers.grids import ZERO, Generator, Grid
 from softhat.numbers.growth import Interval, Polynomial, constant, hull
-from softhat.numbers.positions import PLACES, SHARES, Feature, Mod, Named, Table, exact
+from softhat.numbers.positions import (
+    PLACES,
+    SHARES,
+    Feature,
+    Mod,
+    Named,
+    Table,
+    exact,
+)
 from softhat.numbers.rationals import common_divisor
-from softhat.proof.simulations.residual import Atom, Class, Form, Residues, Stream, combined
-from softhat.proof.simulations.source import BOS, EOS, NOTHING, Source, Vector
+from softhat.proof.simulations.residual import Atom, Class, Form, ResidualStream, Residues, combined
+from softhat.proof.simulations.source import BOS, EOS, NOTHING, SourceModel, Vector
 
 MOST = 24  # residues that are told apart
 
 
-def embedded(source: Source) -> Stream:
+def embedded(source: SourceModel) -> ResidualStream:
     """What tokens and positions give."""
     finite, period = _finite(source)
     atoms: list[Atom] = []
@@ -45,10 +53,10 @@ def embedded(source: Source) -> Stream:
         ]
         for vector in vectors[sink]:
             seen[Class(tuple(a + b for a, b in zip(vector, moved, strict=True)), sink)] = None
-    return Stream(tuple(seen), forms, tuple(atoms), _residues(source, finite))
+    return ResidualStream(tuple(seen), forms, tuple(atoms), _residues(source, finite))
 
 
-def _finite(source: Source) -> tuple[list[int], int]:
+def _finite(source: SourceModel) -> tuple[list[int], int]:
     """The features that become content, and their common period."""
     period = math.lcm(1, *(_period(f) for f in source.features))
     named = ("1", "ordinary", "first", "last")
@@ -67,7 +75,7 @@ def _period(feature: Feature) -> int:
 
 
 def _together(
-    source: Source, finite: list[int], period: int
+    source: SourceModel, finite: list[int], period: int
 ) -> dict[tuple[str | None, tuple[Fraction, ...]], None]:
     """Which values the finite features have at one position, and at which kind of position."""
     features = [source.features[k] for k in finite]
@@ -80,7 +88,7 @@ def _together(
     return seen
 
 
-def _residues(source: Source, finite: list[int]) -> Residues:
+def _residues(source: SourceModel, finite: list[int]) -> Residues:
     """Coordinates that nothing but one periodic feature writes."""
     vectors = [*source.tokens, *(v for v in (source.bos, source.eos) if v is not None)]
     result: dict[int, dict[Fraction, tuple[int, int]]] = {}

@@ -21,11 +21,11 @@ from fractions import Fraction
 
 from softhat.io.errors import VoidError
 from softhat.numbers.laws import Constant, Law, Length, Log, Maximum, Minimum, Sum, as_law
-from softhat.proof.simulations.residual import Sight, Stream
-from softhat.proof.simulations.sizes import Size, exactly, number, of_law, of_polynomial
-from softhat.proof.simulations.source import Forward, Layer, columns, support
+from softhat.proof.simulations.residual import ResidualStream, Sight
+from softhat.proof.simulations.sizes import SizeLaw, exactly, number, of_law, of_polynomial
+from softhat.proof.simulations.source import Forward, SourceLayer, columns, support
 
-Weights = Mapping[int, Size]
+Weights = Mapping[int, SizeLaw]
 ROOT_E = Fraction(7, 4)
 """e^θ for θ ≤ 1/2, with 6% to spare: more than the 10⁻¹³ by which a β is rounded up before it goes
 to 6 bits."""
@@ -39,7 +39,7 @@ class Sharp:
 
     gap: Law
     inside: Law
-    leak: Size
+    leak: SizeLaw
     crowd: int | None
 
 
@@ -58,7 +58,7 @@ def require(holds: bool, what: str) -> None:
 
 def check_heads(
     l: int,
-    layer: Layer,
+    layer: SourceLayer,
     sights: list[Sight],
     claims: list[Sharp | None],
     single: list[bool],
@@ -70,7 +70,7 @@ def check_heads(
     uniform heads, `wrong` are the coordinates that may err before."""
     share = (2 if wrong else 1) * sum(claim is not None for claim in claims)
     for d in wrong:
-        passed = after.get(d, Size())
+        passed = after.get(d, SizeLaw())
         for head in layer.heads:
             for c, b in after.items():
                 w = head.through(c)[d] if any(head.output[c]) else Fraction(0)
@@ -79,7 +79,7 @@ def check_heads(
     for h, (sight, claim) in enumerate(zip(sights, claims, strict=True)):
         if claim is None:
             continue
-        influence = Size()
+        influence = SizeLaw()
         for c, b in after.items():
             if any(sight.head.output[c]):
                 written = sight.stream.read(sight.head.through(c))
@@ -111,7 +111,7 @@ def _check_temperature(
         return
     strictness = claim.leak if dangerous else number(2)  # 1/θ
     beta = of_law(inverse(claim.gap)) * of_law(Log(claim.inside)).times(SIX_BITS)
-    moved: dict[int, Size] = {}
+    moved: dict[int, SizeLaw] = {}
     for q, k, query, key in zip(head.query, head.key, sight.query, sight.key, strict=True):
         apart = of_polynomial(stream.range(key).width)
         size = of_polynomial(stream.range(query).size)
@@ -119,11 +119,11 @@ def _check_temperature(
         size = size + number(1) if support(q) & wrong else size
         for d in wrong:
             if q[d]:
-                moved[d] = moved.get(d, Size()) + apart.times(abs(q[d]))
+                moved[d] = moved.get(d, SizeLaw()) + apart.times(abs(q[d]))
                 # |error of the query's row| ≤ 1, which `size` and `apart` allow for
                 require(not both or _at(before, d).covers(number(abs(q[d]))), f"{where}: queries")
             if k[d]:
-                moved[d] = moved.get(d, Size()) + size.times(2 * abs(k[d]))
+                moved[d] = moved.get(d, SizeLaw()) + size.times(2 * abs(k[d]))
     for d, a in moved.items():
         require(
             _at(before, d).covers(a * beta * strictness), f"{where}: the error of its scores ({d})"
@@ -141,7 +141,12 @@ def _less_one(where: str, law: Law) -> Law:
 
 
 def check_forward(
-    l: int, layer: Layer, stream: Stream, before: Weights, after: Weights, wrong: frozenset[int]
+    l: int,
+    layer: SourceLayer,
+    stream: ResidualStream,
+    before: Weights,
+    after: Weights,
+    wrong: frozenset[int],
 ) -> None:
     """Do the weights after the ReLU sublayer follow from those before it? `stream` is the one
     before the layer, `wrong` are the coordinates that may err before the sublayer."""
@@ -152,7 +157,7 @@ def check_forward(
         if radius:
             require(_at(before, d).covers(number(1 / radius)), f"layer {l}: the snap of {d}")
             continue
-        passed = after.get(d, Size())
+        passed = after.get(d, SizeLaw())
         for u, row in enumerate(forward.into):
             if row[d]:
                 for c, a in after.items():
@@ -162,7 +167,7 @@ def check_forward(
         )
 
 
-def flat_radius(stream: Stream, forward: Forward, c: int) -> Fraction:
+def flat_radius(stream: ResidualStream, forward: Forward, c: int) -> Fraction:
     """How far coordinate c may be off before the sublayer and still come out exactly: its units
     read and write one coordinate each, c holds finitely many values, and around each the sum of x
     and its units is flat. 0 if not so."""
@@ -189,9 +194,9 @@ def flat_radius(stream: Stream, forward: Forward, c: int) -> Fraction:
     return min(radii)
 
 
-def erring(layer: Layer, stream: Stream, wrong: frozenset[int], uniform: list[bool]) -> tuple[
-    frozenset[int], frozenset[int]
-]:  # fmt: skip
+def erring(
+    layer: SourceLayer, stream: ResidualStream, wrong: frozenset[int], uniform: list[bool]
+) -> tuple[frozenset[int], frozenset[int]]:
     """The coordinates that may err after the heads of a layer, and after the layer."""
     middle = set(wrong)
     for head, even in zip(layer.heads, uniform, strict=True):
@@ -208,5 +213,5 @@ def erring(layer: Layer, stream: Stream, wrong: frozenset[int], uniform: list[bo
     return frozenset(middle), frozenset(after)
 
 
-def _at(weights: Weights, c: int) -> Size:
-    return weights.get(c, Size())
+def _at(weights: Weights, c: int) -> SizeLaw:
+    return weights.get(c, SizeLaw())

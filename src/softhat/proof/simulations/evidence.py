@@ -15,13 +15,13 @@ from softhat.io.errors import SofthatError
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Law, from_json
 from softhat.proof.simulations.errors import Sharp
-from softhat.proof.simulations.sizes import Size, from_document
+from softhat.proof.simulations.sizes import SizeLaw, from_document
 
 FORMAT = "softhat-evidence/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Coordinate:
+class ClaimedCoordinate:
     """What is claimed of one coordinate: a nonzero value is at least `least` (None: there is none),
     and every value lies between low(n) and high(n)."""
 
@@ -44,9 +44,9 @@ class HeadClaim:
 class LayerClaim:
     """Coordinates and weights before the layer, weights after its heads, its heads."""
 
-    stream: tuple[Coordinate, ...]
-    before: Mapping[int, Size]
-    middle: Mapping[int, Size]
+    stream: tuple[ClaimedCoordinate, ...]
+    before: Mapping[int, SizeLaw]
+    middle: Mapping[int, SizeLaw]
     heads: tuple[HeadClaim | None, ...]  # None: uniform
 
 
@@ -58,7 +58,7 @@ class Evidence:
     allowed: Law | None
     share: Fraction
     layers: tuple[LayerClaim, ...]
-    end: Mapping[int, Size]
+    end: Mapping[int, SizeLaw]
 
 
 def read(data: Any) -> Evidence:
@@ -91,7 +91,7 @@ def _law(data: Any) -> Law | None:
     return None if data is None else from_json(data)
 
 
-def _weights(data: Any) -> dict[int, Size]:
+def _weights(data: Any) -> dict[int, SizeLaw]:
     return {int(c): from_document(law) for c, law in data.items()}
 
 
@@ -104,8 +104,10 @@ def _layer(data: Any) -> LayerClaim:
     )
 
 
-def _coordinate(data: Any) -> Coordinate:
-    return Coordinate(_law(data["least"]), _polynomial(data["low"]), _polynomial(data["high"]))
+def _coordinate(data: Any) -> ClaimedCoordinate:
+    return ClaimedCoordinate(
+        _law(data["least"]), _polynomial(data["low"]), _polynomial(data["high"])
+    )
 
 
 def _polynomial(data: Any) -> Polynomial:

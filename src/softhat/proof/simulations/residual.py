@@ -18,7 +18,7 @@ from typing import TypeAlias
 from softhat.numbers.grids import Grid, common
 from softhat.numbers.growth import Interval, hull
 from softhat.numbers.rationals import common_divisor
-from softhat.proof.simulations.source import NOTHING, Head, Vector
+from softhat.proof.simulations.source import NOTHING, SourceHead, Vector
 
 Form: TypeAlias = Mapping[int, Fraction]  # atom → coefficient
 Residues: TypeAlias = Mapping[int, Mapping[Fraction, tuple[int, int]]]
@@ -46,7 +46,7 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearReading:
     """A linear functional: its number in each class, and its form."""
 
     content: tuple[Fraction, ...]
@@ -58,7 +58,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ResidualStream:
     """The residual stream between two layers."""
 
     classes: tuple[Class, ...]
@@ -67,23 +67,23 @@ class Stream:
     residues: Residues = field(default_factory=dict)
     """Coordinates that hold a residue alone: what each content says of the position."""
 
-    def read(self, row: Vector, bias: Fraction = NOTHING) -> Linear:
+    def read(self, row: Vector, bias: Fraction = NOTHING) -> LinearReading:
         """row · x + bias."""
         used = [(c, w) for c, w in enumerate(row) if w]
         content = tuple(sum((w * k.content[c] for c, w in used), bias) for k in self.classes)
-        return Linear(content, combined((self.forms[c], w) for c, w in used))
+        return LinearReading(content, combined((self.forms[c], w) for c, w in used))
 
-    def whole(self, x: Linear) -> Grid:
+    def whole(self, x: LinearReading) -> Grid:
         """A grid that holds its values."""
         parts = [self.atoms[a].whole.scaled(w) for a, w in x.form.items()]
         return common([Grid(common_divisor(x.content)), *parts])
 
-    def apart(self, x: Linear) -> Grid:
+    def apart(self, x: LinearReading) -> Grid:
         """A grid that holds its differences between two positions (each with its own sizes)."""
         parts = [self.atoms[a].apart.scaled(w) for a, w in x.form.items()]
         return common([Grid(common_divisor(c - x.content[0] for c in x.content)), *parts])
 
-    def range(self, x: Linear) -> Interval:
+    def range(self, x: LinearReading) -> Interval:
         """Its values at all positions."""
         return hull(x.content) + self.form_range(x.form)
 
@@ -96,7 +96,7 @@ class Stream:
             total = total + (atom.range.with_zero if sinks and atom.inner else atom.range) * w
         return total
 
-    def steady(self, x: Linear) -> bool:
+    def steady(self, x: LinearReading) -> bool:
         """Is it the same at all positions of a word?"""
         return not self.apart(x).unit
 
@@ -114,11 +114,11 @@ class Stream:
 class Sight:
     """What a head reads of the stream before its layer."""
 
-    head: Head
-    stream: Stream
-    query: tuple[Linear, ...]
-    key: tuple[Linear, ...]
-    value: tuple[Linear, ...]
+    head: SourceHead
+    stream: ResidualStream
+    query: tuple[LinearReading, ...]
+    key: tuple[LinearReading, ...]
+    value: tuple[LinearReading, ...]
 
     @property
     def bilinear(self) -> list[tuple[int, int, Fraction]]:
@@ -140,7 +140,7 @@ class Sight:
         ]
 
 
-def sight(head: Head, stream: Stream) -> Sight:
+def sight(head: SourceHead, stream: ResidualStream) -> Sight:
     """The head's sight of the stream."""
     query, key, value = (
         tuple(stream.read(row) for row in part) for part in (head.query, head.key, head.value)

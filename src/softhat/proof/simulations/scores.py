@@ -17,7 +17,7 @@ from fractions import Fraction
 from softhat.numbers.grids import Grid, common
 from softhat.numbers.growth import Interval, point, symmetric
 from softhat.numbers.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
-from softhat.proof.simulations.residual import Linear, Sight, combined
+from softhat.proof.simulations.residual import LinearReading, Sight, combined
 from softhat.proof.simulations.source import NOTHING
 
 MOST_PAIRS = 3_000  # beyond, all differences of a query are put on one grid
@@ -25,7 +25,7 @@ Monomial = tuple[Fraction, dict[Law, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ScoreDifference:
     """The score of one key minus that of another."""
 
     apart: Fraction  # T
@@ -77,7 +77,7 @@ class _Key:
     sink: str | None
 
 
-def pairs(sight: Sight) -> Iterator[Pair]:
+def pairs(sight: Sight) -> Iterator[ScoreDifference]:
     """All differences of two keys' scores, up to what the query can tell apart."""
     stream = sight.stream
     numeric = [r for r, q in enumerate(sight.query) if q.form]
@@ -110,7 +110,7 @@ def pairs(sight: Sight) -> Iterator[Pair]:
                     yield query.pair(u, v)
 
 
-def _rows(contents: tuple[Fraction, ...], sight: Sight) -> Iterator[tuple[Fraction, Linear]]:
+def _rows(contents: tuple[Fraction, ...], sight: Sight) -> Iterator[tuple[Fraction, LinearReading]]:
     return zip(contents, sight.key, strict=True)
 
 
@@ -127,7 +127,7 @@ class _Query:
         self.bilinear = [t for t in sight.bilinear if t[0] not in self.gone]
         self.known: dict[tuple[bool, bool], tuple[Grid, Interval, bool]] = {}
 
-    def pair(self, u: _Key, v: _Key) -> Pair:
+    def pair(self, u: _Key, v: _Key) -> ScoreDifference:
         """The score of u minus that of v, at two positions."""
         grid, interval, ordered = self._moving(u.sink is not None, v.sink is not None)
         shift = combined(
@@ -141,13 +141,13 @@ class _Query:
         for x, w in moved.items():
             interval = interval + self.atoms[x].range * w
         grid = common([grid, *(self.atoms[x].whole.scaled(w) for x, w in moved.items())])
-        return Pair(apart, grid, interval, ordered and not apart and not moved)
+        return ScoreDifference(apart, grid, interval, ordered and not apart and not moved)
 
-    def all_at_once(self, keys: list[_Key]) -> Pair:
+    def all_at_once(self, keys: list[_Key]) -> ScoreDifference:
         """One pair for all: its grid holds every difference."""
         word = next((k for k in keys if k.sink is None), keys[0])
         found = [self.pair(k, keys[0]) for k in keys] + [self.pair(word, word)]
-        return Pair(NOTHING, common(p.whole for p in found), None, False)
+        return ScoreDifference(NOTHING, common(p.whole for p in found), None, False)
 
     def _moving(self, u: bool, v: bool) -> tuple[Grid, Interval, bool]:
         """What the keys' atoms contribute; u, v: is the key a sink?"""

@@ -14,12 +14,12 @@ from fractions import Fraction
 from softhat.numbers.grids import common
 from softhat.numbers.laws import Law, Length
 from softhat.numbers.positions import PLACES, SHARES, Feature, Named
-from softhat.proof.simulations.residual import Linear, Sight, combined
-from softhat.proof.simulations.scores import Pair, at_most, monomials
-from softhat.proof.simulations.source import BOS, EOS, NOTHING, Head, Source, Vector
+from softhat.proof.simulations.residual import LinearReading, Sight, combined
+from softhat.proof.simulations.scores import ScoreDifference, at_most, monomials
+from softhat.proof.simulations.source import BOS, EOS, NOTHING, SourceHead, SourceModel, Vector
 
 
-def one_maximum(sight: Sight, found: list[Pair]) -> bool:
+def one_maximum(sight: Sight, found: list[ScoreDifference]) -> bool:
     """Has every row one maximum? `found` are all pairs of the head."""
     if _in_steps(sight):
         return True
@@ -28,7 +28,7 @@ def one_maximum(sight: Sight, found: list[Pair]) -> bool:
     return not sight.stream.has(EOS) and (single_peak(sight) or _integer_peak(sight))
 
 
-def crowded(sight: Sight, found: list[Pair], gap: Law) -> int | None:
+def crowded(sight: Sight, found: list[ScoreDifference], gap: Law) -> int | None:
     """At most this many keys lie m to m + 1 gaps below the maximum, for each m = 1, 2, …; None if
     that is not known."""
     if sight.stream.has(EOS):
@@ -80,13 +80,15 @@ def parabolas(sight: Sight) -> list[tuple[Fraction, Fraction]] | None:
     return found
 
 
-def asked_of(sight: Sight, weights: list[Fraction]) -> Linear:
+def asked_of(sight: Sight, weights: list[Fraction]) -> LinearReading:
     """Σ weight · row of the query."""
     content = tuple(
         sum((w * q.content[k] for w, q in zip(weights, sight.query, strict=True)), NOTHING)
         for k in range(len(sight.stream.classes))
     )
-    return Linear(content, combined((q.form, w) for q, w in zip(sight.query, weights, strict=True)))
+    return LinearReading(
+        content, combined((q.form, w) for q, w in zip(sight.query, weights, strict=True))
+    )
 
 
 def _integer_peak(sight: Sight) -> bool:
@@ -217,7 +219,7 @@ def _above(u: _Level, end: _Level, step: Fraction) -> bool:
     return step > 0 and u.slope == end.slope and u.level + step > end.level
 
 
-def decided(source: Source, head: Head, others: Law | None, top: int | None) -> bool:
+def decided(source: SourceModel, head: SourceHead, others: Law | None, top: int | None) -> bool:
     """Theorem 15. Is the last row of query and key a term κ·s(j), with s rising over all positions
     and κ·s at most half of `others`, the least difference of what the other rows score? `top`: the
     greatest length that is asked for."""
@@ -255,7 +257,7 @@ def _in_powers_of_n(law: Law) -> list[tuple[Fraction, int]]:
     return result
 
 
-def _feature_alone(source: Source, row: Vector) -> tuple[Feature, Fraction] | None:
+def _feature_alone(source: SourceModel, row: Vector) -> tuple[Feature, Fraction] | None:
     """The one feature that a row reads, from a coordinate that holds nothing else; its weight."""
     used = [c for c, w in enumerate(row) if w]
     if len(used) != 1:

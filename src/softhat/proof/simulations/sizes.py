@@ -30,28 +30,28 @@ from softhat.numbers.laws import (
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SizeLaw:
     """coefficient · Π base^degree, degrees not negative."""
 
     coefficient: Fraction = Fraction(0)
     degrees: Mapping[Law, int] = field(default_factory=dict)
 
-    def __add__(self, other: Size) -> Size:
+    def __add__(self, other: SizeLaw) -> SizeLaw:
         if not self.coefficient or not other.coefficient:
             return self if self.coefficient else other
         bases = self.degrees.keys() | other.degrees.keys()
         degrees = {b: max(self.degrees.get(b, 0), other.degrees.get(b, 0)) for b in bases}
-        return Size(self.coefficient + other.coefficient, degrees)
+        return SizeLaw(self.coefficient + other.coefficient, degrees)
 
-    def __mul__(self, other: Size) -> Size:
+    def __mul__(self, other: SizeLaw) -> SizeLaw:
         bases = self.degrees.keys() | other.degrees.keys()
         degrees = {b: self.degrees.get(b, 0) + other.degrees.get(b, 0) for b in bases}
-        return Size(self.coefficient * other.coefficient, degrees)
+        return SizeLaw(self.coefficient * other.coefficient, degrees)
 
-    def times(self, factor: Fraction | int) -> Size:
-        return Size(self.coefficient * factor, self.degrees)
+    def times(self, factor: Fraction | int) -> SizeLaw:
+        return SizeLaw(self.coefficient * factor, self.degrees)
 
-    def covers(self, other: Size) -> bool:
+    def covers(self, other: SizeLaw) -> bool:
         """Is it at least the other at every n?"""
         if not other.coefficient:
             return True
@@ -65,30 +65,30 @@ class Size:
         return product(Constant(self.coefficient), *(base**k for base, k in self.degrees.items()))
 
 
-def number(x: Fraction | int) -> Size:
+def number(x: Fraction | int) -> SizeLaw:
     """A number that is not negative."""
-    return Size(Fraction(x))
+    return SizeLaw(Fraction(x))
 
 
-def of_polynomial(p: Polynomial) -> Size:
+def of_polynomial(p: Polynomial) -> SizeLaw:
     """A bound on a polynomial, at every n ≥ 1: n^k is at most 1 for k ≤ 0."""
-    total = Size()
+    total = SizeLaw()
     for k, c in p.terms:
         if c > 0:
-            total = total + Size(c, {N: k} if k > 0 else {})
+            total = total + SizeLaw(c, {N: k} if k > 0 else {})
     return total
 
 
-def of_law(law: Law) -> Size:
+def of_law(law: Law) -> SizeLaw:
     """A bound on a law of constants, n, lcm and logarithms of at least 1, their products, powers,
     sums and maxima. Raises SofthatError for another."""
     match law:
         case Constant(x):
             return number(x)
         case Length() | Lcm():
-            return Size(Fraction(1), {law: 1})
+            return SizeLaw(Fraction(1), {law: 1})
         case Log(inside) if at_least_three(inside):
-            return Size(Fraction(1), {law: 1})
+            return SizeLaw(Fraction(1), {law: 1})
         case Power(base, k) if k > 0:
             total = number(1)
             for _ in range(min(k, 64)):
@@ -105,7 +105,7 @@ def of_law(law: Law) -> Size:
                 total = total * of_law(factor)
             return total
         case Maximum(parts) | Sum(parts):
-            total = Size()
+            total = SizeLaw()
             for part in parts:
                 total = total + of_law(part)
             return total
@@ -140,7 +140,7 @@ def at_least_three(law: Law) -> bool:
     return False
 
 
-def exactly(law: Law) -> Size:
+def exactly(law: Law) -> SizeLaw:
     """A law that is one monomial of bases, not only bounded by it; else SofthatError."""
     coefficient, degrees = Fraction(1), dict[Law, int]()
     for factor in law.factors if isinstance(law, Product) else (law,):
@@ -155,9 +155,9 @@ def exactly(law: Law) -> Size:
                 raise SofthatError(
                     f"the evidence has no monomial where one is due: {law.text[:60]}"
                 )
-    return Size(coefficient, degrees)
+    return SizeLaw(coefficient, degrees)
 
 
-def from_document(data: Any) -> Size:
+def from_document(data: Any) -> SizeLaw:
     """A monomial from its law's JSON; null is 0."""
-    return Size() if data is None else exactly(from_json(data))
+    return SizeLaw() if data is None else exactly(from_json(data))

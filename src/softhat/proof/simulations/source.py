@@ -25,7 +25,7 @@ NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class SourceHead:
     """Scores `(query x_i) · (key x_j)` of the keys that the mask shows; the values of the maximal
     ones are averaged, or the leftmost or rightmost one is taken."""
 
@@ -54,15 +54,15 @@ class Forward:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class SourceLayer:
     """Heads, then a feed-forward sublayer or none."""
 
-    heads: tuple[Head, ...]
+    heads: tuple[SourceHead, ...]
     forward: Forward | None
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceModel:
     """The whole transformer; `tokens` are the embeddings of the alphabet's symbols."""
 
     alphabet: tuple[str, ...]
@@ -71,7 +71,7 @@ class Source:
     bos: Vector | None
     eos: Vector | None
     places: Matrix  # d_model × features
-    layers: tuple[Layer, ...]
+    layers: tuple[SourceLayer, ...]
     weights: Vector
     bias: Fraction
 
@@ -93,10 +93,10 @@ class Source:
     def heads(self) -> tuple[HeadId, ...]:
         return tuple((l, h) for l, layer in enumerate(self.layers) for h in range(len(layer.heads)))
 
-    def head(self, name: HeadId) -> Head:
+    def head(self, name: HeadId) -> SourceHead:
         return self.layers[name[0]].heads[name[1]]
 
-    def with_heads(self, changed: Mapping[HeadId, Head]) -> Source:
+    def with_heads(self, changed: Mapping[HeadId, SourceHead]) -> SourceModel:
         """The same with other heads in these places."""
         return replace(
             self,
@@ -110,7 +110,7 @@ class Source:
         )
 
 
-def read(document: Mapping[str, Any]) -> Source:
+def read(document: Mapping[str, Any]) -> SourceModel:
     """The transformer that a document describes."""
     try:
         return _read(document)
@@ -120,7 +120,7 @@ def read(document: Mapping[str, Any]) -> Source:
         raise SofthatError(f"ahat.json is not a hard-attention transformer: {error!r}") from None
 
 
-def _read(document: Mapping[str, Any]) -> Source:
+def _read(document: Mapping[str, Any]) -> SourceModel:
     alphabet = tuple(document["alphabet"])
     width = len(document["output"]["weights"])
     features = tuple(positions.from_json(f, "positions") for f in document["positions"])
@@ -128,7 +128,7 @@ def _read(document: Mapping[str, Any]) -> Source:
     embedding = {s: _vector(v, width) for s, v in document["embedding"].items()}
     if set(embedding) != {*alphabet, *[BOS] * has_bos, *[EOS] * has_eos}:
         raise SofthatError("ahat.json: the embedding must have the alphabet's symbols and sinks")
-    return Source(
+    return SourceModel(
         alphabet=alphabet,
         features=features,
         tokens=tuple(embedding[s] for s in alphabet),
@@ -141,10 +141,10 @@ def _read(document: Mapping[str, Any]) -> Source:
     )
 
 
-def _layer(data: Mapping[str, Any], width: int) -> Layer:
+def _layer(data: Mapping[str, Any], width: int) -> SourceLayer:
     ff = data.get("feed_forward")
     if ff is None:
-        return Layer(tuple(_head(h, width) for h in data["heads"]), None)
+        return SourceLayer(tuple(_head(h, width) for h in data["heads"]), None)
     units = len(ff["in"])
     forward = Forward(
         _matrix(ff["in"], units, width),
@@ -152,15 +152,15 @@ def _layer(data: Mapping[str, Any], width: int) -> Layer:
         _matrix(ff["out"], width, units),
         _vector(ff["out_bias"], width),
     )
-    return Layer(tuple(_head(h, width) for h in data["heads"]), forward)
+    return SourceLayer(tuple(_head(h, width) for h in data["heads"]), forward)
 
 
-def _head(data: Mapping[str, Any], width: int) -> Head:
+def _head(data: Mapping[str, Any], width: int) -> SourceHead:
     mask, ties = data["mask"], data.get("ties", "average")
     if mask not in MASKS or ties not in TIES:
         raise SofthatError(f"ahat.json: no such mask or ties: {mask!r}, {ties!r}")
     rows, values = len(data["query"]), len(data["value"])
-    return Head(
+    return SourceHead(
         mask,
         ties,
         _matrix(data["query"], rows, width),

@@ -16,17 +16,17 @@ from softhat.proof.simulations.residual import (
     Atom,
     Class,
     Form,
-    Linear,
+    LinearReading,
+    ResidualStream,
     Residues,
     Sight,
-    Stream,
     combined,
 )
 from softhat.proof.simulations.source import (
     NOTHING,
     Forward,
     Matrix,
-    Source,
+    SourceModel,
     Vector,
     columns,
     support,
@@ -36,8 +36,8 @@ MOST_CLASSES = 200
 
 
 def attended(
-    stream: Stream, sight: Sight, uniform: bool, copies: bool, sinks: int, label: str
-) -> Stream:
+    stream: ResidualStream, sight: Sight, uniform: bool, copies: bool, sinks: int, label: str
+) -> ResidualStream:
     """The stream with what one head adds; `sight` is of the stream before the layer."""
     head = sight.head
     written = [any(row[k] for row in head.output) for k in range(len(head.value))]
@@ -74,7 +74,7 @@ def attended(
         Class(tuple(x + s for x, s in zip(k.content, shift, strict=True)), k.sink)
         for k in stream.classes
     )
-    return Stream(classes, tuple(forms), tuple(atoms), _unwritten(stream, head.output))
+    return ResidualStream(classes, tuple(forms), tuple(atoms), _unwritten(stream, head.output))
 
 
 def _row_size(mask: str, sinks: int) -> Generator:
@@ -100,7 +100,7 @@ def _asks_alike(sight: Sight) -> bool:
 
 
 def _found(
-    sight: Sight, value: Linear, uniform: bool, copies: bool, size: Generator, name: str
+    sight: Sight, value: LinearReading, uniform: bool, copies: bool, size: Generator, name: str
 ) -> Atom:
     """What a head finds of a value, as an atom."""
     stream, mask = sight.stream, sight.head.mask
@@ -119,7 +119,7 @@ def _found(
     return Atom(name, whole, apart, reach)
 
 
-def _sum_over_sinks(stream: Stream, value: Linear) -> Fraction:
+def _sum_over_sinks(stream: ResidualStream, value: LinearReading) -> Fraction:
     """The sum of a value that is 0 at all positions of words, and known at each sink; else 0."""
     told = list(zip(stream.classes, value.content, strict=True))
     ends = {(k.sink, x) for k, x in told if k.sink is not None}
@@ -129,14 +129,16 @@ def _sum_over_sinks(stream: Stream, value: Linear) -> Fraction:
     return sum((x for _, x in ends), NOTHING)
 
 
-def _copied(stream: Stream, sight: Sight, picked: list[Vector], label: str) -> Stream:
+def _copied(
+    stream: ResidualStream, sight: Sight, picked: list[Vector], label: str
+) -> ResidualStream:
     """Every class once for each content that the head may have found."""
     head, empty = sight.head, sight.head.mask in ("<", ">")
     atoms, forms = list(stream.atoms), [dict(form) for form in stream.forms]
     for k, value in enumerate(sight.value):
         if not value.form or not any(row[k] for row in head.output):
             continue
-        numeric = Linear((NOTHING,), value.form)
+        numeric = LinearReading((NOTHING,), value.form)
         whole = sight.stream.whole(numeric).copied(label)
         apart = whole if empty else sight.stream.apart(numeric).copied(label)
         apart = ZERO if _asks_alike(sight) else apart
@@ -153,10 +155,10 @@ def _copied(stream: Stream, sight: Sight, picked: list[Vector], label: str) -> S
         for old in stream.classes:
             content = tuple(a + b for a, b in zip(old.content, moved, strict=True))
             seen[Class(content, old.sink)] = None
-    return Stream(tuple(seen), tuple(forms), tuple(atoms), _unwritten(stream, head.output))
+    return ResidualStream(tuple(seen), tuple(forms), tuple(atoms), _unwritten(stream, head.output))
 
 
-def fed_forward(stream: Stream, forward: Forward, label: str) -> Stream:
+def fed_forward(stream: ResidualStream, forward: Forward, label: str) -> ResidualStream:
     """ReLUs of content change content; those of known sign are linear; the others are atoms, of
     two opposite ones only one, since ReLU(-z) = ReLU(z) - z."""
     atoms, forms = list(stream.atoms), [dict(form) for form in stream.forms]
@@ -192,15 +194,15 @@ def fed_forward(stream: Stream, forward: Forward, label: str) -> Stream:
         for content, k in zip(contents, stream.classes, strict=True)
     )
     writes = tuple((*row, b) for row, b in zip(forward.out, forward.out_bias, strict=True))
-    return Stream(classes, tuple(forms), tuple(atoms), _unwritten(stream, writes))
+    return ResidualStream(classes, tuple(forms), tuple(atoms), _unwritten(stream, writes))
 
 
-def _unwritten(stream: Stream, output: Matrix) -> Residues:
+def _unwritten(stream: ResidualStream, output: Matrix) -> Residues:
     """The coordinates of residues that this matrix does not write to."""
     return {c: told for c, told in stream.residues.items() if not any(output[c])}
 
 
-def forgotten(stream: Stream, read_later: frozenset[int]) -> Stream:
+def forgotten(stream: ResidualStream, read_later: frozenset[int]) -> ResidualStream:
     """Without what is never read again, so that classes coincide."""
     seen: dict[Class, None] = {}
     for k in stream.classes:
@@ -211,7 +213,7 @@ def forgotten(stream: Stream, read_later: frozenset[int]) -> Stream:
     return replace(stream, classes=tuple(seen), forms=forms, residues=residues)
 
 
-def read_after(source: Source) -> list[frozenset[int]]:
+def read_after(source: SourceModel) -> list[frozenset[int]]:
     """For each layer the coordinates that something after it reads."""
     later = support(source.weights)
     found: list[frozenset[int]] = []

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from softhat.numbers import positions
-from softhat.proof.simulations.source import Head, HeadId, Matrix, Source, Vector
+from softhat.proof.simulations.source import HeadId, Matrix, SourceHead, SourceModel, Vector
 
 Row = tuple[int | None, ...]  # scores; None: masked
 
@@ -31,7 +31,7 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WordRun:
     """One word: the residual stream before each layer and at the end; each head's rows of scores,
     over their denominator; the values at the positions of the word."""
 
@@ -40,12 +40,12 @@ class Run:
     values: tuple[Fraction, ...]
 
 
-def all_words(source: Source, n: int) -> Iterator[tuple[int, ...]]:
+def all_words(source: SourceModel, n: int) -> Iterator[tuple[int, ...]]:
     """Every word of length n, as symbol numbers."""
     return itertools.product(range(len(source.alphabet)), repeat=n)
 
 
-def run(source: Source, word: tuple[int, ...]) -> Run:
+def run(source: SourceModel, word: tuple[int, ...]) -> WordRun:
     """Hard attention on one word."""
     x = _embedded(source, word)
     streams, scores = [x], dict[HeadId, tuple[list[Row], int]]()
@@ -66,7 +66,7 @@ def run(source: Source, word: tuple[int, ...]) -> Run:
     first = int(source.bos is not None)
     own = Vectors(x.rows[first : first + len(word)], x.den)
     values = _apply((source.weights,), own).fractions()
-    return Run(tuple(streams), scores, tuple(v[0] + source.bias for v in values))
+    return WordRun(tuple(streams), scores, tuple(v[0] + source.bias for v in values))
 
 
 def gap_of(row: Row) -> int | None:
@@ -81,7 +81,7 @@ def winners(row: Row) -> list[int]:
     return [j for j, s in enumerate(row) if s is not None and s == top]
 
 
-def _embedded(source: Source, word: tuple[int, ...]) -> Vectors:
+def _embedded(source: SourceModel, word: tuple[int, ...]) -> Vectors:
     places = _places(source, len(word))
     rows = [source.tokens[s] for s in word]
     rows = [source.bos, *rows] if source.bos is not None else rows
@@ -90,13 +90,13 @@ def _embedded(source: Source, word: tuple[int, ...]) -> Vectors:
 
 
 @lru_cache(maxsize=64)
-def _places(source: Source, n: int) -> Vectors:
+def _places(source: SourceModel, n: int) -> Vectors:
     bos, eos = source.bos is not None, source.eos is not None
     features = positions.exact(source.features, n, bos=bos, eos=eos)
     return _apply(source.places, _integers(tuple(features)))
 
 
-def _attend(head: Head, x: Vectors) -> tuple[list[Row], int, Vectors]:
+def _attend(head: SourceHead, x: Vectors) -> tuple[list[Row], int, Vectors]:
     """Rows of scores, their denominator, and what the head finds."""
     queries, keys, values = (_apply(m, x) for m in (head.query, head.key, head.value))
     factor = math.lcm(*range(1, len(x.rows) + 1))

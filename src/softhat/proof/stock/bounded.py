@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.predicates import Predicate, column, depends_on_length
-from softhat.proof.atoms import Atoms, Direction, Sum
+from softhat.proof.atoms import Atoms, CountSum, Direction
 from softhat.proof.boolean import Space
 
 
@@ -95,7 +95,7 @@ class BoundedAtoms(Atoms):
         opposite = self.tables.get(self.space.negation(function))
         return None if opposite is None else ~opposite
 
-    def at_least(self, total: Sum, threshold: int, level: int) -> int:
+    def at_least(self, total: CountSum, threshold: int, level: int) -> int:
         """`total >= threshold`: Σ a·#(f) over the past against a threshold for each position."""
         if total.length or any(over != "past" for over, _ in total.counts):
             return super().at_least(total, threshold, level)

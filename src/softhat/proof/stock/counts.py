@@ -12,13 +12,13 @@ from math import ceil
 
 from softhat.io.errors import VoidError
 from softhat.numbers.rationals import common_divisor, grid_of
-from softhat.proof.atoms import Sum
+from softhat.proof.atoms import CountSum
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import Cell, Form, Mean, function_of, literal, split
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class MeanCount:
     """What an Average's value averages: multiples of the power of two `unit` of at most `size` at
     ordinary positions, `bos` at `<bos>`, all multiples of `grid`; i+1 times the mean is never
     nearer to 0 than `least`."""
@@ -37,11 +37,11 @@ def averaged(
     number: int,
     atoms: BoundedAtoms,
     where: str,
-) -> tuple[list[Cell], tuple[Count, ...]]:
+) -> tuple[list[Cell], tuple[MeanCount, ...]]:
     """Theorem 19. Without scores a head gives the mean of its values over j <= i, rounded once:
     what it writes, with these weights, and what it counts."""
     made: list[Cell] = []
-    counts: list[Count] = []
+    counts: list[MeanCount] = []
     for form, weight in zip(values, weights, strict=True):
         found = split(form, cells)
         if found.others:
@@ -57,7 +57,7 @@ def averaged(
         least, _ = nearest(found.bos, unit)
         grid = common_divisor([unit, found.bos])
         sizes = (float(size), float(found.bos), grid_of(unit), grid_of(grid), float(least))
-        counts.append(Count(*sizes))
+        counts.append(MeanCount(*sizes))
     return made, tuple(counts)
 
 
@@ -90,11 +90,11 @@ def compared(
     least, threshold = nearest(mean.bos, unit)
     if not least:
         raise VoidError(f"{where} compares nothing, or the sign of 0 would decide")
-    total = Sum()  # without a unit nothing is counted, and the constant alone decides
+    total = CountSum()  # without a unit nothing is counted, and the constant alone decides
     if unit:
         for a, f in mean.terms:
-            total = total.plus(Sum({("past", f): 1}), int(a / unit))
-        total = total.plus(Sum(position=1), int(mean.base / unit))
+            total = total.plus(CountSum({("past", f): 1}), int(a / unit))
+        total = total.plus(CountSum(position=1), int(mean.base / unit))
     function = atoms.at_least(total, threshold, level)
     if any(literal(f, cells, atoms, f"{where}: a value") != atoms.space.true for f in values):
         raise VoidError(f"{where} compares, but its value is not 1 on the word's own positions")

@@ -60,7 +60,7 @@ def stated_logits(
     names = token_names(rows, symbols)
     if set(weights) != {name for name in names if name is not None}:
         raise VoidError("the log-weights are not those of the tokens")
-    reader = _Reader(readout)
+    reader = _BitReader(readout)
     read = [
         _Row(reader, row, name, None if name is None else weights[name])
         for row, name in zip(rows, names, strict=True)
@@ -99,7 +99,7 @@ def read_head(
     return stated.least - stated.forbidden, stated
 
 
-class _Reader:
+class _BitReader:
     """Where the stored bits of formulas are."""
 
     def __init__(self, readout: Readout) -> None:
@@ -146,7 +146,7 @@ class _Row:
     """One token's logit: log-weight + shift - drop·(1 - allowed), and what is left over."""
 
     def __init__(
-        self, reader: _Reader, row: Form, name: str | None, parts: Mapping[str, float] | None
+        self, reader: _BitReader, row: Form, name: str | None, parts: Mapping[str, float] | None
     ) -> None:
         self.read = reader.form(row, f"the logit of {name or '<bos>'}")
         self.slack = Fraction(0)

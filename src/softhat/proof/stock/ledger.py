@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.checkpoint import Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 
 Array = NDArray[np.float32]
 
 
-def check_gpt2(c: Checkpoint) -> None:
+def check_gpt2(c: GPT2Checkpoint) -> None:
     """Every non-zero weight of heads and units is read by something."""
     d, size = c.d_model, c.d_head
     for at in range(c.blocks):

@@ -30,7 +30,7 @@ class TooManyError(SofthatError):
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenClasses:
     """Of each class of keys, by its content: how many there were, and the sums of their values."""
 
     counts: dict[int, int] = field(default_factory=dict)
@@ -49,10 +49,10 @@ class ClassKernel:
         self.keys = [IntegerRow(((c, 1.0),)) for c in shape.keys]
         self.weights = np.array(shape.weights)
 
-    def fresh(self) -> Seen:
-        return Seen()
+    def fresh(self) -> SeenClasses:
+        return SeenClasses()
 
-    def chunk(self, state: Seen, view: View, start: int, word: Word) -> list[Array]:
+    def chunk(self, state: SeenClasses, view: View, start: int, word: Word) -> list[Array]:
         codes, asked = _packed(self.keys, view), _packed(self.queries, view)
         sums = [view.sums(row) for row in self.values]
         out = [np.zeros(view.size) for _ in self.values]
@@ -67,7 +67,7 @@ class ClassKernel:
                 whole[part] = found
         return out
 
-    def absorb(self, state: Seen, view: View) -> None:
+    def absorb(self, state: SeenClasses, view: View) -> None:
         """Keys that every query sees."""
         codes = _packed(self.keys, view)
         sums = [view.sums(row) for row in self.values]
@@ -78,14 +78,14 @@ class ClassKernel:
             state.sums[code] = [a + int(s[here].sum()) for a, s in zip(before, sums, strict=True)]
         self._check(state)
 
-    def answers(self, state: Seen, view: View) -> list[Array]:
+    def answers(self, state: SeenClasses, view: View) -> list[Array]:
         """Means over all keys that were absorbed."""
         asked = _packed(self.queries, view)
         queries, place = np.unique(asked, return_inverse=True)
         means = np.array([self._mean(state, query) for query in queries.tolist()])
         return [means[place, k] for k in range(len(self.values))]
 
-    def step(self, state: Seen, x: list[float], time: int, word: Word) -> list[float]:
+    def step(self, state: SeenClasses, x: list[float], time: int, word: Word) -> list[float]:
         key = sum(bit_of(row, x) << k for k, row in enumerate(self.keys))
         query = sum(bit_of(row, x) << k for k, row in enumerate(self.queries))
         before = self._mean(state, query) if self.strict else []
@@ -95,7 +95,7 @@ class ClassKernel:
             sums[k] += sum(weight * int(x[c]) for c, weight in row.terms)
         return before if self.strict else self._mean(state, query)
 
-    def _mean(self, state: Seen, query: int) -> list[float]:
+    def _mean(self, state: SeenClasses, query: int) -> list[float]:
         """What one query reads of everything that was seen."""
         present = [code for code, count in state.counts.items() if count]
         if not present:
@@ -111,7 +111,9 @@ class ClassKernel:
             for k, unit in enumerate(self.units)
         ]
 
-    def _prefixes(self, state: Seen, codes: Array, asked: Array, sums: list[Array]) -> list[Array]:
+    def _prefixes(
+        self, state: SeenClasses, codes: Array, asked: Array, sums: list[Array]
+    ) -> list[Array]:
         classes = [*state.counts, *(c for c in np.unique(codes).tolist() if c not in state.counts)]
         own = codes[:, None] == np.array(classes)[None, :]
         queries, place = np.unique(asked, return_inverse=True)
@@ -146,7 +148,7 @@ class ClassKernel:
         scores: Array = left @ self.weights @ right.T
         return scores
 
-    def _check(self, state: Seen) -> None:
+    def _check(self, state: SeenClasses) -> None:
         if len(state.counts) > MOST_CLASSES:
             raise TooManyError(
                 f"more than {MOST_CLASSES:,} kinds of keys: this is not linear, run it densely"

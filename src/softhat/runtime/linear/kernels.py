@@ -32,7 +32,7 @@ class Word:
     scale: float
 
 
-class Kernel(Protocol):
+class HeadKernel(Protocol):
     """A head's softmax. `times` are consecutive from `start`; one array a value comes back."""
 
     def fresh(self) -> Any: ...

@@ -11,7 +11,7 @@ from softhat.numbers.positions import Feature, Named, floats
 from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column
 from softhat.runtime.linear.kernels import (
-    Kernel,
+    HeadKernel,
     LocalKernel,
     RampKernel,
     StrictKernel,
@@ -28,7 +28,7 @@ UNKNOWN_LENGTH = 1 << 62
 """Stands for n where the end is not known: no position is the last."""
 
 
-class Embedding:
+class LinearEmbedding:
     """Symbol codes (sinks included) to the columns that something reads."""
 
     def __init__(self, transformer: Transformer, form: Format, needed: set[int]) -> None:
@@ -88,7 +88,7 @@ class Embedding:
         return self.form.load(table[:, 0])
 
 
-class FeedForward:
+class LinearFeedForward:
     """Hidden units with equal incoming weights share one sum, as in the dense runtime."""
 
     def __init__(self, layer: Layer, form: Format) -> None:
@@ -125,7 +125,7 @@ class FeedForward:
         return changed
 
 
-class ReadOut:
+class LinearReadOut:
     """The margins of all outputs."""
 
     def __init__(self, transformer: Transformer, form: Format) -> None:
@@ -146,9 +146,9 @@ class LinearLayer:
 
     def __init__(self, reader: Reader, number: int) -> None:
         self.heads: tuple[HeadForm, ...] = reader.heads(number)
-        self.kernels: tuple[Kernel, ...] = tuple(kernel(head) for head in self.heads)
+        self.kernels: tuple[HeadKernel, ...] = tuple(kernel(head) for head in self.heads)
         layer = reader.transformer.layers[number]
-        self.feed_forward = FeedForward(layer, reader.form) if layer.into_bias.size else None
+        self.feed_forward = LinearFeedForward(layer, reader.form) if layer.into_bias.size else None
 
     def reads(self) -> set[int]:
         """The coordinates that this layer reads, position features in scores excepted."""
@@ -166,7 +166,7 @@ class LinearLayer:
         return found
 
 
-def kernel(head: HeadForm) -> Kernel:
+def kernel(head: HeadForm) -> HeadKernel:
     """The kernel of a head's shape."""
     match head.shape:
         case Local() if head.mask in ("<", ">"):

@@ -18,7 +18,7 @@ from softhat.numbers.positions import Named, floats, needs_end
 from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column, View
 from softhat.runtime.linear.kernels import UniformKernel, Word
-from softhat.runtime.linear.layers import Embedding, LinearLayer, ReadOut
+from softhat.runtime.linear.layers import LinearEmbedding, LinearLayer, LinearReadOut
 from softhat.transformer.rows import Row
 from softhat.transformer.shape_reader import Reader
 from softhat.transformer.shapes import HeadForm, Uniform
@@ -46,10 +46,10 @@ class LinearModel:
         self.transformer = transformer
         self.form = form
         self.layers = [LinearLayer(reader, k) for k in range(len(transformer.layers))]
-        self.readout = ReadOut(transformer, form)
+        self.readout = LinearReadOut(transformer, form)
         self.needed = {c for layer in self.layers for c in layer.reads()}
         self.needed |= {c for row in self.readout.rows for c, _ in row}
-        self.embedding = Embedding(transformer, form, self.needed)
+        self.embedding = LinearEmbedding(transformer, form, self.needed)
 
     @property
     def causal(self) -> bool:

@@ -38,7 +38,7 @@ class ShiftKernel:
         """Distances from this on are negligible, whatever their residue."""
         if shape.slope * shape.distance > LARGEST_EXPONENT:
             raise UnknownShapeError("a distance too far for its slope")
-        self.tables: dict[float, _Weights] = {}
+        self.tables: dict[float, _LocalWeights] = {}
 
     def fresh(self) -> ShiftState:
         return ShiftState([np.zeros(self.reach) for _ in self.values])
@@ -75,7 +75,7 @@ class ShiftKernel:
             out.append(mean / total * self.units[k])
         return out
 
-    def _table(self, word: Word) -> _Weights:
+    def _table(self, word: Word) -> _LocalWeights:
         """The weights, which depend on P if the penalty does."""
         shape = self.shape
         penalty = shape.penalty * (word.scale if shape.scaled else 1.0)
@@ -87,16 +87,16 @@ class ShiftKernel:
                     cost += penalty
                 if cost < NEGLIGIBLE:
                     weights.append((d, exp(-cost)))
-            self.tables[penalty] = _Weights(weights, sum(weight for _, weight in weights))
+            self.tables[penalty] = _LocalWeights(weights, sum(weight for _, weight in weights))
         return self.tables[penalty]
 
-    def _early(self, time: int, table: _Weights) -> float:
+    def _early(self, time: int, table: _LocalWeights) -> float:
         """The sum of weights where the sink is near: it counts, and not all distances are there."""
         sink = exp(self.shape.slope * (self.shape.distance - time))
         return sink + sum(weight for d, weight in table.weights if d < time)
 
 
-class _Weights(NamedTuple):
+class _LocalWeights(NamedTuple):
     """(distance, weight relative to the winner's) of those that are not lost, and their sum."""
 
     weights: list[tuple[int, float]]

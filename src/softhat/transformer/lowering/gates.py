@@ -14,7 +14,7 @@ from softhat.io.errors import SofthatError
 from softhat.program.gates import Steps, Total
 from softhat.program.heads import Average, Head, MatchMean, Width
 from softhat.program.registers import Register, number_register, read
-from softhat.program.schedule import AT_THE_END, Cover, Gate, Term
+from softhat.program.schedule import AT_THE_END, Cover, GateStep, Term
 from softhat.program.signals import Number, Program
 from softhat.transformer.lowering.rows import ONE, ORDINARY, Hidden, LayerRows, Row
 from softhat.transformer.lowering.wiring import Wiring
@@ -24,7 +24,7 @@ Stored = dict[int, int]
 """Signal -> the layer that stores its bit."""
 
 
-def write_gates(rows: LayerRows, gates: tuple[Gate, ...], stored: Stored, layer: int) -> None:
+def write_gates(rows: LayerRows, gates: tuple[GateStep, ...], stored: Stored, layer: int) -> None:
     """A bit is a sum of clips of which at most one is 1, or one minus that sum."""
     off: Row = {}
     for gate in gates:
@@ -67,14 +67,14 @@ def _sum(term: Term, stored: Stored, layer: int) -> Row:
     return row
 
 
-class ReadOut(NamedTuple):
+class OutputRow(NamedTuple):
     """An output is true where row + bias > 0."""
 
     row: Row
     bias: float
 
 
-def read_out(cover: Cover, stored: Stored) -> ReadOut:
+def read_out(cover: Cover, stored: Stored) -> OutputRow:
     """The And of the literals minus 1/2; the negation of that for a complement."""
     (term,) = cover.terms
     row: Row = {}
@@ -83,11 +83,11 @@ def read_out(cover: Cover, stored: Stored) -> ReadOut:
         row[read(stored, literal.signal, AT_THE_END)] = 1.0 if literal.positive else -1.0
         bias += 0.0 if literal.positive else 1.0
     if cover.complement:
-        return ReadOut({key: -w for key, w in row.items()}, -bias)
-    return ReadOut(row, bias)
+        return OutputRow({key: -w for key, w in row.items()}, -bias)
+    return OutputRow(row, bias)
 
 
-def read_number(number: Number, wiring: Wiring) -> ReadOut:
+def read_number(number: Number, wiring: Wiring) -> OutputRow:
     """A numeric output: means are written divided by their scale."""
     row: Row = {}
     for a, at in number.terms:
@@ -99,4 +99,4 @@ def read_number(number: Number, wiring: Wiring) -> ReadOut:
             raise SofthatError("a Width is decoded by Steps or Total before it is an output")
         register = number_register(wiring.program, at)
         row[register] = row.get(register, 0.0) + float(a) * scale
-    return ReadOut(row, float(number.constant))
+    return OutputRow(row, float(number.constant))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softhat.numbers.positions import Digit, Feature, Holds, Mod, Named, text
+from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named, text
 from softhat.program.heads import (
     At,
     Average,
@@ -43,7 +43,7 @@ from softhat.transformer.lowering.gates import (
 )
 from softhat.transformer.lowering.heads import head_rows
 from softhat.transformer.lowering.matrices import Entries, Place, layer_of, matrix
-from softhat.transformer.lowering.rows import Key, LayerRows, Units
+from softhat.transformer.lowering.rows import Key, LayerRows, PositionUnits
 from softhat.transformer.lowering.steps import write_steps
 from softhat.transformer.lowering.wiring import Wiring
 from softhat.transformer.weights import BOS, EOS, Attention, Coordinate, Sparse, Transformer
@@ -74,7 +74,7 @@ def lowered(program: Program, attention: Attention) -> Lowered:
     plan = schedule(program)
     allocation = allocate(program, plan)
     stored = allocation.stored
-    wiring = Wiring(program, Units(scaled=attention == "temperature"))
+    wiring = Wiring(program, PositionUnits(scaled=attention == "temperature"))
     sinks = (BOS, EOS) if any(map(_needs_end, program.signals)) else (BOS,)
     layers = []
     for number, planned in enumerate(plan.layers, start=1):
@@ -164,7 +164,7 @@ def _feature(signal: Signal) -> Feature | None:
         case PositionMod(modulus, remainder):
             return Mod(modulus, remainder, sinks=False)
         case PositionBit(bit, position, length, constant):
-            return Digit(bit, position, length, constant)
+            return DigitFeature(bit, position, length, constant)
         case PositionIn(predicate):
             return Holds(predicate)
         case _:

@@ -33,7 +33,7 @@ _UNIT = ORDINARY, Named("ordinary", True)
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class PositionUnits:
     """How a target writes positions and sharpness into its weights.
 
     With unbounded positions the sharpness C is part of the weights and the temperature is 1. With
@@ -64,19 +64,19 @@ class Units:
         return value / sharpness if self.scaled else value
 
 
-class Pair(NamedTuple):
+class RowPair(NamedTuple):
     """One row of a head's query matrix with the row of its key matrix that it meets."""
 
     query: Row
     key: Row
 
 
-class Scores(NamedTuple):
+class HeadScores(NamedTuple):
     """What decides where a head attends: its name for people, its mask and its rows."""
 
     name: str
     mask: Mask
-    pairs: list[Pair]
+    pairs: list[RowPair]
     beta: float | None = None
     """The inverse temperature, for heads in whose scores positions play no part; the others have
     C, in their weights or, with temperature scaling, as C·P."""
@@ -87,7 +87,7 @@ class HeadRows:
     """One head: its scores, and for each signal that it computes a value and a target."""
 
     label: str
-    scores: Scores
+    scores: HeadScores
     law: Law
     """Of the inverse temperature."""
     values: tuple[Row, ...]

@@ -8,7 +8,7 @@ from softhat.program.heads import Average, Shift
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
 from softhat.program.signals import Program
-from softhat.transformer.lowering.rows import ORDINARY, Key, Row, Units
+from softhat.transformer.lowering.rows import ORDINARY, Key, PositionUnits, Row
 
 Terms = tuple[tuple[int, int], ...]
 """(coefficient, signal) of a weighted sum of bits; signal -1 is the constant true."""
@@ -17,7 +17,7 @@ Terms = tuple[tuple[int, int], ...]
 class Wiring:
     """A program's signals as rows over residual coordinates, for one target."""
 
-    def __init__(self, program: Program, units: Units) -> None:
+    def __init__(self, program: Program, units: PositionUnits) -> None:
         self.program = program
         self.units = units
         distances = [s.distance for s in program.signals if isinstance(s, Shift)]

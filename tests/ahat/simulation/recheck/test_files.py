@@ -15,7 +15,7 @@ from softhat.ahat import Builder
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.recheck.files import Files
-from softhat.numbers.positions import Digit
+from softhat.numbers.positions import DigitFeature
 
 
 def test_the_re_check_reads_the_weights(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_re_check_reads_the_configuration(
 
 def test_digits_of_positions_are_no_damage(tmp_path: Path) -> None:
     b = Builder("ab")
-    digit = b.position(Digit(0, 1, 0, 0))
+    digit = b.position(DigitFeature(0, 1, 0, 0))
     odd = b.head("<=", value={"odd": digit}, score=[(1, b.position("i"))])["odd"]
     b.output(odd - 1)
     softhat.simulate(b.build(), max_length=5).save(tmp_path / "m")

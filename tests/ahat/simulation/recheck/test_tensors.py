@@ -9,7 +9,7 @@ import pytest
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.ahat.simulation.recheck.definition import Definition
+from softhat.ahat.simulation.recheck.definition import ExactDefinition
 from softhat.ahat.simulation.recheck.files import Files
 from softhat.ahat.simulation.recheck.tensors import Tensors
 
@@ -19,7 +19,7 @@ def test_soft_and_hard_values(name: str, tmp_path: Path) -> None:
     simulation = softhat.simulate(GALLERY[name](), max_length=6)
     simulation.save(tmp_path / "m")
     files = Files(tmp_path / "m")
-    exact = Definition(files.ahat)
+    exact = ExactDefinition(files.ahat)
     model = Tensors(files, exact)
     words = [(0, 1, 1, 0, 1, 0), (1, 1, 0, 0, 0, 1)]
     soft, attention = model.run(words, hard=False)

@@ -14,7 +14,7 @@ from softhat.numbers.positions import Mod, Named
 from softhat.program.evaluate import evaluate
 from softhat.program.registers import Register
 from softhat.program.signals import Program
-from softhat.transformer.lowering.rows import Key, Row, Scores, Units
+from softhat.transformer.lowering.rows import HeadScores, Key, PositionUnits, Row
 from softhat.transformer.lowering.wiring import Wiring
 
 Array = NDArray[np.float64]
@@ -30,7 +30,7 @@ def scale(n: int) -> int:
 
 
 def logits(
-    made: Scores, program: Program, word: NDArray[np.int64], scaled: bool, sharpness: float
+    made: HeadScores, program: Program, word: NDArray[np.int64], scaled: bool, sharpness: float
 ) -> Array:
     """What the softmax is of, (n+2, n+2); -inf where the mask hides a key."""
     n = len(word)
@@ -77,4 +77,4 @@ def softmax(row: Array) -> Array:
 
 
 def wiring(program: Program, scaled: bool) -> Wiring:
-    return Wiring(program, Units(scaled))
+    return Wiring(program, PositionUnits(scaled))

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from softhat.ahat.simulation.recheck.attack import attack
-from softhat.ahat.simulation.recheck.definition import Codes, Definition
+from softhat.ahat.simulation.recheck.definition import Codes, ExactDefinition
 from softhat.ahat.simulation.recheck.files import Files
 from softhat.ahat.simulation.recheck.tensors import Tensors
 from softhat.io.errors import SofthatError
@@ -57,7 +57,7 @@ def _recheck(
     files: Files, max_words: int, starts: int, seed: int, lengths: tuple[int, ...] | None
 ) -> Check:
     failures = files.weight_faults()
-    exact = Definition(files.ahat)
+    exact = ExactDefinition(files.ahat)
     soft = Tensors(files, exact)
     symbols = len(files.ahat["alphabet"])
     top = files.certificate["length"]

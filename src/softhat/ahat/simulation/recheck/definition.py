@@ -12,7 +12,7 @@ from softhat.numbers import predicates
 Codes = tuple[int, ...]
 
 
-class Definition:
+class ExactDefinition:
     """The exact evaluator, from `ahat.json` alone."""
 
     def __init__(self, a: dict[str, Any]) -> None:

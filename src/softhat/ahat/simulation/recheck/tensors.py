@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.simulation.recheck.definition import Codes, Definition, sees
+from softhat.ahat.simulation.recheck.definition import Codes, ExactDefinition, sees
 from softhat.ahat.simulation.recheck.files import PARTS, Files
 
 Wide = npt.NDArray[np.longdouble]
@@ -16,7 +16,7 @@ Wide = npt.NDArray[np.longdouble]
 class Tensors:
     """The softmax evaluator; its own hard attention serves to choose words, not to judge."""
 
-    def __init__(self, files: Files, exact: Definition) -> None:
+    def __init__(self, files: Files, exact: ExactDefinition) -> None:
         self.files = files
         self.exact = exact
 

@@ -28,7 +28,7 @@ from softhat.transformer.lowering.disguise import (
     spare_units,
     split_units,
 )
-from softhat.transformer.lowering.gpt2.weights import Block, Trunk
+from softhat.transformer.lowering.gpt2.weights import GPT2Matrices, Trunk
 
 NOISE = 2.0**-3
 """Size of what fills idle dimensions of queries, keys and outputs: it costs rounding, so it is
@@ -132,7 +132,7 @@ def _forms(matrix: NDArray[np.float32], used: int | None = None) -> Array:
 
 
 @dataclass(frozen=True)
-class _Head:
+class _HeadBasis:
     reading: list[tuple[Array, Array]]
     """Queries, keys, values: matrix and bias."""
     writing: Array
@@ -141,14 +141,14 @@ class _Head:
 
 def _head(
     rng: np.random.Generator,
-    block: Block,
+    block: GPT2Matrices,
     source: int | None,
     d_head: int,
     width: int,
     used: int,
     basis: Array,
     ones: Array,
-) -> _Head:
+) -> _HeadBasis:
     """Head `source` of a block (none: an idle head) in random bases of its own."""
     forms: list[Array] = [np.zeros((used, 0))] * 3
     offsets: list[Array] = [np.zeros(0)] * 3
@@ -184,7 +184,7 @@ def _head(
         loud = NOISE * min(1.0, float(np.abs(written).max(initial=1.0 if not values else 0.0)))
         writing = writing + product(spare[1].T, orthonormal(rng, d, len(spare[1]), ones)) * loud
     found = HeadBasis(as_float32(query_key), as_float32(space[:values]))
-    return _Head(reading, writing, found)
+    return _HeadBasis(reading, writing, found)
 
 
 def _balance(forms: list[Array], offsets: list[Array]) -> None:
@@ -222,7 +222,7 @@ def _read(
 
 
 def _neurons(
-    rng: np.random.Generator, block: Block, hidden: int, used: int, basis: Array, ones: Array
+    rng: np.random.Generator, block: GPT2Matrices, hidden: int, used: int, basis: Array, ones: Array
 ) -> tuple[Units, dict[str, tuple[Array, Array]]]:
     """A block's clips, split and permuted, and neurons that cancel."""
     sides = 2 * len(block.gates)

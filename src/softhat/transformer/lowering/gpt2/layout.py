@@ -54,7 +54,7 @@ Kind = Choice["Latest", "Recall", "Previous", "Shift", "Average", "Sign"]
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class PlannedCount:
     """A Sign as GPT-2 computes it: first the mean of Σ a·bit - (c - 1/2)·bos, then its sign."""
 
     average: int
@@ -67,7 +67,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class GPT2HeadPlan:
     """One attention head. An Average is listed by the Signs whose means it computes."""
 
     kind: Kind
@@ -92,9 +92,9 @@ class Layout:
     context: int
     bits: int
     """Positions have this many binary digits."""
-    heads: tuple[tuple[Head, ...], ...]
+    heads: tuple[tuple[GPT2HeadPlan, ...], ...]
     stored: dict[int, int]
-    counts: dict[int, Count]
+    counts: dict[int, PlannedCount]
     pair: dict[Key, int]
     scratch: tuple[int, ...]
     pads: tuple[int, ...]
@@ -226,7 +226,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 
 
 def _dense_mean_amplitude(
-    heads: tuple[tuple[Head, ...], ...], squares: int, means: int, steady: bool
+    heads: tuple[tuple[GPT2HeadPlan, ...], ...], squares: int, means: int, steady: bool
 ) -> float:
     """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
     blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far
@@ -262,8 +262,8 @@ def with_position_inputs(program: Program) -> Program:
 
 
 def heads_of(
-    program: Program, group: HeadGroup, counts: dict[int, Count], d_head: int
-) -> Iterable[Head]:
+    program: Program, group: HeadGroup, counts: dict[int, PlannedCount], d_head: int
+) -> Iterable[GPT2HeadPlan]:
     """A group of equal scores as heads of at most d_head values each."""
     kind: Kind
     signals = group.signals
@@ -288,10 +288,10 @@ def heads_of(
         case other:
             raise TypeError(f"not a head: {other!r}")
     for start in range(0, len(signals), d_head):
-        yield Head(kind, signals[start : start + d_head], bad, queries, keys, distance)
+        yield GPT2HeadPlan(kind, signals[start : start + d_head], bad, queries, keys, distance)
 
 
-def counts_of(program: Program, context: int) -> dict[int, Count]:
+def counts_of(program: Program, context: int) -> dict[int, PlannedCount]:
     counts = {}
     for at, signal in enumerate(program.signals):
         if not isinstance(signal, Sign):
@@ -301,5 +301,5 @@ def counts_of(program: Program, context: int) -> dict[int, Count]:
         scale = 1.0
         while scale < max(high, -low, abs(threshold - 0.5)):
             scale *= 2
-        counts[at] = Count(signal.past, terms, threshold, scale, max(high, -low))
+        counts[at] = PlannedCount(signal.past, terms, threshold, scale, max(high, -low))
     return counts

@@ -47,7 +47,7 @@ class GateTerm:
 
 
 @dataclass(frozen=True)
-class Block:
+class GPT2Matrices:
     """The matrices of one block, inputs first, as GPT-2's Conv1D stores them."""
 
     c_attn: Array  # (d, 3d)
@@ -67,7 +67,7 @@ class Trunk:
     activation: str
     wte: Array
     wpe: Array
-    blocks: tuple[Block, ...]
+    blocks: tuple[GPT2Matrices, ...]
 
     @property
     def d_ff(self) -> int:
@@ -176,7 +176,7 @@ def _position_embedding(layout: Layout) -> Array:
 # Blocks
 
 
-def _block(layout: Layout, number: int, d_ff: int, activation: str) -> Block:
+def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matrices:
     d = layout.d_model
     c_attn, c_attn_bias = np.zeros((d, 3 * d)), np.zeros(3 * d)
     attn_proj = np.zeros((d, d))
@@ -216,7 +216,7 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> Block:
                 unit += 1
             units = (unit - 2, unit - 1)
             gates.append(GateTerm(gate.signal, term, gate.cover.complement, units))
-    return Block(
+    return GPT2Matrices(
         c_attn=c_attn.astype(np.float32),
         c_attn_bias=c_attn_bias.astype(np.float32),
         attn_proj=attn_proj.astype(np.float32),

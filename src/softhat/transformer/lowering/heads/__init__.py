@@ -36,7 +36,7 @@ from softhat.transformer.lowering.heads.shift import shift_scores
 from softhat.transformer.lowering.heads.sign import sign_scores
 from softhat.transformer.lowering.heads.strict_latest import strict_latest_scores
 from softhat.transformer.lowering.heads.width import width_scores
-from softhat.transformer.lowering.rows import ORDINARY, SINKS, HeadRows, Pair, Row, Scores
+from softhat.transformer.lowering.rows import ORDINARY, SINKS, HeadRows, HeadScores, Row, RowPair
 from softhat.transformer.lowering.wiring import Wiring
 from softhat.transformer.weights import law_of_sharpness
 
@@ -64,16 +64,16 @@ def _head(signal: Signal) -> Head:
     return signal
 
 
-def _tempered(scores: Scores, wiring: Wiring) -> Scores:
+def _tempered(scores: HeadScores, wiring: Wiring) -> HeadScores:
     """Without temperature scaling β is part of the weights."""
     if scores.beta is None or wiring.units.scaled:
         return scores
     beta = scores.beta
-    pairs = [Pair({at: beta * w for at, w in q.items()}, k) for q, k in scores.pairs]
+    pairs = [RowPair({at: beta * w for at, w in q.items()}, k) for q, k in scores.pairs]
     return scores._replace(pairs=pairs)
 
 
-def _law(scores: Scores, wide: bool, wiring: Wiring) -> Law:
+def _law(scores: HeadScores, wide: bool, wiring: Wiring) -> Law:
     if not wiring.units.scaled:
         return ONE
     if scores.beta is not None:
@@ -86,7 +86,7 @@ def _sharpness(wide: bool) -> float:
     return SHARPNESS * (2 if wide else 1)
 
 
-def _scores(head: Head, wide: bool, wiring: Wiring) -> Scores:
+def _scores(head: Head, wide: bool, wiring: Wiring) -> HeadScores:
     sharpness = _sharpness(wide)
     match head:
         case Latest():

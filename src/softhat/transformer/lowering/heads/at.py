@@ -6,11 +6,11 @@ from softhat.program.heads import At
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
 from softhat.transformer.lowering.heads.match import sharp
-from softhat.transformer.lowering.rows import ONE, ORDINARY, SINKS, Pair, Row, Scores
+from softhat.transformer.lowering.rows import ONE, ORDINARY, SINKS, HeadScores, Row, RowPair
 from softhat.transformer.lowering.wiring import Wiring
 
 
-def at_scores(head: At, wide: bool, wiring: Wiring) -> Scores:
+def at_scores(head: At, wide: bool, wiring: Wiring) -> HeadScores:
     """Theorem 9. On codes of B digits ±1, softmax of (C/2)·⟨q_i, k_j⟩ and of (C/2)(B - 1) on the
     sinks puts all but n·e^-C + 2e^(-C/2) on the positions with i's code, and if there is none all
     but n·e^(-C/2) on the sinks, where the value is 0: every digit that differs costs C, and the
@@ -18,11 +18,11 @@ def at_scores(head: At, wide: bool, wiring: Wiring) -> Scores:
     Where all codes differ n·e^-C is at most (1 + e^-C)^B - 1, hardly more for more positions.
     Machine-checked: `code_found`, `code_none` and `at_found` of proofs/At.v."""
     pairs = [
-        Pair({at: 0.5 * w for at, w in _digit(query).items()}, _digit(key))
+        RowPair({at: 0.5 * w for at, w in _digit(query).items()}, _digit(key))
         for query, key in zip(head.queries, head.keys, strict=True)
     ]
-    pairs.append(Pair({ONE: 0.5 * (len(pairs) - 1)}, dict(SINKS)))
-    return Scores("At", head.mask, pairs, 2.0 * sharp(head.longest, wide))
+    pairs.append(RowPair({ONE: 0.5 * (len(pairs) - 1)}, dict(SINKS)))
+    return HeadScores("At", head.mask, pairs, 2.0 * sharp(head.longest, wide))
 
 
 def _digit(literal: Literal) -> Row:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from softhat.numbers.positions import Named
 from softhat.program.heads import Previous
-from softhat.transformer.lowering.rows import ALTERNATING, ONE, Pair, Scores
+from softhat.transformer.lowering.rows import ALTERNATING, ONE, HeadScores, RowPair
 from softhat.transformer.lowering.wiring import Wiring
 
 
-def previous_scores(head: Previous, sharpness: float, wiring: Wiring) -> Scores:
+def previous_scores(head: Previous, sharpness: float, wiring: Wiring) -> HeadScores:
     """Theorem 3. Softmax of C(j - i - 2(1 + (-1)^(i+j))) over j <= i puts all but
     (e^-2C + e^-3C)/(1 - e^-2C) on j = i-1, for every n: positions of i's own parity lose 4C,
     those of the other parity 2C a step, and i-1 (`<bos>` for i = 1) is the first of them.
@@ -19,10 +19,10 @@ def previous_scores(head: Previous, sharpness: float, wiring: Wiring) -> Scores:
     c = units.weight(sharpness, sharpness)
     one = units.unit if units.scaled else ONE
     pairs = [
-        Pair({ONE: c}, {here: 1.0}),
-        Pair({here: -c, one: -2 * c}, {ONE: 1.0}),
-        Pair({ALTERNATING: -2 * c}, {Named("(-1)^i", units.scaled): 1.0}),
+        RowPair({ONE: c}, {here: 1.0}),
+        RowPair({here: -c, one: -2 * c}, {ONE: 1.0}),
+        RowPair({ALTERNATING: -2 * c}, {Named("(-1)^i", units.scaled): 1.0}),
     ]
     if head.direction == "past":
-        return Scores("Previous", "<=", pairs)
-    return Scores("Next", ">=", pairs)
+        return HeadScores("Previous", "<=", pairs)
+    return HeadScores("Next", ">=", pairs)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from softhat.program.heads import Shift
-from softhat.transformer.lowering.rows import ONE, Pair, Scores
+from softhat.transformer.lowering.rows import ONE, HeadScores, RowPair
 from softhat.transformer.lowering.wiring import Wiring
 
 
-def shift_scores(head: Shift, sharpness: float, wiring: Wiring) -> Scores:
+def shift_scores(head: Shift, sharpness: float, wiring: Wiring) -> HeadScores:
     """Theorem 4. For distance c and a modulus m > c, softmax of C(j - i - (c+3)·[j ≢ i-c mod m])
     over j <= i, `<bos>` matching every residue, puts all but
     e^-C + e^-3C/(1 - e^-C) + e^-mC/(1 - e^-mC) on j = i-c (on `<bos>` if that is no position),
@@ -22,10 +22,10 @@ def shift_scores(head: Shift, sharpness: float, wiring: Wiring) -> Scores:
     c = units.weight(sharpness, sharpness)
     back = head.distance if head.direction == "past" else -head.distance
     penalty = 2.0 if units.scaled else c * (head.distance + 3)
-    pairs = [Pair({ONE: c}, {here: 1.0}), Pair({here: -c}, {ONE: 1.0})]
+    pairs = [RowPair({ONE: c}, {here: 1.0}), RowPair({here: -c}, {ONE: 1.0})]
     for residue, key in enumerate(wiring.elsewhere):  # the key's; the query's is `back` further
         query = wiring.residues[(residue + back) % wiring.modulus]
-        pairs.append(Pair({query: -penalty}, key))
+        pairs.append(RowPair({query: -penalty}, key))
     if head.direction == "past":
-        return Scores("Shift", "<=", pairs)
-    return Scores("ShiftAhead", ">=", pairs)
+        return HeadScores("Shift", "<=", pairs)
+    return HeadScores("ShiftAhead", ">=", pairs)

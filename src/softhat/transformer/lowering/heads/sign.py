@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from softhat.numbers.formats import NARROW
 from softhat.program.heads import Direction, Sign
-from softhat.transformer.lowering.rows import ONE, ORDINARY, Pair, Row, Scores, added
+from softhat.transformer.lowering.rows import ONE, ORDINARY, HeadScores, Row, RowPair, added
 from softhat.transformer.lowering.wiring import Wiring
 
 
-def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> Scores:
+def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> HeadScores:
     """Theorem 6. With y = Σcounts + position·i + length·n - (threshold - 1/2), a half-integer,
     softmax of C'(x_i(j+1) + t_i(n+2) + z_i(r_j+1) + position·i + length·n - threshold + 1/2)
     + D(j-i) on ordinary j <= i, and of 0 on `<bos>`, gives the ordinary positions all but
@@ -23,7 +23,7 @@ def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> Scores:
     here = units.toward(direction)
     gain = units.weight(4 * sharpness, sharpness)  # C' = 4C
     steep = units.weight(steepness(4 * sharpness, _opposed(head, direction, wiring)), sharpness)
-    pairs: list[Pair] = []
+    pairs: list[RowPair] = []
     ranges: list[tuple[int | None, Row]] = [
         (head.past, {units.i: 1.0, units.unit: 1.0}),
         (head.total, {units.i: 1.0, units.r: 1.0, units.unit: 1.0}),
@@ -32,25 +32,25 @@ def sign_scores(head: Sign, sharpness: float, wiring: Wiring) -> Scores:
     for average, key in ranges:
         if average is not None:
             mean = wiring.average(average)
-            pairs.append(Pair({at: gain * w for at, w in mean.items()}, key))
+            pairs.append(RowPair({at: gain * w for at, w in mean.items()}, key))
     # n = i + r - 1; the constant has a row of its own so that neither row needs more bits. The
     # large factors are in the keys: a query such as D·i would overflow float16 first.
     offset = head.threshold - 0.5 + head.length
-    pairs.append(Pair({units.unit: -offset}, {ORDINARY: gain}))
-    pairs.append(Pair({ONE: steep}, {here: 1.0}))
+    pairs.append(RowPair({units.unit: -offset}, {ORDINARY: gain}))
+    pairs.append(RowPair({ONE: steep}, {here: 1.0}))
     # p·i + q·n and -D·i share a row where that takes no more digits than p·i + q·n alone, or than
     # several averages leave anyway. Scores of more than three products are summed more exactly.
     sizes = added([{units.i: float(head.position + head.length)}, {units.r: float(head.length)}])
     falling = added([sizes, {here: -steep / gain}])
     digits = max(_largest(sizes), _reach(head, wiring) if len(head.averages) > 1 else 0.0)
-    together = [Pair(falling, {ORDINARY: gain})] if falling else []
+    together = [RowPair(falling, {ORDINARY: gain})] if falling else []
     if _largest(falling) <= digits and len(pairs) + len(together) > NARROW:
         pairs += together
     else:
         if sizes:
-            pairs.append(Pair(sizes, {ORDINARY: gain}))
-        pairs.append(Pair({here: -1.0}, {ORDINARY: steep}))
-    return Scores("Sign", "<=" if direction == "past" else ">=", pairs)
+            pairs.append(RowPair(sizes, {ORDINARY: gain}))
+        pairs.append(RowPair({here: -1.0}, {ORDINARY: steep}))
+    return HeadScores("Sign", "<=" if direction == "past" else ">=", pairs)
 
 
 def _largest(row: Row) -> float:

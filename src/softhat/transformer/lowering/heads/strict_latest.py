@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from softhat.program.heads import StrictLatest
 from softhat.transformer.lowering.heads.latest import scores_of_latest
-from softhat.transformer.lowering.rows import Scores
+from softhat.transformer.lowering.rows import HeadScores
 from softhat.transformer.lowering.wiring import Wiring
 
 
-def strict_latest_scores(head: StrictLatest, sharpness: float, wiring: Wiring) -> Scores:
+def strict_latest_scores(head: StrictLatest, sharpness: float, wiring: Wiring) -> HeadScores:
     """Theorem 2. Softmax of C(-2i·bad_j + j - i) over j < i puts at least 1 - e^-C on the last
     j < i without bad, for every n (mirrored: r for i, over j > i): the scores are Latest's, and
     a key less can only raise the winner's share. `<bos>` is never bad, so if every j >= 1 is, it
@@ -17,5 +17,5 @@ def strict_latest_scores(head: StrictLatest, sharpness: float, wiring: Wiring) -
     proofs/StrictLatest.v."""
     pairs = scores_of_latest(head.bad, head.direction, sharpness, wiring)
     if head.direction == "past":
-        return Scores("StrictLatest", "<", pairs)
-    return Scores("StrictEarliest", ">", pairs)
+        return HeadScores("StrictLatest", "<", pairs)
+    return HeadScores("StrictEarliest", ">", pairs)

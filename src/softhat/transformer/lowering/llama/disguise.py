@@ -31,7 +31,7 @@ from softhat.transformer.lowering.disguise import (
     spare_units,
     split_units,
 )
-from softhat.transformer.lowering.llama.weights import Block, Trunk
+from softhat.transformer.lowering.llama.weights import LlamaMatrices, LlamaTrunk
 
 QUIET = 2.0**-3
 """Norm of what fills a row of queries or keys: what it reads as 0 is rounded all the same."""
@@ -44,10 +44,10 @@ IDLE = 0.002
 
 
 @dataclass(frozen=True)
-class Disguised:
+class DisguisedLlama:
     """A trunk in a random basis, and the basis."""
 
-    trunk: Trunk
+    trunk: LlamaTrunk
     residual: Array
     """Row k is the direction of what was coordinate k."""
     values: tuple[tuple[Array, ...], ...]
@@ -64,7 +64,7 @@ class Disguised:
         return as_float32(product(matrix.astype(np.float64), self.residual))
 
 
-def disguise(trunk: Trunk, seed: int) -> Disguised:
+def disguise(trunk: LlamaTrunk, seed: int) -> DisguisedLlama:
     """A trunk, disguised; its layout still says what was where."""
     layout = trunk.layout
     basis = orthonormal(seeded(seed, 0), layout.d_model, layout.d_model)
@@ -83,14 +83,14 @@ def disguise(trunk: Trunk, seed: int) -> Disguised:
     embedding = as_float32(product(trunk.embedding.astype(np.float64), basis))
     made = replace(trunk, embedding=embedding, blocks=tuple(blocks))
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
-    return Disguised(made, basis, tuple(values), directions)
+    return DisguisedLlama(made, basis, tuple(values), directions)
 
 
-def _sides(block: Block) -> int:
+def _sides(block: LlamaMatrices) -> int:
     return int(np.count_nonzero(np.abs(block.down).sum(axis=0)))
 
 
-def _null(rng: np.random.Generator, trunk: Trunk) -> Array:
+def _null(rng: np.random.Generator, trunk: LlamaTrunk) -> Array:
     """Orthonormal forms over coordinates that read 0 at every position: only coordinates that
     nothing writes, and that are the same for all tokens but `<bos>`."""
     table = trunk.embedding.astype(np.float64)
@@ -108,7 +108,7 @@ def _null(rng: np.random.Generator, trunk: Trunk) -> Array:
     return forms
 
 
-def _shortened(block: Block, null: Array) -> Block:
+def _shortened(block: LlamaMatrices, null: Array) -> LlamaMatrices:
     """The same block, whose queries, keys and hidden units read no null form."""
 
     def short(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -132,8 +132,8 @@ def _rows(rng: np.random.Generator, count: int, forms: Array, norm: float) -> Ar
 
 
 def _attention(
-    rng: np.random.Generator, trunk: Trunk, block: Block, basis: Array, null: Array
-) -> tuple[Block, tuple[Array, ...], tuple[HeadBasis, ...]]:
+    rng: np.random.Generator, trunk: LlamaTrunk, block: LlamaMatrices, basis: Array, null: Array
+) -> tuple[LlamaMatrices, tuple[Array, ...], tuple[HeadBasis, ...]]:
     layout = trunk.layout
     size, shared = layout.rotary.head_dim, layout.shared
     half = size // 2
@@ -195,7 +195,7 @@ def _attention(
 
 
 def _neurons(
-    rng: np.random.Generator, block: Block, hidden: int, basis: Array
+    rng: np.random.Generator, block: LlamaMatrices, hidden: int, basis: Array
 ) -> tuple[Units, tuple[NDArray[np.float32], ...]]:
     sides = _sides(block)
     units = split_units(rng, sides, hidden)

@@ -10,37 +10,37 @@ from __future__ import annotations
 from math import ceil, cos, log2, pi, sin, sqrt
 
 from softhat.program.literals import Literal
-from softhat.transformer.lowering.gpt2.heads import DECISION, Form
+from softhat.transformer.lowering.gpt2.heads import DECISION, PairForm
 from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit, mean_of
-from softhat.transformer.lowering.llama.layout import Group, Head, Layout, bit_of
+from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaHeadPlan, LlamaLayout, bit_of
 from softhat.transformer.lowering.llama.rotary import DIGIT_SHARPNESS, SHARPNESS, SHIFT_SHARPNESS
 
-Rows = dict[tuple[int, int], Form]
+Rows = dict[tuple[int, int], PairForm]
 
 
-def keys(layout: Layout, group: Group) -> Rows:
+def keys(layout: LlamaLayout, group: KeyGroup) -> Rows:
     """The rows of a group's keys: each kind of head reads its own."""
     rotary, kinds = layout.rotary, {head.kind for head in group.heads}
     rows: Rows = {}
     for b in sorted({head.digit for head in group.heads if head.kind == "Digit"}):
-        rows[b, 0] = Form({BOS_PAIR: _digit_scale(layout, b)})
+        rows[b, 0] = PairForm({BOS_PAIR: _digit_scale(layout, b)})
     if rotary.positions == "rope" and kinds & {"Latest", "Previous"}:
-        rows[2, 0] = Form({ONE: _key_scale(rotary.steepness)})
+        rows[2, 0] = PairForm({ONE: _key_scale(rotary.steepness)})
     if "Previous" in kinds:
         for pair in range(rotary.digits if rotary.positions == "bits" else 1):
-            rows[pair, 0] = Form({ONE: 1.0})
+            rows[pair, 0] = PairForm({ONE: 1.0})
     if "Shift" in kinds:
         for pair, _, size in rotary.turns:
-            rows[pair, 0] = Form({ORDINARY: _key_scale(size)})
+            rows[pair, 0] = PairForm({ORDINARY: _key_scale(size)})
     if rotary.positions == "bits" and "Latest" in kinds:
         for b in range(rotary.digits):
-            rows[rotary.digit_pair(b), 0] = Form({bit(b): _key_scale(2.0**b)})
+            rows[rotary.digit_pair(b), 0] = PairForm({bit(b): _key_scale(2.0**b)})
     for at, form in enumerate(group.contents):
         rows[rotary.content[at], 0] = form.times(_content_scale(layout, form))
     return rows
 
 
-def queries(layout: Layout, group: Group, head: Head) -> Rows:
+def queries(layout: LlamaLayout, group: KeyGroup, head: LlamaHeadPlan) -> Rows:
     match head.kind:
         case "Latest":
             assert head.bad is not None
@@ -57,7 +57,7 @@ def queries(layout: Layout, group: Group, head: Head) -> Rows:
             return {}
 
 
-def latest(layout: Layout, group: Group, bad: Literal) -> Rows:
+def latest(layout: LlamaLayout, group: KeyGroup, bad: Literal) -> Rows:
     """Theorem 24. Over j <= i, softmax of T - P·bad_j, where T falls by at least C a step back and
     by less than P - 2C in all, puts all but e^-C/(1 - e^-C) + n·e^-2C on the last j without bad
     (`<bos>` is never bad). T is -S·sin(w(i - j) - wN/2), S·w·cos(wN/2) >= C, or in *bits* the
@@ -79,7 +79,7 @@ def latest(layout: Layout, group: Group, bad: Literal) -> Rows:
     return rows
 
 
-def previous(layout: Layout) -> Rows:
+def previous(layout: LlamaLayout) -> Rows:
     """Theorem 25. *rope*: the recency of `latest` and R·cos(i - j - 1), with R(1 - cos 1) >= C plus
     what recency gives j = i over j = i-1: all others lose at least C a step.
     *bits*: (C/2)·Σ_b cos(π(i - j - 1)/2^b) over all digits b: if i - j - 1 is 2^b times an odd
@@ -102,7 +102,7 @@ def previous(layout: Layout) -> Rows:
     return rows
 
 
-def shift(layout: Layout, group: Group, distance: int) -> Rows:
+def shift(layout: LlamaLayout, group: KeyGroup, distance: int) -> Rows:
     """Theorem 39. Softmax of Σ_p R_p·cos(ω_p(i - j - D)) on the word's own positions and of
     ΣR - C on `<bos>`, where every other distance loses 2C (`Rotary.turns`): all but n·e^-C is on
     j = i-D, and on `<bos>` where there is no such position. Keys are 0 at `<bos>` in those pairs,
@@ -112,24 +112,24 @@ def shift(layout: Layout, group: Group, distance: int) -> Rows:
     for pair, frequency, size in layout.rotary.turns:
         total, angle = size * root / _key_scale(size), frequency * distance
         rows[pair, 0], rows[pair, 1] = _constant(total * cos(angle)), _constant(-total * sin(angle))
-    form = Form({BOS_PAIR: 1.0})
+    form = PairForm({BOS_PAIR: 1.0})
     own = sum(size for _, _, size in layout.rotary.turns) - SHIFT_SHARPNESS
     pair = layout.rotary.content[group.contents.index(form)]
     rows[pair, 0] = _constant(own * root / _content_scale(layout, form))
     return rows
 
 
-def sign(layout: Layout, group: Group, signal: int) -> Rows:
+def sign(layout: LlamaLayout, group: KeyGroup, signal: int) -> Rows:
     """Theorem 20. Softmax of S·x_i on ordinary j and of 0 on `<bos>` gives the ordinary positions
     all but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean x_i =
     (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
-    form = Form({ORDINARY: 1.0})
+    form = PairForm({ORDINARY: 1.0})
     pair = layout.rotary.content[group.contents.index(form)]
     weight = _decision(layout, signal) / _content_scale(layout, form) / layout.mean_amplitude
-    return {(pair, 0): Form({mean_of(signal): weight})}
+    return {(pair, 0): PairForm({mean_of(signal): weight})}
 
 
-def digit(layout: Layout, b: int) -> Rows:
+def digit(layout: LlamaLayout, b: int) -> Rows:
     """Theorem 26. `<bos>` has the score 2C·2^b·sin(π(i + 1/2)/2^b), all others 0; its sign is that
     of digit b of i (negative iff the digit is 1), and its size at least 2C: sin x >= 2x/π to
     π/2."""
@@ -138,26 +138,26 @@ def digit(layout: Layout, b: int) -> Rows:
     return {(b, 0): _constant(total * sin(half)), (b, 1): _constant(-total * cos(half))}
 
 
-def _constant(weight: float) -> Form:
-    return Form({ONE: weight})
+def _constant(weight: float) -> PairForm:
+    return PairForm({ONE: weight})
 
 
-def _decision(layout: Layout, signal: int) -> float:
+def _decision(layout: LlamaLayout, signal: int) -> float:
     least = 2.0 * layout.counts[signal].scale * (1 << layout.rotary.digits)
     return DECISION * least * sqrt(layout.rotary.head_dim)
 
 
-def _content_scale(layout: Layout, form: Form) -> float:
+def _content_scale(layout: LlamaLayout, form: PairForm) -> float:
     """A large product is shared between query and key: half-precision formats have little range."""
-    if form == Form({ORDINARY: 1.0}):
+    if form == PairForm({ORDINARY: 1.0}):
         largest = max((_decision(layout, signal) for signal in layout.counts), default=1.0)
         return _key_scale(max(largest / layout.mean_amplitude, layout.rotary.penalty))
-    if form == Form({BOS_PAIR: 1.0}):
+    if form == PairForm({BOS_PAIR: 1.0}):
         return _key_scale(sum(size for _, _, size in layout.rotary.turns))
     return _key_scale(layout.rotary.penalty)
 
 
-def _digit_scale(layout: Layout, b: int) -> float:
+def _digit_scale(layout: LlamaLayout, b: int) -> float:
     return _key_scale(2.0**b * SHARPNESS)
 
 

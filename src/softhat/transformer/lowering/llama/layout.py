@@ -27,13 +27,13 @@ from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
-from softhat.transformer.lowering.gpt2.heads import Form
+from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.gpt2.layout import (
     BOS_PAIR,
     ONE,
     ORDINARY,
-    Count,
     Key,
+    PlannedCount,
     bit,
     counts_of,
     heads_of,
@@ -70,7 +70,7 @@ OWN_KEYS = ("Digit", "Shift")
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LlamaHeadPlan:
     """One query head: a kind of the program's heads, or a digit of the position."""
 
     kind: Kind
@@ -91,16 +91,16 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class KeyGroup:
     """Query heads that share keys and values: rows of the slow pairs, and values."""
 
-    heads: tuple[Head, ...]
-    contents: tuple[Form, ...]
-    values: tuple[Form, ...]
+    heads: tuple[LlamaHeadPlan, ...]
+    contents: tuple[PairForm, ...]
+    values: tuple[PairForm, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LlamaLayout:
     """The coordinate of every register and feature, the heads of each block, and the sizes."""
 
     program: Program
@@ -110,9 +110,9 @@ class Layout:
     """The block of the schedule's first layer: those before find the digits of positions."""
     tables: dict[int, list[Digits]]
     """Signals that are predicates of the position, as conjunctions of digits."""
-    groups: tuple[tuple[Group, ...], ...]
+    groups: tuple[tuple[KeyGroup, ...], ...]
     stored: dict[int, int]
-    counts: dict[int, Count]
+    counts: dict[int, PlannedCount]
     coordinate: dict[Key, int]
     pads: tuple[int, ...]
     zeros: tuple[int, ...]
@@ -135,7 +135,9 @@ class Layout:
         return self.n_head // self.n_kv
 
 
-def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool = False) -> Layout:
+def lay_out(
+    program: Program, rotary: Rotary, square: bool = False, steady: bool = False
+) -> LlamaLayout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
     number of heads times their size; `steady`: its logits will be log-weights."""
     program = without_recalls(program)
@@ -154,9 +156,9 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool
         holds = position_table(signal, rotary.context)
         if holds is not None and at in stored:
             tables[at] = conjunctions(holds, program.labels[at])
-    blocks: list[list[Head]] = [
+    blocks: list[list[LlamaHeadPlan]] = [
         [
-            Head(
+            LlamaHeadPlan(
                 _kind(head.kind),
                 head.signals,
                 head.bad,
@@ -168,7 +170,7 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool
         for layer in layers.layers
     ]
     latest = any(head.kind == "Latest" for block in blocks for head in block)
-    digits = [Head("Digit", digit=b) for b in range(rotary.digits)]
+    digits = [LlamaHeadPlan("Digit", digit=b) for b in range(rotary.digits)]
     if rotary.dense:
         digits.reverse()
     together = DENSE_DIGITS if rotary.dense else len(digits)
@@ -196,7 +198,7 @@ def lay_out(program: Program, rotary: Rotary, square: bool = False, steady: bool
     else:
         d_model = -(-used // n_head) * n_head
     start = len(keys) + len(means)
-    return Layout(
+    return LlamaLayout(
         program=program,
         schedule=layers,
         rotary=rotary,
@@ -239,7 +241,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 def _dense_mean_amplitude(
     kinds: Sequence[AbstractSet[str]],
     squares: int,
-    counts: Mapping[int, Count],
+    counts: Mapping[int, PlannedCount],
     steady: bool,
     context: int,
 ) -> float:
@@ -269,8 +271,11 @@ def _dense_mean_amplitude(
 
 
 def _shared(
-    program: Program, counts: dict[int, Count], blocks: Sequence[Sequence[Head]], rotary: Rotary
-) -> tuple[tuple[tuple[Group, ...], ...], int, int]:
+    program: Program,
+    counts: dict[int, PlannedCount],
+    blocks: Sequence[Sequence[LlamaHeadPlan]],
+    rotary: Rotary,
+) -> tuple[tuple[tuple[KeyGroup, ...], ...], int, int]:
     """Groups for each block, with the number of query heads and of heads of keys and values: as
     few as possible together, for each costs as much. In a disguised checkpoint heads share nothing:
     what another head's values are would be rounded with its own."""
@@ -288,10 +293,14 @@ def _shared(
 
 
 def _packed(
-    program: Program, counts: dict[int, Count], heads: Iterable[Head], head_dim: int, size: int
-) -> list[Group]:
+    program: Program,
+    counts: dict[int, PlannedCount],
+    heads: Iterable[LlamaHeadPlan],
+    head_dim: int,
+    size: int,
+) -> list[KeyGroup]:
     """Each head to the first group with room for its row of keys and its values."""
-    groups: list[Group] = []
+    groups: list[KeyGroup] = []
     for head in heads:
         content = content_of(head)
         values = values_of(program, counts, head)
@@ -301,41 +310,43 @@ def _packed(
             kinds = (group.heads[0].kind, head.kind)
             same = kinds[0] == kinds[1] or not any(kind in OWN_KEYS for kind in kinds)
             if same and len(group.heads) < size and len(rows) <= 2 and len(columns) <= head_dim:
-                groups[at] = Group((*group.heads, head), rows, columns)
+                groups[at] = KeyGroup((*group.heads, head), rows, columns)
                 break
         else:
             rows = () if content is None else (content,)
-            groups.append(Group((head,), rows, _with((), values)))
+            groups.append(KeyGroup((head,), rows, _with((), values)))
     return groups
 
 
-def _with(forms: tuple[Form, ...], more: Sequence[Form]) -> tuple[Form, ...]:
+def _with(forms: tuple[PairForm, ...], more: Sequence[PairForm]) -> tuple[PairForm, ...]:
     new = [form for at, form in enumerate(more) if form not in forms and form not in more[:at]]
     return (*forms, *new)
 
 
-def bit_of(literal: Literal, raw: bool = False) -> Form:
+def bit_of(literal: Literal, raw: bool = False) -> PairForm:
     """A bit as 0 or 1, or its negation, which is 0 at `<bos>` too."""
     if literal.signal < 0:
-        return Form({ORDINARY: 1.0} if literal.positive else {})
-    held = Form({Register(literal.signal, raw): 0.5, ONE: 0.5})
-    return held if literal.positive else Form({ORDINARY: 1.0}).plus(held, -1.0)
+        return PairForm({ORDINARY: 1.0} if literal.positive else {})
+    held = PairForm({Register(literal.signal, raw): 0.5, ONE: 0.5})
+    return held if literal.positive else PairForm({ORDINARY: 1.0}).plus(held, -1.0)
 
 
-def content_of(head: Head) -> Form | None:
+def content_of(head: LlamaHeadPlan) -> PairForm | None:
     """What a head's keys have on a slow pair."""
     if head.kind == "Latest":
         assert head.bad is not None
         return bit_of(head.bad)
     if head.kind == "Shift":
-        return Form({BOS_PAIR: 1.0})
-    return Form({ORDINARY: 1.0}) if head.kind == "Sign" else None
+        return PairForm({BOS_PAIR: 1.0})
+    return PairForm({ORDINARY: 1.0}) if head.kind == "Sign" else None
 
 
-def values_of(program: Program, counts: dict[int, Count], head: Head) -> list[Form]:
+def values_of(
+    program: Program, counts: dict[int, PlannedCount], head: LlamaHeadPlan
+) -> list[PairForm]:
     """What a head's targets are told of each key."""
     if head.kind in ("Digit", "Sign"):
-        return [Form({ORDINARY: 1.0})] * len(head.targets)
+        return [PairForm({ORDINARY: 1.0})] * len(head.targets)
     found = []
     for signal in head.signals:
         match head.kind, program.signals[signal]:
@@ -346,10 +357,10 @@ def values_of(program: Program, counts: dict[int, Count], head: Head) -> list[Fo
     return found
 
 
-def _averaged(count: Count) -> Form:
+def _averaged(count: PlannedCount) -> PairForm:
     """(Σ a·bit)/V on ordinary positions and -(c - 1/2)/V on `<bos>`, so that the mean over j <= i
     is (Σcounts - c + 1/2)/(V(i+1))."""
-    total = Form({BOS_PAIR: -(count.threshold - 0.5)})
+    total = PairForm({BOS_PAIR: -(count.threshold - 0.5)})
     for a, source in count.terms:
         total = total.plus(bit_of(Literal(source, True)), float(a))
     return total.times(1.0 / count.scale)

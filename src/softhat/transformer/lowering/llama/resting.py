@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from softhat.program.heads import Latest
 from softhat.program.literals import Literal
-from softhat.program.schedule import MOST_TERMS, Cover, Gate, Schedule, Term
+from softhat.program.schedule import MOST_TERMS, Cover, GateStep, Schedule, Term
 from softhat.program.signals import Program
 
 
@@ -29,7 +29,7 @@ def rested(program: Program, schedule: Schedule) -> Schedule:
     return replace(schedule, layers=tuple(layers))
 
 
-def _rested(gate: Gate, ruling: set[Literal]) -> Gate:
+def _rested(gate: GateStep, ruling: set[Literal]) -> GateStep:
     """A complement starts as true."""
     starts = gate.cover.complement
     if Literal(gate.signal, starts) not in ruling or Literal(gate.signal, not starts) in ruling:
@@ -37,7 +37,7 @@ def _rested(gate: Gate, ruling: set[Literal]) -> Gate:
     terms = negated(gate.cover.terms)
     if terms is None:
         return gate
-    return Gate(gate.signal, Cover(terms, not starts))
+    return GateStep(gate.signal, Cover(terms, not starts))
 
 
 def negated(terms: Sequence[Term]) -> tuple[Term, ...] | None:

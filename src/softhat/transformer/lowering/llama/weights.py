@@ -20,12 +20,12 @@ from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term
-from softhat.transformer.lowering.gpt2.heads import Form
+from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit
 from softhat.transformer.lowering.gpt2.weights import GateTerm
 from softhat.transformer.lowering.llama.heads import Rows, keys, queries
 from softhat.transformer.lowering.llama.inputs import Digits
-from softhat.transformer.lowering.llama.layout import PAD, Group, Layout, bit_of, values_of
+from softhat.transformer.lowering.llama.layout import PAD, KeyGroup, LlamaLayout, bit_of, values_of
 
 Array = NDArray[np.float32]
 GAIN = 128.0
@@ -36,7 +36,7 @@ SHORT = 8
 
 
 @dataclass(frozen=True)
-class Block:
+class LlamaMatrices:
     """The matrices of one block, outputs first, as Llama stores them."""
 
     query: Array
@@ -53,29 +53,29 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Trunk:
+class LlamaTrunk:
     """Embedding and blocks, before any head."""
 
-    layout: Layout
+    layout: LlamaLayout
     embedding: Array
-    blocks: tuple[Block, ...]
+    blocks: tuple[LlamaMatrices, ...]
 
     @property
     def d_ff(self) -> int:
         return len(self.blocks[0].gate)
 
 
-def trunk(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Trunk:
+def trunk(layout: LlamaLayout, tokens: tuple[frozenset[str], ...]) -> LlamaTrunk:
     """All weights but the read-out. `tokens` says which symbols hold at each ordinary token."""
     d_ff = max([1, *(2 * len(_clips(layout, at)) for at in range(layout.blocks))])
-    return Trunk(
+    return LlamaTrunk(
         layout=layout,
         embedding=_embedding(layout, tokens),
         blocks=tuple(_block(layout, at, d_ff) for at in range(layout.blocks)),
     )
 
 
-def row_of(layout: Layout, form: Form) -> NDArray[np.float64]:
+def row_of(layout: LlamaLayout, form: PairForm) -> NDArray[np.float64]:
     """A linear form as a row over coordinates."""
     row = np.zeros(layout.d_model)
     for key, w in form.weights.items():
@@ -84,7 +84,7 @@ def row_of(layout: Layout, form: Form) -> NDArray[np.float64]:
     return row
 
 
-def _embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Array:
+def _embedding(layout: LlamaLayout, tokens: tuple[frozenset[str], ...]) -> Array:
     """Rows of the ordinary tokens, then `<bos>` and `<eos>` (which is also padding)."""
     table = np.ones((len(tokens) + 2, layout.d_model))
     bos = np.zeros(len(tokens) + 2)
@@ -111,7 +111,7 @@ def _embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Array:
 # Blocks
 
 
-def _block(layout: Layout, number: int, d_ff: int) -> Block:
+def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
     d, size = layout.d_model, layout.rotary.head_dim
     query, output = np.zeros((layout.n_head * size, d)), np.zeros((d, layout.n_head * size))
     key, value = np.zeros((layout.n_kv * size, d)), np.zeros((layout.n_kv * size, d))
@@ -133,7 +133,7 @@ def _block(layout: Layout, number: int, d_ff: int) -> Block:
     for at, (signal, conjunction, step, term) in enumerate(_clips(layout, number)):
         units = (2 * at, 2 * at + 1)
         for unit, threshold, sign in zip(units, (LOW, HIGH), (1.0, -1.0), strict=True):
-            moved = Form(conjunction.weights, conjunction.constant - threshold)
+            moved = PairForm(conjunction.weights, conjunction.constant - threshold)
             gate[unit] = _short(layout, GAIN * row_of(layout, moved))
             up[unit, layout.coordinate[ONE]] = 1.0
             down[layout.coordinate[Register(signal, False)], unit] = (
@@ -143,7 +143,7 @@ def _block(layout: Layout, number: int, d_ff: int) -> Block:
             tables[signal] = (*tables.get(signal, ()), *units)
         else:
             gates.append(GateTerm(signal, term, step < 0, units))
-    return Block(
+    return LlamaMatrices(
         query=query.astype(np.float32),
         key=key.astype(np.float32),
         value=value.astype(np.float32),
@@ -156,13 +156,13 @@ def _block(layout: Layout, number: int, d_ff: int) -> Block:
     )
 
 
-def _put(layout: Layout, matrix: NDArray[np.float64], start: int, rows: Rows) -> None:
+def _put(layout: LlamaLayout, matrix: NDArray[np.float64], start: int, rows: Rows) -> None:
     """Rows of rotary pairs: coordinate p of a head turns with coordinate p + head_dim/2."""
     for (pair, side), form in rows.items():
         matrix[start + pair + side * layout.rotary.head_dim // 2] = row_of(layout, form)
 
 
-def _clips(layout: Layout, number: int) -> list[tuple[int, Form, float, Term | None]]:
+def _clips(layout: LlamaLayout, number: int) -> list[tuple[int, PairForm, float, Term | None]]:
     """(signal, sum of literals, step, term) of each clip of a block; no term for digits, which are
     all known in the last block that finds some."""
     if number < layout.first - 1:
@@ -175,7 +175,7 @@ def _clips(layout: Layout, number: int) -> list[tuple[int, Form, float, Term | N
         ]
     layers = layout.schedule.layers
     layer = number - layout.first
-    found: list[tuple[int, Form, float, Term | None]] = []
+    found: list[tuple[int, PairForm, float, Term | None]] = []
     for gate in layers[layer].gates if layer < len(layers) else ():
         for term in gate.cover.terms:
             literals = [
@@ -188,27 +188,27 @@ def _clips(layout: Layout, number: int) -> list[tuple[int, Form, float, Term | N
     return found
 
 
-def _digits(digits: Digits) -> list[Form]:
+def _digits(digits: Digits) -> list[PairForm]:
     """Digits as 0 or 1; the conjunction of none is that this is no sink."""
     if not digits:
         return [bit_of(Literal(-1, True))]
     forms = []
     for b, one in digits:
-        held = Form({bit(b): 0.5, ONE: 0.5})
-        forms.append(held if one else Form({ORDINARY: 1.0}).plus(held, -1.0))
+        held = PairForm({bit(b): 0.5, ONE: 0.5})
+        forms.append(held if one else PairForm({ORDINARY: 1.0}).plus(held, -1.0))
     return forms
 
 
-def _all(literals: Iterable[Form]) -> Form:
+def _all(literals: Iterable[PairForm]) -> PairForm:
     """Theorem 16. Σ literals - (k - 1) is 1 if all k hold, and <= 0 if not and at `<bos>`."""
-    total = Form(constant=1.0)
+    total = PairForm(constant=1.0)
     for literal in literals:
         total = total.plus(literal)
         total.constant -= 1.0
     return total
 
 
-def _short(layout: Layout, row: NDArray[np.float64]) -> NDArray[np.float64]:
+def _short(layout: LlamaLayout, row: NDArray[np.float64]) -> NDArray[np.float64]:
     """The constant's lower digits go through a pad, which is 2: bfloat16 has few."""
     at = layout.coordinate[ONE]
     mantissa, exponent = np.frexp(row[at])
@@ -218,6 +218,6 @@ def _short(layout: Layout, row: NDArray[np.float64]) -> NDArray[np.float64]:
     return row
 
 
-def groups_of(layout: Layout, number: int) -> tuple[Group, ...]:
+def groups_of(layout: LlamaLayout, number: int) -> tuple[KeyGroup, ...]:
     """The groups of a block."""
     return layout.groups[number] if number < len(layout.groups) else ()
