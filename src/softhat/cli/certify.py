@@ -19,9 +19,8 @@ from softhat.cli.output import (
     print_table,
     say,
 )
-from softhat.export.checking import certify_export
 from softhat.export.coq.checker import check_file_name
-from softhat.export.reading import is_export, read_export
+from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_file
 from softhat.io.work import progress
@@ -132,6 +131,9 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
 
 def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
     """What is proved about an export, from its weights, and what it states of itself."""
+    from softhat.export.checking import certify_export
+    from softhat.export.reading import read_export
+
     certificate = certify_export(read_export(path))
     if as_json:
         print_json(certificate.to_json())

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from softhat.export.certificates import export_certificate
-from softhat.export.reading import Export, is_export, read_export
+from softhat.export.kinds import is_export
+from softhat.export.reading import Export, read_export
 from softhat.io.errors import SofthatError
 from softhat.models.folders import load
 from softhat.models.model import Model

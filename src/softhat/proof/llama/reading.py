@@ -19,7 +19,7 @@ from softhat.io.errors import VoidError
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims
-from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.checkpoint import FAMILIES, LlamaCheckpoint
 from softhat.proof.llama.gates import SwiGLUGate, feed_forward
 from softhat.proof.llama.heads import Head, HeadForms, recognise
 from softhat.proof.llama.rope import frequencies
@@ -41,7 +41,6 @@ MOST_CONTEXT = 1 << 20
 """Every distance is tabulated."""
 LEAST_LOGIT = 1e-4
 """Logits stay far from 0 in every format."""
-FAMILIES = ("llama", "mistral", "qwen2")
 
 
 @dataclass(slots=True)
