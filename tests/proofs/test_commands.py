@@ -56,7 +56,6 @@ def test_without_coq_the_file_is_written(command: tuple[str, ...], tmp_path: Pat
     "command, message",
     [
         (("certify", "a S b", "-o", "a-b.v"), "no name for a Coq file"),
-        (("certify", "H O mod(4, 0)", "-o", "a.v"), "cannot follow what the optimiser made of"),
         (("certify", "zoo:rasp-sort", "-o", "a.v"), "a RASP program computes values"),
         (("certify", "a", "--attention", "hard", "-o", "a.v"), "about softmax attention"),
     ],

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from softhat.export.coq.formulas import check_size, surface
-from softhat.export.coq.hints import Matcher, hints_of
+from softhat.export.coq.hints import hints_of
 from softhat.export.coq.inputs import Inputs, inputs_of
+from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.programs import (
     Planned,
     layout_texts,
@@ -17,6 +18,7 @@ from softhat.export.coq.programs import (
     signal_text,
 )
 from softhat.export.coq.reasons import Reasons
+from softhat.export.coq.sweeping import Sweep
 from softhat.export.coq.syntax import comment, lines, sequence
 from softhat.export.coq.weights import model_text
 from softhat.io.errors import SofthatError
@@ -35,7 +37,8 @@ PREAMBLE = """(** {title}
     `Model.v` (what a model computes); the evidence need not be read, for wrong evidence proves
     nothing. *)
 From Coq Require Import Reals QArith ZArith NArith List.
-From Softhat Require Import Formula Program Lowering Matching Facts Model Kernel Surface.
+From Softhat Require Import Formula Program Lowering Matching Search Tallies Facts Model Kernel
+  Surface.
 Import ListNotations.
 Open Scope nat_scope.
 
@@ -104,10 +107,13 @@ def statement(model: Model) -> Statement:
     hints, unmatched = [], []
     for name, formula in formulas.items():
         path, function = hints_of(matcher, formula)
-        hints.append(path)
         meant = outputs[name]
         if function != matcher.of(meant) and not reasons.equal(matcher.literal(function), meant):
-            unmatched.append(name)
+            sweep = Sweep(matcher, reasons, model.program)
+            path, function = hints_of(matcher, formula, sweep)
+            if not reasons.equal(matcher.literal(function), meant):
+                unmatched.append(name)
+        hints.append(path)
     text = _names(weights, inputs)
     terms = [surface(f, inputs.symbols, inputs.predicates) for f in formulas.values()]
     if len(terms) == 1:
