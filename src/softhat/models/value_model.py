@@ -38,10 +38,18 @@ class ValueModel(Answers):
 
     DTYPE = "float32"
 
-    def __init__(self, transformer: Transformer, compiled: Compiled, name: str = "program") -> None:
+    def __init__(
+        self,
+        transformer: Transformer,
+        compiled: Compiled,
+        name: str = "program",
+        depth: str | None = None,
+    ) -> None:
         super().__init__(transformer)
         self.compiled = compiled
         self.name = name
+        self.depth = depth
+        """Of a regular language: counting or logarithmic depth, and why."""
 
     @classmethod
     def read(cls, transformer: Transformer, data: Any) -> ValueModel:

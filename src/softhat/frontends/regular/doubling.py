@@ -57,6 +57,8 @@ class LogDepth:
     """Minimal; its first state is 0."""
     text: str
     max_length: int | None = None
+    may_count: bool = False
+    """Counting (Theorem 40) is taken instead where that is smaller and certified in float32."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -88,9 +90,11 @@ class LogDepth:
         return self.dfa.accepts(word)
 
 
-def log_depth(dfa: DFA, text: str, max_length: int | None = None) -> LogDepth:
+def log_depth(
+    dfa: DFA, text: str, max_length: int | None = None, may_count: bool = False
+) -> LogDepth:
     """The language of an automaton, to be computed in logarithmic depth."""
-    return LogDepth(minimal(dfa), text, max_length)
+    return LogDepth(minimal(dfa), text, max_length, may_count)
 
 
 def rounds_of(max_length: int) -> int:
