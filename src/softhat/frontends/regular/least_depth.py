@@ -6,9 +6,9 @@ position is its *type*: of depth 0 the symbol and whether it is the first; of de
 of depth k, and in which order the types of depth k were last seen before it, since `S` walks back
 to the first position that decides. If two words end in the same type of depth k, and one belongs
 and the other does not, then no formula of depth k defines the language, whatever its size: it is
-at least k + 1 (Etessami and Wilke; Thérien and Wilke; Yang, Chiang and Angluin 2024 for attention). If
-there are none, a formula of depth k does, because it can say what type a position has. The types of
-a depth are a finite automaton, so that a search decides it, while they are few.
+at least k + 1 (Etessami and Wilke; Thérien and Wilke; for attention Yang, Chiang and Angluin 2024).
+If there are none, a formula of depth k does, because it can say what type a position has. The types
+of a depth are a finite automaton, so that a search decides it, while they are few.
 
 Counting, positions modulo m and heads that read several positions back (`Shift`: `Y Y f` in one
 layer) are outside of this, and may do with fewer layers.
