@@ -8,7 +8,7 @@ weights that it was made for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.stock.automata import Meaning, formulas_alone
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import BOS, EOS
@@ -51,7 +52,7 @@ class Export:
     """Of the weights, as they stand in the file."""
     stated: dict[str, Any]
     """`certificate.json`: a claim, not a proof."""
-    formulas: dict[str, Formula]
+    formulas: Mapping[str, Meaning]
     model: Model | ValueModel | Simulation | None
     """What the tensors are, for softhat's own architecture."""
     checkpoint: GPT2Checkpoint | LlamaCheckpoint | None
@@ -70,7 +71,9 @@ class Export:
         assert self.checkpoint is not None
         c = self.checkpoint
         closed = self.machine is not None
-        return lm_formulas(self.formulas, c.symbols, c.propositional, self.log_weights, closed)
+        return lm_formulas(
+            formulas_alone(self.formulas), c.symbols, c.propositional, self.log_weights, closed
+        )
 
     @property
     def log_weights(self) -> Weights | None:

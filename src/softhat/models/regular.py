@@ -26,7 +26,7 @@ def regular_model(
     def model(program: Program, depth: str) -> ValueModel:
         answer = DigitValues((MEMBER,), None, (False, True))
         compiled = Compiled(program, tuple(symbols), answer, longest, causal=True)
-        return ValueModel(lower(program, attention), compiled, language.text, depth)
+        return ValueModel(lower(program, attention), compiled, language.text, depth, language)
 
     rounds = rounds_of(longest) if isinstance(longest, int) else 0
     doubling = model(

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from softhat.export.certificates import export_facts
 from softhat.export.labels import Labels
+from softhat.export.stock.languages import language_file
 from softhat.export.tokenizer import tokenizer_files
 from softhat.frontends.machines.machine import Machine
 from softhat.io.files import json_bytes
 from softhat.logic.binding import predicates_file
-from softhat.logic.syntax.nodes import Formula
 from softhat.program.signals import Program
+from softhat.proof.stock.automata import Automaton, Meaning, formulas_alone
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.directions import Directions
 from softhat.transformer.weights import BOS, EOS
@@ -33,7 +34,7 @@ GREEDY = {"do_sample": False}
 def stock_files(
     *,
     t: Program,
-    formulas: Mapping[str, Formula],
+    formulas: Mapping[str, Meaning],
     tokens: tuple[str, ...],
     context: int,
     head: str,
@@ -72,12 +73,15 @@ def safetensors_bytes(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes(save(ordered, metadata={"format": "pt"}))
 
 
-def _meaning(formulas: Mapping[str, Formula], machine: Machine | None) -> dict[str, bytes]:
+def _meaning(formulas: Mapping[str, Meaning], machine: Machine | None) -> dict[str, bytes]:
     """What the weights are claimed to compute."""
     if machine is not None:
         return {MACHINE: json_bytes(machine.to_json())}
+    for meaning in formulas.values():
+        if isinstance(meaning, Automaton):
+            return language_file(meaning)
     lines = "".join(f"{n}: {f}\n" for n, f in formulas.items())
-    return {"formula.txt": lines.encode(), **predicates_file(*formulas.values())}
+    return {"formula.txt": lines.encode(), **predicates_file(*formulas_alone(formulas).values())}
 
 
 def generation(tokens: Sequence[str], greedy: bool) -> dict[str, Any]:
