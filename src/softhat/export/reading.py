@@ -30,7 +30,7 @@ from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.stock.automata import Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import BOS, EOS
@@ -52,7 +52,7 @@ class Export:
     """Of the weights, as they stand in the file."""
     stated: dict[str, Any]
     """`certificate.json`: a claim, not a proof."""
-    formulas: Mapping[str, Meaning]
+    formulas: Mapping[str, Claimed]
     model: Model | ValueModel | Simulation | None
     """What the tensors are, for softhat's own architecture."""
     checkpoint: GPT2Checkpoint | LlamaCheckpoint | None

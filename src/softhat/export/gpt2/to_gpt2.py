@@ -45,7 +45,7 @@ from softhat.io.files import write_folder
 from softhat.models.model import Model
 from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.stock.automata import Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
 from softhat.transformer.lowering.gpt2.layout import lay_out
 from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk
@@ -156,7 +156,7 @@ def gpt2_files(
         outputs=tuple(formulas),
         activation=activation,
     )
-    known: Mapping[str, Meaning] = held.formulas
+    known: Mapping[str, Claimed] = held.formulas
     shown = {name: known[name] for name in formulas if name in known}
     if isinstance(held, StockLanguage):
         said = language_readme("GPT-2", held.language, context)

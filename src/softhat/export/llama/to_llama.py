@@ -49,7 +49,7 @@ from softhat.logic.sources import Weights
 from softhat.models.model import Model
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.stock.automata import Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.gpt2.heads import PairForm
@@ -68,7 +68,7 @@ class StockLlama:
     """A stock checkpoint before it is written: what every file format is made from."""
 
     model: Model | StockLanguage
-    formulas: Mapping[str, Meaning]
+    formulas: Mapping[str, Claimed]
     tokens: tuple[str, ...]
     trunk: LlamaTrunk
     family: Family
@@ -92,9 +92,9 @@ class StockLlama:
         return None if self.disguised is None else self.disguised.directions
 
     @property
-    def shown(self) -> dict[str, Meaning]:
+    def shown(self) -> dict[str, Claimed]:
         """The formulas that the model was compiled from."""
-        known: Mapping[str, Meaning] = self.model.formulas
+        known: Mapping[str, Claimed] = self.model.formulas
         return {name: known[name] for name in self.formulas if name in known}
 
     def certificate(self) -> StockCertificate:

@@ -16,7 +16,7 @@ from softhat.frontends.machines.machine import Machine
 from softhat.io.files import json_bytes
 from softhat.logic.binding import predicates_file
 from softhat.program.signals import Program
-from softhat.proof.stock.automata import Automaton, Meaning, formulas_alone
+from softhat.proof.stock.automata import Acceptor, Claimed, formulas_alone
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.directions import Directions
 from softhat.transformer.weights import BOS, EOS
@@ -34,7 +34,7 @@ GREEDY = {"do_sample": False}
 def stock_files(
     *,
     t: Program,
-    formulas: Mapping[str, Meaning],
+    formulas: Mapping[str, Claimed],
     tokens: tuple[str, ...],
     context: int,
     head: str,
@@ -73,12 +73,12 @@ def safetensors_bytes(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes(save(ordered, metadata={"format": "pt"}))
 
 
-def _meaning(formulas: Mapping[str, Meaning], machine: Machine | None) -> dict[str, bytes]:
+def _meaning(formulas: Mapping[str, Claimed], machine: Machine | None) -> dict[str, bytes]:
     """What the weights are claimed to compute."""
     if machine is not None:
         return {MACHINE: json_bytes(machine.to_json())}
     for meaning in formulas.values():
-        if isinstance(meaning, Automaton):
+        if isinstance(meaning, Acceptor):
             return language_file(meaning)
     lines = "".join(f"{n}: {f}\n" for n, f in formulas.items())
     return {"formula.txt": lines.encode(), **predicates_file(*formulas_alone(formulas).values())}

@@ -16,7 +16,7 @@ from softhat.models.model import Model
 from softhat.program.draft import only
 from softhat.program.registers import Register
 from softhat.program.signals import Program
-from softhat.proof.stock.automata import Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.lowering.gpt2.layout import ONE
 from softhat.transformer.lowering.language_model import (
     Row,
@@ -43,7 +43,7 @@ def claimed_weights(
 
 def asked_of(
     model: Model | StockLanguage, head: HeadName, output: str | None, weights: Weights | None
-) -> tuple[Mapping[str, Meaning], Program]:
+) -> tuple[Mapping[str, Claimed], Program]:
     """What a head computes: formulas by name, and their program."""
     if isinstance(model, StockLanguage):
         if output not in (None, *model.formulas):
@@ -66,7 +66,7 @@ def asked_of(
 
 def logit_rows(
     program: Program,
-    formulas: Mapping[str, Meaning],
+    formulas: Mapping[str, Claimed],
     head: HeadName,
     margin: float,
     weights: Weights | None,

@@ -14,7 +14,7 @@ from softhat.frontends.regular.doubling import MEMBER, LogDepth, doubled
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes, read_json
 from softhat.program.signals import Program
-from softhat.proof.stock.automata import Automaton
+from softhat.proof.stock.automata import Acceptor
 
 LANGUAGE = "language.json"
 """The automaton whose language a model decides."""
@@ -29,12 +29,12 @@ class StockLanguage:
     machine: None = None
 
     @property
-    def formulas(self) -> dict[str, Automaton]:
+    def formulas(self) -> dict[str, Acceptor]:
         """What the output is claimed to compute."""
         dfa = self.language.dfa
         places = [dfa.alphabet.index(symbol) for symbol in self.program.symbols]
         step = tuple(tuple(row[k] for k in places) for row in dfa.step)
-        return {MEMBER: Automaton(self.program.symbols, step, dfa.accepting)}
+        return {MEMBER: Acceptor(self.program.symbols, step, dfa.accepting)}
 
 
 def stock_language(language: LogDepth, symbols: tuple[str, ...], context: int) -> StockLanguage:
@@ -42,7 +42,7 @@ def stock_language(language: LogDepth, symbols: tuple[str, ...], context: int) -
     return StockLanguage(language, doubled(language, symbols, context - 1, shifts=True))
 
 
-def language_file(automaton: Automaton) -> dict[str, bytes]:
+def language_file(automaton: Acceptor) -> dict[str, bytes]:
     """What the weights are claimed to compute, as the folder states it."""
     document = {
         "alphabet": list(automaton.alphabet),
@@ -52,7 +52,7 @@ def language_file(automaton: Automaton) -> dict[str, bytes]:
     return {LANGUAGE: json_bytes(document)}
 
 
-def language_of(folder: Path, symbols: tuple[str, ...]) -> dict[str, Automaton] | None:
+def language_of(folder: Path, symbols: tuple[str, ...]) -> dict[str, Acceptor] | None:
     """The language that a folder says it decides; None if it says something else."""
     if not (folder / LANGUAGE).exists():
         return None
@@ -63,7 +63,7 @@ def language_of(folder: Path, symbols: tuple[str, ...]) -> dict[str, Automaton] 
         if found or alphabet != list(symbols):
             raise SofthatError(f"{where}: other keys, or another alphabet than the tokenizer's")
         rows = tuple(tuple(map(_state, row)) for row in step)
-        return {MEMBER: Automaton(symbols, rows, frozenset(map(_state, accepting)))}
+        return {MEMBER: Acceptor(symbols, rows, frozenset(map(_state, accepting)))}
     except (AttributeError, KeyError, TypeError) as error:
         raise SofthatError(f"{where} is no automaton ({error}): export the model again") from None
 

@@ -20,7 +20,7 @@ from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import depends_on_length, longest
 from softhat.program.signals import Program
-from softhat.proof.stock.automata import Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.proof.stock.checkpoint import HeadName
 from softhat.transformer.lowering.disguise import seeded, with_distractors
 
@@ -149,7 +149,7 @@ def check_disguise(seed: Any, activation: str = "relu") -> None:
 def fitted(
     model: Model | StockLanguage,
     program: Program,
-    given: Mapping[str, Meaning],
+    given: Mapping[str, Claimed],
     architecture: str,
     context: int,
     disguise: int | None,

@@ -30,7 +30,7 @@ from softhat.frontends.machines.reading import machine as machine_from
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_bytes, read_json, read_tensors
 from softhat.logic.sources import Weights, log_weights
-from softhat.proof.stock.automata import Automaton, Meaning
+from softhat.proof.stock.automata import Acceptor, Claimed
 from softhat.transformer.directions import Directions, directions_from
 from softhat.transformer.weights import BOS, EOS
 
@@ -46,7 +46,7 @@ class StockFolder:
     folder: Path
     config: dict[str, Any]
     stated: dict[str, Any]
-    formulas: Mapping[str, Meaning]
+    formulas: Mapping[str, Claimed]
     symbols: tuple[str, ...]
     propositional: bool
     texts: tuple[str, ...]
@@ -97,7 +97,7 @@ class StockFolder:
         if self.head == "lm":
             documents[GENERATION] = generation(self.texts, runs)
         meaning = (MACHINE,) if runs else ("formula.txt", "predicates.json")
-        if any(isinstance(one, Automaton) for one in self.formulas.values()):
+        if any(isinstance(one, Acceptor) for one in self.formulas.values()):
             meaning = (LANGUAGE,)
         check_files(self.folder, documents, (*OTHERS, *meaning))
         check_tensors(self.folder / WEIGHTS, self.tensors, shapes)
@@ -110,7 +110,7 @@ def read_stock(folder: Path, config: dict[str, Any], family: str) -> StockFolder
     symbols, propositional = alphabet_of(folder, stated)
     head = _head(where, config, family)
     machine = machine_of(folder, symbols, head == "lm")
-    formulas: Mapping[str, Meaning]
+    formulas: Mapping[str, Claimed]
     language = language_of(folder, symbols) if head == "token-classification" else None
     if machine is not None:
         formulas = machine.formulas

@@ -22,7 +22,7 @@ from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files.reading import check_folder
 from softhat.logic.sources import Source
 from softhat.models.verification.report import Counterexample, Verification
-from softhat.proof.stock.automata import Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.weights import EOS
 
 ROUNDING = 1e-9
@@ -48,7 +48,7 @@ def verify_stock(
     is one for the dtype, and within its context."""
     checkpoint = export.checkpoint
     assert checkpoint is not None
-    formulas: Mapping[str, Meaning] = export.formulas
+    formulas: Mapping[str, Claimed] = export.formulas
     if checkpoint.head == "lm":
         formulas = export.next_tokens()
     certified = certificate.max_length.get(dtype, 0)
@@ -155,7 +155,7 @@ class _Runner:
     """The checkpoint in `transformers`, and the truth of its formulas."""
 
     def __init__(
-        self, export: Export, formulas: Mapping[str, Meaning], dtype: str, certificate: Any
+        self, export: Export, formulas: Mapping[str, Claimed], dtype: str, certificate: Any
     ) -> None:
         try:
             import torch

@@ -21,7 +21,7 @@ from softhat.proof.gpt2.gates import Gate, feed_forward
 from softhat.proof.gpt2.heads import recognise
 from softhat.proof.gpt2.kinds import GPT2Head, PairForms
 from softhat.proof.gpt2.pairs import embedded
-from softhat.proof.stock.automata import Meaning, claims_of
+from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
@@ -60,7 +60,7 @@ class Derivation:
     """Of an lm head with log-weights."""
 
 
-def derive(c: GPT2Checkpoint, formulas: Mapping[str, Meaning]) -> Derivation:
+def derive(c: GPT2Checkpoint, formulas: Mapping[str, Claimed]) -> Derivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
     space = Space(c.symbols, c.propositional)

@@ -21,7 +21,7 @@ from softhat.proof.llama.checkpoint import FAMILIES, LlamaCheckpoint
 from softhat.proof.llama.gates import SwiGLUGate, feed_forward
 from softhat.proof.llama.heads import Head, HeadForms, recognise
 from softhat.proof.llama.rope import frequencies
-from softhat.proof.stock.automata import Meaning, claims_of
+from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
@@ -76,7 +76,7 @@ class LlamaDerivation:
     """Of an lm head with log-weights."""
 
 
-def derive(c: LlamaCheckpoint, formulas: Mapping[str, Meaning]) -> LlamaDerivation:
+def derive(c: LlamaCheckpoint, formulas: Mapping[str, Claimed]) -> LlamaDerivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
     space = Space(c.symbols, c.propositional)

@@ -27,7 +27,7 @@ from softhat.proof.stock.bounded import BoundedAtoms
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton:
+class Acceptor:
     """`step[state][k]` is where the k-th symbol of the alphabet leads; the first state is 0."""
 
     alphabet: tuple[str, ...]
@@ -55,11 +55,11 @@ class Automaton:
         return [self.truth(word) for word in words]
 
 
-Meaning = Formula | Automaton
+Claimed = Formula | Acceptor
 """What an output is claimed to compute."""
 
 
-def formulas_alone(given: Mapping[str, Meaning]) -> dict[str, Formula]:
+def formulas_alone(given: Mapping[str, Claimed]) -> dict[str, Formula]:
     """What the tokens of a language model are claimed to compute."""
     formulas = {name: one for name, one in given.items() if isinstance(one, Formula)}
     if len(formulas) != len(given):
@@ -70,7 +70,7 @@ def formulas_alone(given: Mapping[str, Meaning]) -> dict[str, Formula]:
 class LanguageClaims:
     """Automata in place of formulas: a function is the claimed one, or nothing is proved."""
 
-    def __init__(self, atoms: BoundedAtoms, automata: Mapping[str, Automaton]) -> None:
+    def __init__(self, atoms: BoundedAtoms, automata: Mapping[str, Acceptor]) -> None:
         self._members = {name: member(atoms, automaton) for name, automaton in automata.items()}
 
     def met(self, output: str, function: int) -> bool:
@@ -79,10 +79,10 @@ class LanguageClaims:
 
 
 def claims_of(
-    space: Space, most: int, given: Mapping[str, Meaning], has_recalls: bool
+    space: Space, most: int, given: Mapping[str, Claimed], has_recalls: bool
 ) -> tuple[BoundedAtoms, Claims | LanguageClaims]:
     """The atoms of words of at most so many positions, and what is claimed over them."""
-    automata = {name: one for name, one in given.items() if isinstance(one, Automaton)}
+    automata = {name: one for name, one in given.items() if isinstance(one, Acceptor)}
     formulas = {name: one for name, one in given.items() if isinstance(one, Formula)}
     atoms = BoundedAtoms(space, most, has_recalls, whole_shifts=bool(automata))
     if not automata:
@@ -92,7 +92,7 @@ def claims_of(
     return atoms, LanguageClaims(atoms, automata)
 
 
-def member(atoms: BoundedAtoms, automaton: Automaton) -> int:
+def member(atoms: BoundedAtoms, automaton: Acceptor) -> int:
     """The function of "the prefix up to here is accepted", for words that the atoms allow."""
     space = atoms.space
     if space.propositional or set(space.rank) != set(automaton.alphabet):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from softhat.io.errors import VoidError
 from softhat.logic.semantics.empty import at_empty_prefixes
 from softhat.proof.claims import Claims
-from softhat.proof.stock.automata import LanguageClaims, Meaning, formulas_alone
+from softhat.proof.stock.automata import Claimed, LanguageClaims, formulas_alone
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.determined import exactly_one
 from softhat.proof.stock.variables import Bit, Cell, Form, Table, split
@@ -25,7 +25,7 @@ class Readout:
     cells: list[Cell]
     atoms: BoundedAtoms
     claims: Claims | LanguageClaims
-    formulas: Mapping[str, Meaning]
+    formulas: Mapping[str, Claimed]
     least: float = 0.0
     """Logits must be larger than this in size."""
 
