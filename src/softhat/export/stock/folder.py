@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.certificates import export_facts
+from softhat.export.certificates import export_facts, with_machine
 from softhat.export.labels import Labels
 from softhat.export.stock.languages import language_file
 from softhat.export.tokenizer import tokenizer_files
@@ -49,11 +49,12 @@ def stock_files(
     """What is written of a model, by file name; `formulas` are those that it was compiled from.
     A machine's are too long to be written: its description stands in their place."""
     data = safetensors_bytes(tensors)
+    proved = with_machine(certificate.to_json(), machine)
     files = {
         "config.json": json_bytes(config),
         "model.safetensors": data,
         **tokenizer_files(tokens, context, pad_left=machine is not None),
-        "certificate.json": json_bytes({**certificate.to_json(), **export_facts(t, data)}),
+        "certificate.json": json_bytes({**proved, **export_facts(t, data)}),
         **_meaning(formulas, machine),
         "README.md": readme.encode(),
     }
