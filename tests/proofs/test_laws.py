@@ -1,4 +1,4 @@
-"""The laws of `softhat.proof.operators` are those that `proofs/Laws.v` proves: name, order, sides."""
+"""The laws of `softhat.proof.operators` are those that `proofs/Laws.v` proves, side by side."""
 
 from __future__ import annotations
 
