@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -98,6 +99,7 @@ def command(
 def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:
     """The theorem about the model, as a file, and what Coq says of it."""
     from softhat.export.coq.checker import ask
+    from softhat.export.coq.records import remember
     from softhat.export.coq.theorem import theorem
 
     if isinstance(model, ValueModel):
@@ -110,9 +112,13 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
     with progress(quiet=as_json) as show:
         show("checking", 0, None, "Coq reads the file")
         verdict = ask(text, file.name)
+    if verdict.accepted:
+        remember(text)
     again = f"coqc -Q proofs Softhat {file}"
     if as_json:
+        digest = hashlib.sha256(text.encode()).hexdigest()
         said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
+        said["sha256"] = digest
         document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
         print_json(document)
     else:
