@@ -100,14 +100,10 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
     """The theorem about the model, as a file, and what Coq says of it."""
     from softhat.export.coq.checker import ask
     from softhat.export.coq.records import remember
-    from softhat.export.coq.theorem import theorem
+    from softhat.export.coq.theorem import of_values, theorem
 
-    if isinstance(model, ValueModel):
-        raise SofthatError(
-            "the Coq kernel covers formulas, also from --regex, --dfa, --program, zoo:NAME; a RASP "
-            "program computes values, for which it has no semantics yet"
-        )
-    text = theorem(model)
+    stated = of_values(model) if isinstance(model, ValueModel) else model
+    text = theorem(stated)
     write_file(file, text.encode())
     with progress(quiet=as_json) as show:
         show("checking", 0, None, "Coq reads the file")
@@ -122,7 +118,7 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
         document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
         print_json(document)
     else:
-        whole = {name: str(formula) for name, formula in model.formulas.items()}
+        whole = {name: str(formula) for name, formula in stated.formulas.items()}
         _print(model.certificate, words, whole)
         say(f"\n{file}: theorem right, to be checked by anyone: {again}")
         match verdict.accepted:

@@ -11,6 +11,7 @@ from softhat.export.coq.inputs import Inputs, inputs_of
 from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.programs import (
     Planned,
+    check_kinds,
     layout_texts,
     plan_texts,
     planned,
@@ -26,7 +27,9 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.print import to_short
 from softhat.logic.windows import without_windows
 from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import longest
+from softhat.program.read_back import read_back
 from softhat.transformer.weights import Transformer
 
 PREAMBLE = """(** {title}
@@ -80,6 +83,16 @@ class Statement:
     """Outputs whose formulas were not found again in the program: Coq will say no."""
 
 
+def of_values(model: ValueModel) -> Model:
+    """A RASP program's model with a formula for each of its output bits: what the attention program
+    says, read from its meaning. The theorem is about these formulas, which its file states."""
+    program = model.compiled.program
+    check_kinds(program)
+    formulas = read_back(program)
+    assert formulas is not None, "kinds that the kernel covers are formulas"
+    return Model(model.transformer, formulas, program)
+
+
 def theorem(model: Model) -> str:
     """The file, as text. The claim is the formulas as written and the weights as they are."""
     said = statement(model)
@@ -120,6 +133,8 @@ def statement(model: Model) -> Statement:
         text += f"Definition formula : surface :=\n  {terms[0]}.\n"
         text += "Definition formulas : list surface := [formula].\n\n"
     else:
+        listed = ", ".join(f"{k}: {comment(name)}" for k, name in enumerate(formulas))
+        text += f"(* outputs: {listed} *)\n"
         text += f"Definition formulas : list surface :=\n  {lines(terms)}.\n\n"
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
     text += _evidence(plan, inputs, matcher, reasons, hints)
