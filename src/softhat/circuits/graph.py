@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from softhat.export.labels import Meaning
+from softhat.io.errors import SofthatError
 from softhat.io.files import write_file
 
 FORMAT = "softhat-circuit/1"
@@ -117,6 +118,38 @@ class Circuit:
             "answers": [asdict(witness) for witness in self.answers],
         }
 
+    @staticmethod
+    def from_json(document: Mapping[str, Any]) -> Circuit:
+        """The circuit that `to_json` said."""
+        if document.get("format") != FORMAT:
+            raise SofthatError(f"a circuit has format {FORMAT!r}, not {document.get('format')!r}")
+        return Circuit(
+            document["model"],
+            tuple(
+                Node(
+                    node["name"],
+                    node["hook"],
+                    node["kind"],
+                    tuple(map(Meaning.from_json, node["computes"])),
+                    _witness(node["witness"]),
+                )
+                for node in document["nodes"]
+            ),
+            tuple(
+                Edge(
+                    edge["source"],
+                    edge["target"],
+                    edge["slot"],
+                    edge["carries"],
+                    _witness(edge["witness"]),
+                )
+                for edge in document["edges"]
+            ),
+            document["config"],
+            tuple(Witness(**_tuples(answer)) for answer in document["answers"]),
+            tuple(document["definitions"]),
+        )
+
     def to_eap(self, constants: bool = True) -> dict[str, Any]:
         """The graph as edge attribution patching and the MIB circuit track store it: every
         possible node and edge, those of the circuit `in_graph`."""
@@ -141,6 +174,14 @@ class Circuit:
     def save(self, file: str | Path) -> None:
         """Write the circuit as JSON."""
         write_file(file, (json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _witness(data: Mapping[str, Any] | None) -> Witness | None:
+    return None if data is None else Witness(**_tuples(data))
+
+
+def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
 
 
 def possible_nodes(config: Mapping[str, Any]) -> list[str]:

@@ -54,6 +54,7 @@ SUMMARIES = {
     "corpus": "Many random formulas, compiled, with labels and sample words.",
     "circuit": "What computes what in a model, and which edges carry it.",
     "score": "How good is a circuit that somebody found, against the true one?",
+    "exam": "Methods that look for circuits, marked by circuits that are proved.",
     "zoo": "Named languages and tasks, what is known about them, what they cost.",
     "bench": "What compiling, running and verifying cost on this machine.",
     "demo": "The main job on an example: compile, run, certify.",
@@ -72,7 +73,7 @@ CHECKS = (
     "satisfiable",
 )
 """Commands whose exit code is a verdict."""
-PIECEWISE = ("corpus", "run")
+PIECEWISE = ("corpus", "exam", "run")
 """Commands that write as they go; the others write whole files and answers at the end."""
 
 

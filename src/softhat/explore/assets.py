@@ -99,7 +99,7 @@ def _one_file(data: dict[str, Any]) -> str:
     style = _asset_text(STYLE)
     script = "\n".join(_asset_text(name) for name in SCRIPTS)
     policy = (
-        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     text = _index().replace(
@@ -114,16 +114,12 @@ def _one_file(data: dict[str, Any]) -> str:
 _EMPTY = '<script type="application/json" id="page-data">null</script>'
 
 
-def escaped_json(data: Any) -> str:
-    """JSON for inside a script element: `<` is escaped, so that no text can end the element."""
+def _inline_data(data: Any) -> str:
+    """JSON inside a script element: `<` is escaped, so that no text can end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
-
-
-def _inline_data(data: Any) -> str:
-    return f'<script type="application/json" id="page-data">{escaped_json(data)}</script>'
+    return f'<script type="application/json" id="page-data">{text}</script>'
 
 
 def _about(version: str) -> str:
@@ -143,6 +139,5 @@ def _asset_text(name: str) -> str:
     return found.decode()
 
 
-def digest(text: str) -> str:
-    """How a content security policy names a script or a style."""
+def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

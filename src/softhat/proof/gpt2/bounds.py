@@ -17,11 +17,12 @@ import numpy as np
 
 from softhat.numbers.formats import Format
 from softhat.proof.gpt2.counts import check_counts
+from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.lookups import check_scores, lookup
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import SMOOTH, U, need
+from softhat.proof.stock.storage import SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import Bit
 
 
@@ -84,7 +85,8 @@ class Bounds(Sums):
     def _bit_errors(self) -> Vector:
         """How far each stored ±1 may be off. Where a term holds, its gate adds w(h₁ - h₂): both
         units see the same sum, so only their own rounding counts. Units of terms that fail are 0
-        (gelu_new: below 2^-24 of their input). Exactly 0 in small formats, see `_gates`."""
+        (gelu_new: below 2^-24 of their input, and where sums stay nearer to the clip than SMOOTH,
+        by its tail more). Exactly 0 in small formats, see `_gates`."""
         errors = np.zeros(self.pairs)
         smooth = self.c.activation == "gelu_new"
         for block in self.found.blocks if self.storage.wide else ():
@@ -93,7 +95,7 @@ class Bounds(Sums):
             terms: dict[int, list[tuple[float, float, float]]] = {}
             for gate in block.gates:
                 units = list(gate.units)
-                tail = U * gate.out * float(reach[units].sum()) if smooth else 0.0
+                tail = self._tail(gate, float(reach[units].sum())) if smooth else 0.0
                 moved = gate.out * float(rounding[units].sum())
                 held = 1.25 * gate.out * (gate.low + gate.high)
                 terms.setdefault(gate.pair, []).append((moved, tail, held))
@@ -104,6 +106,21 @@ class Bounds(Sums):
                 added = 2 * len(entries) + (4 if smooth else 1)
                 errors[at] = holding + failing + held * added * U + 2 * U
         return errors
+
+    def _tail(self, gate: Gate, reach: float) -> float:
+        """What gelu_new adds to a bit that relu would not, by a gate's two units together."""
+        far = self._far(gate)
+        if far >= SMOOTH:
+            return U * gate.out * reach
+        return gate.out * (2 * smooth_tail(far) + 2 * U * reach)
+
+    def _far(self, gate: Gate) -> float:
+        """How far from 0 the inputs of a gate's units stay, of gelu_new. Nearer than SMOOTH only
+        in float32, where what that adds is counted."""
+        if self.c.activation != "gelu_new":
+            return 0.0
+        nearest = -gate.fails if gate.never else min(gate.low, -gate.fails)
+        return min(SMOOTH, 7 / 8 * nearest) if self.storage.wide else SMOOTH
 
     def _layer_norm(self, number: int) -> tuple[float, float]:
         """Errors of the mean and of the scale before block `number`: the statistics' own rounding
@@ -138,9 +155,9 @@ class Bounds(Sums):
         less than half a spacing, so that they are rounded to their exact values."""
         block = self.found.blocks[number]
         columns = self.column_error(number, block.c_fc, block.c_fc_bias)
-        far = SMOOTH if self.c.activation == "gelu_new" else 0.0
         worst = 0.0
         for gate in block.gates:
+            far = self._far(gate)
             error = float(columns[list(gate.units)].max())
             worst = max(worst, error / max(gate.low - gate.fails, gate.out**-1))
             if gate.never:

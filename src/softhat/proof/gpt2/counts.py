@@ -12,13 +12,14 @@ from softhat.proof.stock.variables import Constant, Mean
 
 
 def check_counts(sums: Sums, n: int) -> float:
-    """The mean of a count over i+1 <= n+1 positions keeps its sign, and a tenth of its size:
-    the error is below 9/10 of the least |mean|, least/(i+1), here in units of that."""
+    """The mean of a count over i+1 <= n+1 positions keeps its sign, and the share of its size that
+    Sign heads need, a tenth at least: the error is below the rest of the least |mean|,
+    least/(i+1), here in units of that."""
     worst = 0.0
     for head in sums.heads():
         if head.kind == "Average":
             worst = max([worst, *_mean_errors(sums, head, n + 1)])
-    need(worst <= 0.9, "counts: for longer words a mean's error may reach its size")
+    need(worst <= 1 - sums.kept, "counts: for longer words a mean's error may reach its size")
     return worst
 
 

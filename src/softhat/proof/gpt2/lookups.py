@@ -14,7 +14,7 @@ import numpy as np
 from softhat.numbers.formats import FORMATS
 from softhat.numbers.rationals import grid_of
 from softhat.proof.gpt2.kinds import GPT2Head
-from softhat.proof.gpt2.sums import Sums, Vector
+from softhat.proof.gpt2.sums import KEPT, Sums, Vector
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.storage import LEAST_GAP, U, need
 
@@ -26,7 +26,7 @@ def lookup(sums: Sums, head: GPT2Head) -> float:
     length = sums.c.context
     if head.kind == "Sign":
         _in_range(sums, head)
-        leak = length * exp(min(700.0, 2 - head.decision / 10))
+        leak = _sign_leak(sums, head, length)
         added = 2 * sums.kernel.roundings(length)
     else:
         gap, clear = _gap(sums, head)
@@ -47,6 +47,18 @@ def lookup(sums: Sums, head: GPT2Head) -> float:
     )
     need(error < storage.unit / 4, f"{head.kind} heads: 1 is not rounded to exactly 1")
     return leak + storage.floor  # 1 is stored exactly, and 0 as at most this
+
+
+def _sign_leak(sums: Sums, head: GPT2Head, length: int) -> float:
+    """The weight of what loses in a Sign head. Its scores keep a share of their least size: a tenth
+    is enough where they are large, and in float32 more may be asked of the means (`check_counts`
+    holds them to the largest share that a head needs)."""
+    for share in KEPT if sums.storage.wide else KEPT[:1]:
+        leak = length * exp(min(700.0, 2 - head.decision * share))
+        if leak <= U:
+            break
+    sums.kept = max(sums.kept, share)
+    return leak
 
 
 def check_scores(sums: Sums, n: int) -> None:

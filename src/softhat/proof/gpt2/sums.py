@@ -16,10 +16,15 @@ from softhat.proof.stock.variables import Mean, Raw, magnitude
 Vector = NDArray[np.float64]
 
 
+KEPT = (1 / 10, 1 / 2, 9 / 10)
+"""Shares of its size that the mean of a count may be asked to keep, by heads that read its sign."""
+
+
 class Sums:
     """One checkpoint in one storage format, by one attention kernel: how large its pairs are, and
     how far they are off: stored bits (`bit`), head outputs (`output`), and after LayerNorm before
-    each block (`norm`: of the mean, of the scale)."""
+    each block (`norm`: of the mean, of the scale). `kept` is the share of their size that the means
+    of counts must keep."""
 
     def __init__(self, found: Derivation, fused: bool, storage: Format):
         self.found = found
@@ -30,6 +35,7 @@ class Sums:
         self.bit: Vector = np.zeros(0)
         self.output = 0.0
         self.norm: list[tuple[float, float]] = []
+        self.kept = KEPT[0]
         stages = [*found.cells, *found.after_attention]
         self.pairs = len(stages[0])
         self.amplitude = np.zeros(self.pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp, pi, sqrt
 
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import FORMATS
@@ -11,6 +12,8 @@ U = 2.0 ** -FORMATS["float32"].digits
 """Unit roundoff of float32, in which every kernel adds up."""
 SMOOTH = 6.0
 """gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on."""
+LEAST_TAIL = 1.0
+"""Below this, nothing is said of how gelu_new and relu differ."""
 LEAST_GAP = 20.0
 """e^-20 is below float32's roundoff: weights of losers are lost in the winner's."""
 
@@ -28,3 +31,13 @@ def need(holds: bool, reason: str) -> None:
     """A step of the proof."""
     if not holds:
         raise VoidError(reason)
+
+
+def smooth_tail(far: float) -> float:
+    """How far gelu_new is off relu where |x| >= far >= 1, in real numbers.
+
+    With y = √(2/π)(|x| + 0.044715|x|³) it is |x|(1 - tanh y)/2 <= |x|e^-2y, which falls from
+    |x| = 1 on: its logarithm has the slope 1/|x| - 2y' <= 1 - 2√(2/π) < 0.
+    """
+    need(far >= LEAST_TAIL, "gates: gelu_new is too far off relu where they clip")
+    return far * exp(-2 * sqrt(2 / pi) * (far + 0.044715 * far**3)) * (1 + 2.0**-40)

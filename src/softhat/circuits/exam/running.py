@@ -1,0 +1,112 @@
+"""A method sits the exam: its scores for every question, as files, some of which may be there.
+
+    OUT/METHOD/SEED/ID.json    scores by edge, seconds, the digest of the weights they are for
+
+Every file appears whole; a run that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from softhat.circuits.exam.making import listed
+from softhat.circuits.exam.methods import find, sabotaged
+from softhat.circuits.exam.subject import read_subject
+from softhat.io.errors import SofthatError
+from softhat.io.files import is_file, json_bytes, make_folder, read_json, write_file
+from softhat.io.work.run import run, workers
+
+FORMAT = "softhat-prediction/1"
+Progress = Callable[[str, int, int], None]
+
+
+def run_method(
+    paper: Path,
+    out: Path,
+    name: str,
+    seeds: Sequence[int] = (0,),
+    only: Sequence[str] = (),
+    repositories: Path | None = None,
+    sabotage: str | None = None,
+    jobs: int = 0,
+    progress: Progress = lambda what, done, total: None,
+) -> tuple[Path, int, int]:
+    """Predict what is missing: the method's folder, how many were made, how many there are.
+    `only` are ids."""
+    method = find(name)
+    called = name if sabotage is None else f"{name}-{sabotage}"
+    version = method.version(repositories)
+    wanted = [(seed, id) for seed in seeds for id in (only or listed(paper))]
+    missing = []
+    for seed, id in wanted:
+        weights = read_subject(paper, id).question["weights"]
+        if not _is_done(out / called / str(seed) / f"{id}.json", weights):
+            missing.append((seed, id))
+    done = len(wanted) - len(missing)
+    progress(called, done, len(wanted))
+    tasks = (
+        (k, predict, (paper, id, name, seed, repositories, sabotage))
+        for k, (seed, id) in enumerate(missing)
+    )
+    failed: list[str] = []
+    with workers(jobs) as renew:
+        for k, prediction in run(tasks, renew=renew):
+            seed, id = missing[k]
+            if "failed" in prediction:
+                failed.append(f"{id}: {prediction['failed']}")
+                continue
+            make_folder(out / called / str(seed))
+            said = {"format": FORMAT, "method": called, "version": version, **prediction}
+            write_file(out / called / str(seed) / f"{id}.json", json_bytes(said), own=True)
+            done += 1
+            progress(called, done, len(wanted))
+    if failed:
+        raise SofthatError(
+            f"{called} failed on {len(failed)} of {len(wanted)} questions; the first is {failed[0]}"
+        )
+    return out / called, len(missing), len(wanted)
+
+
+def predict(
+    paper: Path, id: str, name: str, seed: int, repositories: Path | None, sabotage: str | None
+) -> dict[str, Any]:
+    """One question: scores by edge, and the processor's seconds."""
+    subject = read_subject(paper, id, seed)
+    _one_thread()
+    start = time.process_time()
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")  # packages of others warn of what is theirs
+        try:
+            scores = find(name).run(subject, repositories)
+        except SofthatError:
+            raise
+        except Exception as error:  # whatever a package of others may raise
+            return {"failed": f"{type(error).__name__}: {error}".replace("\n", " ")[:300]}
+    if sabotage is not None:
+        scores = sabotaged(scores, sabotage, seed)
+    return {
+        "id": id,
+        "seed": seed,
+        "weights": subject.question["weights"],
+        "seconds": round(time.process_time() - start, 3),
+        "scores": {edge: float(f"{score:.9g}") for edge, score in scores.items()},
+    }
+
+
+def _one_thread() -> None:
+    """Small models gain nothing by threads, and two processes would get into each other's way."""
+    try:
+        import torch
+    except ImportError:
+        raise SofthatError("methods need PyTorch: pip install 'softhat[lens]'") from None
+    torch.set_num_threads(1)
+
+
+def _is_done(file: Path, weights: str) -> bool:
+    return is_file(file) and read_json(file).get("weights") == weights
