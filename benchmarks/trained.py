@@ -4,8 +4,9 @@ FOLDER holds the folder "saved_models" of github.com/lacoco-lab/decompiling_tran
 2602.08857): 31 stock GPT-2s with the languages and tasks they were trained on. Fetch it; nothing of
 it is here.
 Regular languages are proved or refuted for all words of at most 150 symbols at offset 0. Tasks that
-no small machine describes (sorting, copying) are refuted by specifications that hold one word each,
-drawn as their authors draw them. Prints a table on standard error and JSON on standard output.
+no small machine describes (sorting, copying) are decided for all problems that are as short as one
+that fails; where none is, by problems drawn as their authors draw them.
+Prints a table on standard error and JSON on standard output.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ import numpy as np
 
 import softhat
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
+from softhat.trained.walk import forward
 
 LENGTH = 150
 Machine = dict[Any, dict[str, Any]]
@@ -158,46 +161,169 @@ def task(name: str, n: int, random: np.random.Generator) -> tuple[list[int], int
     return [2, *word, 3, *answers, 4], len(word) + 1
 
 
-def one_word(tokens: list[int], asked: int) -> dict[str, Any]:
-    """The specification that holds one problem: each token of its answer must win."""
-    inside = tokens[1:]
-    steps = {str(at): {f"t{token}": str(at + 1)} for at, token in enumerate(inside[:-1])}
+def every(name: str, n: int) -> list[list[int]] | None:
+    """All problems of a size, or None where there are too many."""
+    if name in ("unique_copy", "unique_reverse", "sort"):
+        if n > 2:
+            return None
+        turn: Any = {"unique_copy": list, "unique_reverse": lambda w: w[::-1], "sort": sorted}[name]
+        words = [list(word) for word in permutations(range(LENGTH), n)]
+        return [[LENGTH, *word, LENGTH + 1, *turn(word), LENGTH + 2] for word in words]
+    if name == "count":
+        return [
+            [LENGTH, low, low + n - 1, LENGTH + 1, *range(low, low + n), LENGTH + 2]
+            for low in range(LENGTH - n + 1)
+        ]
+    if name == "unique_bigram_copy" and n <= 3:
+        words = [list(word) for word in product(range(16), repeat=n)]
+        words = [w for w in words if len(set(pairwise(w))) == n - 1]
+        return [[16, *word, 17, *word, 18] for word in words]
+    if name == "addition" and n <= 12:
+        problems = []
+        for first in range(1, n - 1):
+            for one in _numbers(first):
+                for other in _numbers(n - 1 - first):
+                    total = f"{int(one, 2) + int(other, 2):b}"
+                    problems.append([3, *map(int, one), 2, *map(int, other), 4,
+                                     *map(int, total), 5])  # fmt: skip
+        return problems
+    if name == "bin_majority_interleave" and n <= 15:
+        if n % 3:
+            return []
+        problems = []
+        for word in product(range(2), repeat=n):
+            ones = [sum(word[column::3]) for column in range(3)]
+            if all(2 * count * 3 != n for count in ones):
+                problems.append([2, *word, 3, *(int(6 * count > n) for count in ones), 4])
+        return problems
+    if name == "majority" and n <= 3:
+        problems = []
+        for word in product(range(26), repeat=n):
+            often = np.bincount(word, minlength=26)
+            if np.sort(often)[-1] > np.sort(often)[-2]:
+                problems.append([26, *word, 27, int(often.argmax())])
+        return problems
+    return None
+
+
+def _numbers(digits: int) -> list[str]:
+    low = 0 if digits == 1 else 1 << (digits - 1)
+    return [f"{number:b}" for number in range(low, 1 << digits)]
+
+
+def machine_of(problems: list[list[int]], sep: int | None) -> dict[str, Any]:
+    """The specification of many problems: the tree of their words, equal ends joined. Each token
+    after the separator must win."""
+    tree: dict[int, Any] = {}
+    for tokens in problems:
+        node = tree
+        for token in tokens[1:]:
+            node = node.setdefault(token, {})
+    names: dict[Any, str] = {}
+    steps: dict[str, dict[str, str]] = {}
+    allowed: dict[str, list[str]] = {}
+
+    def named(node: dict[int, Any], answering: bool) -> str:
+        after = {token: named(to, answering or token == sep) for token, to in node.items()}
+        key = (answering, tuple(sorted(after.items())))
+        if key not in names:
+            name = names[key] = str(len(names))
+            steps[name] = {} if not any(node.values()) else {
+                f"t{token}": to for token, to in after.items() if node[token]
+            }  # fmt: skip
+            if answering and node:
+                allowed[name] = [f"t{next(iter(node))}"]
+        return names[key]
+
+    start = named(tree, False)
+    tokens = sorted({token for tokens in problems for token in tokens[1:]})
     return {
-        "symbols": {f"t{token}": token for token in dict.fromkeys(inside)}, "bos": tokens[0],
-        "decide": "argmax", "start": "0", "next": steps,
-        "allowed": {str(at): [f"t{inside[at]}"] for at in range(asked, len(inside))},
+        "symbols": {f"t{token}": token for token in tokens}, "bos": problems[0][0],
+        "decide": "argmax", "start": start, "next": steps, "allowed": allowed,
     }  # fmt: skip
 
 
-def problems(name: str, seed: int = 0) -> Iterator[tuple[list[int], int]]:
+LEAST = {"addition": 4, "count": 2, "bin_majority_interleave": 3}
+
+
+def failing(model: Checkpoint, name: str, seconds: float) -> tuple[int, list[int]] | None:
+    """A small size at which a problem fails, and the problem: some of each size, smallest first."""
+    random, end = np.random.default_rng(0), time.process_time() + seconds
+    for n in range(LEAST.get(name, 1), LENGTH + 1):
+        problems = every(name, n)
+        if problems is None or time.process_time() > end:
+            return None
+        random.shuffle(problems)
+        for tokens in sorted(problems[:TRIED], key=len):
+            ids = np.array([tokens])
+            asked = tokens.index(SEPARATOR[name]) if name in SEPARATOR else 0
+            logits = forward(model, ids[:, :-1])[0, asked:]
+            if (logits.argmax(-1) != ids[0, asked + 1 :]).any():
+                return n, tokens
+    return None
+
+
+TRIED = 400
+SEPARATOR = {
+    "unique_copy": LENGTH + 1, "unique_reverse": LENGTH + 1, "sort": LENGTH + 1,
+    "count": LENGTH + 1, "unique_bigram_copy": 17, "addition": 4, "bin_majority_interleave": 3,
+    "majority": 27,
+}  # fmt: skip
+
+
+def decide_task(model: Checkpoint, name: str, budget: float) -> tuple[Any, bool]:
+    """A task that no small machine describes: the verdict, and whether it speaks of all problems.
+    If a small problem fails, all that can fail before it are decided; else problems are drawn until
+    one fails."""
+    started, sep = time.process_time(), SEPARATOR[name]
+    small = failing(model, name, budget / 4)
+    if small is not None:
+        _, failed = small
+        problems = [
+            tokens
+            for n in range(LEAST.get(name, 1), LENGTH + 1 if name == "count" else len(failed))
+            for tokens in every(name, n) or []
+        ]
+        if sum(map(len, problems)) <= MANY:
+            left = budget - (time.process_time() - started)
+            machine = machine_of(problems, sep)
+            return softhat.prove(model, machine, max_length=len(failed) - 2, budget=left), True
+        return softhat.prove(model, machine_of([failed], sep), budget=10), False
+    verdict = None
+    for tokens in drawn(name):
+        tried = softhat.prove(model, machine_of([tokens], sep), budget=10)
+        if verdict is None or tried.status == "refuted":
+            verdict = tried
+        if tried.status == "refuted" or time.process_time() - started > budget:
+            break
+    return verdict, False
+
+
+MANY = 700_000
+"""Tokens of problems that are decided together."""
+
+
+def drawn(name: str, seed: int = 0) -> Iterator[list[int]]:
     random = np.random.default_rng(seed)
-    least = {"addition": 4, "count": 2, "bin_majority_interleave": 3}.get(name, 1)
     for _ in range(30):
-        yield task(name, LENGTH, random)
+        yield task(name, LENGTH, random)[0]
     while True:
-        yield task(name, int(random.integers(least, LENGTH + 1)), random)
+        yield task(name, int(random.integers(LEAST.get(name, 1), LENGTH + 1)), random)[0]
 
 
 def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
     name = folder.name.split("-")[0]
-    started = time.process_time()
+    started, everything = time.process_time(), True
     if name in REGULAR:
         longer = 1 if name == "bin_majority" else 0  # its <sep> is a symbol
         verdict = softhat.prove(model, REGULAR[name](), max_length=LENGTH + longer, budget=budget)
     else:
-        verdict = None
-        for tokens, asked in problems(name):
-            tried = softhat.prove(model, one_word(tokens, asked), budget=10)
-            if verdict is None or tried.status == "refuted":
-                verdict = tried
-            if tried.status == "refuted" or time.process_time() - started > budget:
-                break
-        assert verdict is not None
+        verdict, everything = decide_task(model, name, budget)
     broken = verdict.broken_by
     return {
         "name": folder.name, "status": verdict.status, "proved_to": verdict.proved_to,
         "shortest_failure": None if broken is None else broken.length,
-        "bracketed": verdict.bracketed, "least_margin": verdict.least_margin,
+        "bracketed": verdict.bracketed and everything, "least_margin": verdict.least_margin,
         "least_found": verdict.least_found, "open_cells": len(verdict.open_cells),
         "replayed": None if broken is None else broken.replayed,
         "word": None if broken is None else " ".join(broken.prefix),

@@ -1,5 +1,5 @@
 (** Simulations: for every hard-attention transformer with rational weights, average-hard with ties,
-    and every length a temperature law at which softmax is within ε of it, on every word. The law is
+    leftmost or rightmost, and every length a temperature law at which softmax is within ε of it, on every word. The law is
     computed from the weights alone:
 
     D_0 = d·n^8·L,  D_(l+1) = d^4·L·D_l        every exact value before layer l is over D_l
@@ -12,6 +12,18 @@ From Coq Require Import Reals Lra Lia Psatz Arith ZArith NArith QArith Qreals Li
 From Softhat Require Import Sums Attention Gates Masks Ties Transformer Errors Unique EveryLength Gaps.
 Import ListNotations.
 Open Scope R_scope.
+
+(** * How a head breaks ties *)
+
+(* A row whose query and key are empty adds 0 to every score. A head without one takes the mean of all
+   maxima; with one the leftmost of them, with more the rightmost. *)
+Definition blank (qk : form * form) : bool := match qk with ([], []) => true | _ => false end.
+Definition ties_of (h : head) : option side :=
+  match filter blank (rows h) with [] => None | [_] => Some Leftmost | _ => Some Rightmost end.
+(* Leftmost and rightmost heads: softmax of β·s_j ± ln(β)·j. *)
+Definition slope_of (h : head) : R := ln (cold h).
+Notation hardly := (hardly ties_of).
+Notation softly := (softly ties_of slope_of).
 
 (** * Every value over one denominator *)
 
@@ -67,16 +79,35 @@ Proof.
   destruct (lcm_to_divide k n ltac:(lia)) as [y ->]. exists y. ring.
 Qed.
 
+(* a leftmost or rightmost head returns one value, or nothing *)
+Lemma unique_cases t m s n :
+  (forall v, unique t m s v n = 0) \/ exists p, (p < n)%nat /\ forall v, unique t m s v n = v p.
+Proof.
+  destruct (first_of t (top m s n) n) as [(p & Hp & T & A)|N].
+  - right. exists p. split; [exact Hp|]. intros v. apply unique_value; [exact Hp|].
+    apply chosen_spec. split; assumption.
+  - left. intros v. unfold unique. rewrite (sum_ext _ (fun _ => 0)); [rewrite sum_const; lra|].
+    intros j Hj. unfold chosen. rewrite (N j Hj). reflexivity.
+Qed.
+
+Lemma hardly_over D n h m s v : (0 < n)%nat -> (forall j, (j < n)%nat -> over D (v j)) ->
+  over (D * lcm_to n) (hardly h m s v n).
+Proof.
+  intros Hn H. unfold EveryLength.hardly. destruct (ties_of h) as [t|]; [|apply hard_over; assumption].
+  destruct (unique_cases t m s n) as [Z0|(p & Hp & E)]; [rewrite Z0; apply over_0|]. rewrite E.
+  eapply over_divide; [apply H, Hp|]. exists (lcm_to n). ring.
+Qed.
+
 Theorem layer_over_step d D n l x : (0 < n)%nat -> layer_over d l -> all_over D n x ->
-  all_over (d * d * d * d * lcm_to n * D) n (run_layer (fun _ => hard) n x l).
+  all_over (d * d * d * d * lcm_to n * D) n (run_layer hardly n x l).
 Proof.
   intros Hn [Or Ov Ou Os] H.
-  assert (A : all_over (d * d * lcm_to n * D) n (attended (fun _ => hard) n (heads l) x)).
+  assert (A : all_over (d * d * lcm_to n * D) n (attended hardly n (heads l) x)).
   { intros i c Hi. unfold attended. apply over_plus.
     - eapply over_divide; [apply H, Hi|]. exists (d * d * lcm_to n)%Z. ring.
     - apply over_lsum. intros h Ih. apply over_lsum. intros vo Iv. destruct (Ov h vo Ih Iv) as [V O].
       replace (d * d * lcm_to n * D)%Z with (d * D * lcm_to n * d)%Z by ring.
-      apply over_mult; [|apply coef_over', O]. unfold read. apply hard_over; [exact Hn|].
+      apply over_mult; [|apply coef_over', O]. unfold read. apply hardly_over; [exact Hn|].
       intros j Hj. apply dot_over; [exact V|]. intros e. apply H, Hj. }
   intros i c Hi. unfold run_layer, fed. apply over_plus.
   - eapply over_divide; [apply A, Hi|]. exists (d * d)%Z. ring.
@@ -144,6 +175,14 @@ Proof.
   apply Rmult_le_reg_r with (IZR k); [lra|]. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
+Lemma hardly_bound h m s v n M : (0 < n)%nat -> 0 <= M -> (forall j, (j < n)%nat -> Rabs (v j) <= M) ->
+  Rabs (hardly h m s v n) <= M.
+Proof.
+  intros Hn HM H. unfold EveryLength.hardly. destruct (ties_of h) as [t|]; [|apply hard_bound; assumption].
+  destruct (unique_cases t m s n) as [Z0|(p & Hp & E)]; [rewrite Z0, Rabs_R0; exact HM|].
+  rewrite E. apply H, Hp.
+Qed.
+
 (* what a layer can do with values of size M *)
 Definition copies (l : layer) : R :=
   lsum (fun h => lsum (fun vo => norm (fst vo) * norm (snd vo)) (values h)) (heads l).
@@ -186,20 +225,20 @@ Lemma relu_bound x : Rabs (relu x) <= Rabs x.
 Proof. unfold relu, Rmax. destruct (Rle_dec 0 x); [lra|rewrite Rabs_R0; apply Rabs_pos]. Qed.
 
 Theorem layer_bound M n l x : (0 < n)%nat -> 0 <= M -> all_within M n x ->
-  all_within (after M l) n (run_layer (fun _ => hard) n x l).
+  all_within (after M l) n (run_layer hardly n x l).
 Proof.
   intros Hn HM H. pose proof (copies_nonneg l) as Cn.
-  assert (A : all_within (M * (1 + copies l)) n (attended (fun _ => hard) n (heads l) x)).
+  assert (A : all_within (M * (1 + copies l)) n (attended hardly n (heads l) x)).
   { intros i c Hi. unfold attended. eapply Rle_trans; [apply Rabs_triang|].
     rewrite Rmult_plus_distr_l, Rmult_1_r. apply Rplus_le_compat; [apply H, Hi|].
     eapply Rle_trans; [apply lsum_abs|]. unfold copies. rewrite <- lsum_scal. apply lsum_le. intros h _.
     eapply Rle_trans; [apply lsum_abs|]. rewrite <- lsum_scal. apply lsum_le. intros vo _. rewrite Rabs_mult.
-    assert (R : Rabs (read (fun _ => hard) n h (fst vo) x i) <= norm (fst vo) * M).
-    { unfold read. apply hard_bound; [exact Hn| |].
+    assert (R : Rabs (read hardly n h (fst vo) x i) <= norm (fst vo) * M).
+    { unfold read. apply hardly_bound; [exact Hn| |].
       - apply Rmult_le_pos; [apply norm_nonneg|exact HM].
       - intros j Hj. apply dot_bound. intros e. apply H, Hj. }
     pose proof (coef_bound (snd vo) c). pose proof (Rabs_pos (coef (snd vo) c)).
-    pose proof (Rabs_pos (read (fun _ => hard) n h (fst vo) x i)).
+    pose proof (Rabs_pos (read hardly n h (fst vo) x i)).
     apply Rle_trans with (norm (fst vo) * M * norm (snd vo)); [|lra].
     apply Rmult_le_compat; assumption. }
   set (M1 := M * (1 + copies l)) in *. assert (H1 : 0 <= M1) by (apply Rmult_le_pos; lra).
@@ -214,10 +253,10 @@ Proof.
   rewrite E. apply Rplus_le_compat; [apply A, Hi|].
   eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [apply coef_bound|].
   eapply Rle_trans; [apply lsum_abs|]. apply lsum_le. intros u _. rewrite Rabs_mult.
-  assert (B : Rabs (dot (input u) (attended (fun _ => hard) n (heads l) x i) + bias u)
+  assert (B : Rabs (dot (input u) (attended hardly n (heads l) x i) + bias u)
               <= norm (input u) * M1 + Rabs (bias u)).
   { eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat_r, dot_bound. intros e. apply A, Hi. }
-  pose proof (relu_bound (dot (input u) (attended (fun _ => hard) n (heads l) x i) + bias u)).
+  pose proof (relu_bound (dot (input u) (attended hardly n (heads l) x i) + bias u)).
   apply Rmult_le_compat; try apply Rabs_pos; [lra|apply coef_bound].
 Qed.
 
@@ -229,10 +268,84 @@ Definition cooled (beta : R) (l : layer) : layer :=
 Definition constants_of (d D : Z) (M : R) (l : layer) : constants :=
   Constants (1 / IZR (d * D * (d * D))) (1 + lsum (sees_of M) (heads l)) (copies l)
     (1 + copies l * (2 * M)) (stretches l).
-Definition facts_of (n : nat) (d D : Z) (M beta : R) : facts :=
+Definition facts_of (n : nat) (d D : Z) (M : R) : facts :=
   Facts (fun q => norm q * M) (fun k => norm k * (2 * M))
-    (fun _ => mean_misplaced n beta (1 / IZR (d * D * (d * D))) true).
+    (fun h => misplaces ties_of slope_of n h (1 / IZR (d * D * (d * D))) true).
 Definition deeper (n : nat) (d D : Z) : Z := (d * d * d * d * lcm_to n * D)%Z.
+
+(* a closed form that is cold enough for leftmost and rightmost heads, too *)
+Definition root_law (n : nat) (k : constants) (tau : R) : R :=
+  (2 * INR n + 2 + ln (1 + 2 * stretch k * spread k * INR n / tau)
+   + 4 * exp 1 * (stretch k * spread k) / tau) / Rmin 1 (gap k).
+Definition unique_law (n : nat) (k : constants) (tau : R) : R := root_law n k tau * root_law n k tau.
+Definition averages (l : layer) : bool :=
+  forallb (fun h => match ties_of h with None => true | Some _ => false end) (heads l).
+Definition layer_law (n : nat) (l : layer) (k : constants) (tau : R) : R :=
+  if averages l then beta_law n k tau else unique_law n k tau.
+
+Lemma root_law_large n k tau : (0 < n)%nat -> ok k -> 0 < tau ->
+  let L := ln (1 + 2 * stretch k * spread k * INR n / tau) in
+  let X := 4 * exp 1 * (stretch k * spread k) / tau in
+  0 < L /\ 0 < X /\ 2 * INR n + 2 + L + X <= root_law n k tau /\
+  2 * INR n + 2 + L + X <= root_law n k tau * gap k.
+Proof.
+  intros Hn (G & K & V & W & F) Ht L X. unfold root_law. fold L X.
+  assert (Pn : 1 <= INR n) by (apply (le_INR 1); lia). pose proof (exp_pos 1) as E1.
+  assert (FW : 0 < stretch k * spread k) by nra.
+  assert (HX : 0 < X) by (unfold X; apply Rdiv_lt_0_compat; nra).
+  assert (HL : 0 < L).
+  { unfold L. rewrite <- ln_1. apply ln_increasing; [lra|].
+    assert (0 < 2 * stretch k * spread k * INR n / tau) by (apply Rdiv_lt_0_compat; nra). lra. }
+  set (S := 2 * INR n + 2 + L + X). assert (HS : 0 < S) by (unfold S; lra).
+  assert (Gm : 0 < Rmin 1 (gap k)) by (apply Rmin_glb_lt; lra).
+  pose proof (Rmin_l 1 (gap k)). pose proof (Rmin_r 1 (gap k)).
+  assert (Q : S / Rmin 1 (gap k) * Rmin 1 (gap k) = S) by (field; lra).
+  assert (Q0 : 0 < S / Rmin 1 (gap k)) by (apply Rdiv_lt_0_compat; lra).
+  repeat split; try assumption; nra.
+Qed.
+
+Lemma unique_law_cold n k tau : (0 < n)%nat -> ok k -> 0 < tau ->
+  let beta := unique_law n k tau in
+  1 < beta /\ stretch k * spread k * exp 1 * (exp (- ln beta) / (1 - exp (- ln beta))) <= tau / 4 /\
+  1 + ln beta * INR n + ln (2 * stretch k * spread k * INR n / tau) <= beta * gap k.
+Proof.
+  intros Hn O Ht beta. destruct (root_law_large n k tau Hn O Ht) as (HL & HX & R1 & R2).
+  destruct O as (G & K & V & W & F). unfold unique_law in beta.
+  set (r := root_law n k tau) in *. set (L := ln (1 + 2 * stretch k * spread k * INR n / tau)) in *.
+  set (X := 4 * exp 1 * (stretch k * spread k) / tau) in *.
+  assert (Pn : 1 <= INR n) by (apply (le_INR 1); lia). assert (FW : 0 < stretch k * spread k) by nra.
+  pose proof (exp_pos 1) as E1. assert (B : 1 + X < beta) by (unfold beta; nra).
+  split; [lra|]. split.
+  - rewrite exp_Ropp, exp_ln by lra.
+    replace (/ beta / (1 - / beta)) with (/ (beta - 1)) by (field; lra).
+    assert (/ (beta - 1) <= / X) by (apply Rinv_le_contravar; lra).
+    apply Rle_trans with (stretch k * spread k * exp 1 * / X); [apply Rmult_le_compat_l; nra|].
+    unfold X. right. field. repeat split; lra.
+  - assert (Lr : ln beta <= 2 * r).
+    { unfold beta. rewrite ln_mult by lra. pose proof (exp_ineq1_le (ln r)) as E.
+      rewrite exp_ln in E by lra. lra. }
+    assert (La : ln (2 * stretch k * spread k * INR n / tau) <= L).
+    { unfold L. assert (0 < 2 * stretch k * spread k * INR n / tau) by (apply Rdiv_lt_0_compat; nra).
+      left. apply ln_increasing; lra. }
+    unfold beta in *. nra.
+Qed.
+
+Lemma layer_law_cold n l k tau : (0 < n)%nat -> ok k -> 0 < tau ->
+  let beta := layer_law n l k tau in
+  0 < beta /\ 1 + ln (2 * stretch k * spread k * INR n / tau) <= beta * gap k /\
+  forall h t, In h (heads l) -> ties_of h = Some t ->
+    0 < ln beta /\ stretch k * spread k * exp 1 * (exp (- ln beta) / (1 - exp (- ln beta))) <= tau / 4 /\
+    1 + ln beta * INR n + ln (2 * stretch k * spread k * INR n / tau) <= beta * gap k.
+Proof.
+  intros Hn O Ht beta. unfold layer_law in beta. destruct (averages l) eqn:A.
+  - destruct (beta_law_cold n k tau Hn O Ht) as [B1 B2]. split; [exact B1|]. split; [exact B2|].
+    intros h t Ih T. unfold averages in A. rewrite forallb_forall in A. specialize (A h Ih).
+    rewrite T in A. discriminate.
+  - destruct (unique_law_cold n k tau Hn O Ht) as (B1 & B2 & B3). fold beta in B1, B2, B3.
+    assert (P : 0 < ln beta) by (rewrite <- ln_1; apply ln_increasing; lra).
+    assert (Pn : 1 <= INR n) by (apply (le_INR 1); lia).
+    split; [lra|]. split; [nra|]. intros h t _ _. repeat split; assumption.
+Qed.
 
 (* each layer's temperature allows what the layers after it need *)
 Fixpoint stages (n : nat) (d : Z) (ls : list layer) (D : Z) (M eps : R) : list stage :=
@@ -241,11 +354,9 @@ Fixpoint stages (n : nat) (d : Z) (ls : list layer) (D : Z) (M eps : R) : list s
   | l :: ls =>
       let rest := stages n d ls (deeper n d D) (after M l) eps in
       let k := constants_of d D M l in
-      let beta := beta_law n k (tolerance rest eps) in
-      Stage (cooled beta l) (facts_of n d D M beta) k beta :: rest
+      let beta := layer_law n l k (tolerance rest eps) in
+      Stage (cooled beta l) (facts_of n d D M) k beta :: rest
   end.
-
-Notation plainly := (softly (fun _ => None) (fun _ => 0)).
 
 Lemma lsum_in {A} (f : A -> R) l a : (forall b, In b l -> 0 <= f b) -> In a l -> f a <= lsum f l.
 Proof.
@@ -266,7 +377,7 @@ Proof.
 Qed.
 
 Lemma layer_bounded n d D M beta l : (0 < d)%Z -> (0 < D)%Z -> 0 <= M ->
-  bounded (facts_of n d D M beta) (cooled beta l) (constants_of d D M l).
+  bounded (facts_of n d D M) (cooled beta l) (constants_of d D M l).
 Proof.
   intros Hd HD HM. split; cbn [constants_of facts_of cooled heads units shift gap seen copied spread stretch size range misplaced].
   - intros h Ih. apply in_map_iff in Ih as (h0 & <- & I0). cbn [rows].
@@ -293,30 +404,34 @@ Proof.
   assert (HD' : (0 < deeper n d D)%Z) by (unfold deeper; pose proof (lcm_to_pos n); nia).
   pose proof (IH (deeper n d D) (after M l) eps HD' (after_nonneg M l HM) He) as L.
   pose proof (tolerance_pos _ eps He L) as T. pose proof (constants_ok d D M l Hd HD HM) as O.
-  destruct (beta_law_cold n (constants_of d D M l) _ Hn O T) as [B1 B2].
+  destruct (layer_law_cold n l (constants_of d D M l) _ Hn O T) as (B1 & B2 & B3).
   cbn [constant fact weights inverse]. split; [exact O|]. split; [apply layer_bounded; assumption|].
-  split; [exact B1|]. split; [|exact L]. intros h _. cbn [facts_of misplaced].
-  apply mean_cold; try assumption. apply Rle_refl.
+  split; [exact B1|]. split; [|exact L]. intros h Ih. cbn [facts_of misplaced].
+  cbn [cooled heads] in Ih. apply in_map_iff in Ih as (h0 & <- & I0). unfold misplaces, slope_of.
+  change (ties_of (Head (rows h0) (sees h0) (values h0) ?b)) with (ties_of h0).
+  cbn [cold]. destruct (ties_of h0) as [t|] eqn:Ti.
+  - destruct (B3 h0 t I0 Ti) as (C1 & C2 & C3). apply unique_cold; try assumption. apply Rle_refl.
+  - apply mean_cold; try assumption. apply Rle_refl.
 Qed.
 
 Lemma stages_truthful n d ls : (0 < n)%nat -> (0 < d)%Z -> (forall l, In l ls -> layer_over d l) ->
   forall D M eps x, (0 < D)%Z -> 0 <= M -> 0 < eps -> all_over D n x -> all_within M n x ->
-  truthful (fun _ => None) (fun _ => 0) n (stages n d ls D M eps) x.
+  truthful ties_of slope_of n (stages n d ls D M eps) x.
 Proof.
   intros Hn Hd. induction ls as [|l ls IH]; intros Ol D M eps x HD HM He Ho Hw; [exact I|].
   cbn [stages truthful weights fact]. set (rest := stages n d ls (deeper n d D) (after M l) eps).
   assert (HD' : (0 < deeper n d D)%Z) by (unfold deeper; pose proof (lcm_to_pos n); nia).
   pose proof (stages_lawful n d ls Hn Hd (deeper n d D) (after M l) eps HD' (after_nonneg M l HM) He) as L.
   pose proof (tolerance_pos _ eps He L) as T. fold rest in T. pose proof (constants_ok d D M l Hd HD HM) as O.
-  destruct (beta_law_cold n (constants_of d D M l) _ Hn O T) as [B1 _].
-  set (beta := beta_law n (constants_of d D M l) (tolerance rest eps)) in *.
+  destruct (layer_law_cold n l (constants_of d D M l) _ Hn O T) as (B1 & _ & B3).
+  set (beta := layer_law n l (constants_of d D M l) (tolerance rest eps)) in *.
   pose proof (Ol l (or_introl eq_refl)) as Wl. split.
   - intros h Ih. cbn [cooled heads] in Ih. apply in_map_iff in Ih as (h0 & <- & I0).
-    apply (hard_head (fun _ => None) (fun _ => 0) n _ x _ (1 / IZR (d * D * (d * D))) true);
+    apply (hard_head ties_of slope_of n _ x _ (1 / IZR (d * D * (d * D))) true);
       cbn [rows sees values cold facts_of size range misplaced].
     + exact Hn.
     + lra.
-    + discriminate.
+    + intros t Ti. exact (proj1 (B3 h0 t I0 Ti)).
     + intros qk i _ Hi. apply dot_bound. intros c. apply Hw, Hi.
     + intros qk i j k _ Hi Hj Hk _ _. replace (norm (snd qk) * (2 * M)) with (norm (snd qk) * M + norm (snd qk) * M) by ring.
       unfold Rminus. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp.
@@ -332,10 +447,10 @@ Proof.
     + intros i j p Hi Hj Hp _ Tp Ls. apply (gap_over d D n h0 x i j p Hd HD); try assumption.
       intros qk Iq. apply (o_rows d l Wl h0 qk I0 Iq).
     + discriminate.
-    + unfold misplaces. reflexivity.
-  - assert (Same : forall X, run_layer (hardly (fun _ => None)) n X (cooled beta l) = run_layer (fun _ => hard) n X l).
+    + reflexivity.
+  - assert (Same : forall X, run_layer hardly n X (cooled beta l) = run_layer hardly n X l).
     { intros X. unfold run_layer. cbn [cooled heads units shift]. f_equal.
-      unfold attended. cbn [hardly]. apply FunctionalExtensionality.functional_extensionality. intros i.
+      unfold attended. apply FunctionalExtensionality.functional_extensionality. intros i.
       apply FunctionalExtensionality.functional_extensionality. intros c. rewrite lsum_map. reflexivity. }
     rewrite Same. apply IH; try assumption.
     + intros l' I'. apply Ol. right. exact I'.
@@ -345,7 +460,7 @@ Proof.
 Qed.
 
 Lemma stages_hard n d ls : forall D M eps x,
-  run (hardly (fun _ => None)) n (map weights (stages n d ls D M eps)) x = run (fun _ => hard) n ls x.
+  run hardly n (map weights (stages n d ls D M eps)) x = run hardly n ls x.
 Proof.
   induction ls as [|l ls IH]; intros D M eps x; [reflexivity|]. cbn [stages map weights].
   unfold run in *. cbn [fold_left]. rewrite <- (IH (deeper n d D) (after M l) eps). f_equal.
@@ -367,24 +482,15 @@ Proof.
   unfold at_law, law in IH. cbn [map fst snd]. rewrite IH. reflexivity.
 Qed.
 
-(* The exact walk as a theorem: softmax at the law is within eps of average-hard attention. *)
+(* The exact walk as a theorem: softmax at the law is within eps of hard attention. *)
 Theorem simulated n d ls D M eps x : (0 < n)%nat -> (0 < d)%Z -> (0 < D)%Z -> 0 <= M -> 0 < eps ->
   (forall l, In l ls -> layer_over d l) -> all_over D n x -> all_within M n x ->
   forall i c, (i < n)%nat ->
-  Rabs (softmax_run 1 n (at_law (law n d ls D M eps) ls) x i c - hard_run n ls x i c) <= eps.
+  Rabs (run softly n (at_law (law n d ls D M eps) ls) x i c - run hardly n ls x i c) <= eps.
 Proof.
   intros Hn Hd HD HM He Ol Ho Hw i c Hi.
-  pose proof (same_input (fun _ => None) (fun _ => 0) n (stages n d ls D M eps) eps x He
+  pose proof (same_input ties_of slope_of n (stages n d ls D M eps) eps x He
     (stages_lawful n d ls Hn Hd D M eps HD HM He)
     (stages_truthful n d ls Hn Hd Ol D M eps x HD HM He Ho Hw) i c Hi) as T.
-  rewrite stages_hard, stages_soft in T.
-  assert (E : forall ls X, run (softly (fun _ => None) (fun _ => 0)) n ls X = softmax_run 1 n ls X).
-  { intros ls' X. unfold softmax_run. f_equal.
-    apply FunctionalExtensionality.functional_extensionality. intros h.
-    apply FunctionalExtensionality.functional_extensionality. intros m.
-    apply FunctionalExtensionality.functional_extensionality. intros s.
-    apply FunctionalExtensionality.functional_extensionality. intros v.
-    apply FunctionalExtensionality.functional_extensionality. intros k. unfold softly.
-    f_equal. apply FunctionalExtensionality.functional_extensionality. intros j. ring. }
-  rewrite E in T. exact T.
+  rewrite stages_hard, stages_soft in T. exact T.
 Qed.

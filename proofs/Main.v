@@ -7,7 +7,7 @@
     hard attention and its simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
 From Coq Require Import Reals QArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
-  Matching Model Kernel Compiled Simulated.
+  Matching Laws Model Kernel Compiled Simulated.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -44,14 +44,19 @@ Proof.
   intros n P w q i HP Hi. rewrite <- (proj1 (core_sound A inputs n w q) f C i). exact (H n P _ i HP Hi).
 Qed.
 
-(** "Simulations of hard attention at a temperature that is a law in n." For a transformer with
-    average-hard attention, ties included, and rational weights of common denominator d: softmax with
-    the same weights, at the inverse temperatures `laws`, is within eps on every word of every length.
+(** "Simulations of hard attention at a temperature that is a law in n." For a transformer whose heads
+    take the mean of their maxima, the leftmost or the rightmost, with rational weights of common
+    denominator d: softmax with the same weights, at the inverse temperatures `laws`, is within eps on
+    every word of every length.
     The file that `softhat simulate --coq` writes is an instance of this. *)
 Theorem simulated_model A d : checked_ahat A d = true ->
   forall n w q eps, 1 <= n -> (0 < eps)%R -> forall i, 1 <= i <= n ->
   (Rabs (soft_value A n w q (laws A d n eps) i - hard_value A n w q i) <= eps)%R.
 Proof. exact (checked_ahat_right A d). Qed.
+
+(** "A checker that reads the weights." The laws that softhat's own checker, which is Python, relies on. *)
+Theorem checker_laws f g n w q i : 1 <= i <= n -> Forall (holds_at n w q i) (Laws.laws f g).
+Proof. exact (every_law f g n w q i). Qed.
 
 (** "The leak is known exactly." A row of scores s with winner p, at inverse temperature beta, puts at
     most delta of its weight elsewhere if and only if the sum of e^(-beta·gap) over the others is at

@@ -70,12 +70,15 @@ Definition ahat_input : Transformer.stream := fun j c =>
 Definition read_out (x : Transformer.stream) (i : nat) : R :=
   Transformer.dot (real_form (output_row A)) (x (stream_of i)) + Q2R (output_bias A).
 
-(* the value of hard attention at position i, and of softmax with the same weights, the scores of
-   layer l multiplied by the l-th of betas *)
+(* The value of hard attention at position i, and of softmax with the same weights, the scores of
+   layer l multiplied by the l-th of betas. A head with a row ([], []), which scores nothing, takes the
+   leftmost of its maxima, one with two such rows the rightmost; their softmax leans to that side by
+   ln β a position (`Ahat.ties_of`, `Ahat.slope_of`). All others take the mean of their maxima. *)
 Definition hard_value (i : nat) : R :=
-  read_out (Transformer.hard_run places (map real_layer (hard_layers A)) ahat_input) i.
+  read_out (Transformer.run (EveryLength.hardly ties_of) places (map real_layer (hard_layers A)) ahat_input) i.
 Definition soft_value (betas : list R) (i : nat) : R :=
-  read_out (Transformer.softmax_run 1 places (at_law betas (map real_layer (hard_layers A))) ahat_input) i.
+  read_out (Transformer.run (EveryLength.softly ties_of slope_of) places
+    (at_law betas (map real_layer (hard_layers A))) ahat_input) i.
 End Values.
 
 (** * The check: d is a common denominator of all weights, tables too *)
@@ -316,7 +319,7 @@ Proof.
   pose proof (simulated (places A n) d _ (input_denominator A n d) (input_size A n) eps' (ahat_input A n w q)
     Np Hd De input_size_nonneg He' Lo input_over input_within) as T.
   unfold soft_value, hard_value, read_out. fold (laws A d n eps).
-  set (X := Transformer.softmax_run _ _ _ _). set (Y := Transformer.hard_run _ _ _).
+  set (X := Transformer.run (EveryLength.softly _ _) _ _ _). set (Y := Transformer.run (EveryLength.hardly _) _ _ _).
   assert (B : forall c, Rabs (X (stream_of A i) c - Y (stream_of A i) c) <= eps').
   { intros c. unfold X, Y, laws. apply T, Hs. }
   replace (Transformer.dot (real_form (output_row A)) (X (stream_of A i)) + Q2R (output_bias A)

@@ -56,6 +56,7 @@ ACROSS = {
     "proof/simulations/test_attack.py": "attacks on the certificates of simulations",
     "proofs": "the machine-checked theorems",
     "test_baseline.py": "sizes and lengths of earlier versions",
+    "test_compared.py": "the languages of docs/languages.md",
     "test_contributing.py": "the lists of CONTRIBUTING.md",
     "test_docs.py": "the documents",
     "test_full.py": "the suite at full size",

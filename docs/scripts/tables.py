@@ -11,6 +11,7 @@ from pathlib import Path
 
 from softhat.models.zoo.catalogue import zoo
 from softhat.models.zoo.entry import Entry
+from softhat.models.zoo.machines import machines
 from softhat.models.zoo.references import REFERENCES
 
 PAGE = Path(__file__).resolve().parent.parent / "zoo.md"
@@ -46,6 +47,15 @@ def page() -> str:
         parts += [
             f"| `{e.name}` | {cell(e.title)} | {source(e)} | {cell(e.known)} |" for e in entries
         ]
+    parts.append("\n## Machines\n")
+    parts.append(
+        "`softhat generate zoo:NAME` runs one in a stock decoder ([machines](machines.md))."
+    )
+    parts.append("\n| name | what it is | kind | what is known |\n| --- | --- | --- | --- |")
+    parts += [
+        f"| `{e.name}` | {cell(e.title)} | {e.machine.kind} | {cell(e.known)} |"
+        for e in machines().values()
+    ]
     parts.append("\n## References\n")
     parts += [f"- {key}: {said}" for key, said in REFERENCES.items()]
     return "\n".join(parts) + "\n"

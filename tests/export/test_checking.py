@@ -13,7 +13,8 @@ import pytest
 import softhat
 from softhat.ahat.gallery import GALLERY
 from softhat.export.checking import certify, verify
-from softhat.export.reading import is_export, read_export
+from softhat.export.kinds import is_export
+from softhat.export.reading import read_export
 from softhat.models.verification.report import Verification
 from tests.cli.run import softhat as command
 

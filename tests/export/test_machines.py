@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from math import exp
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import softhat
 from softhat.export.gguf_verify import read_facts
 from softhat.frontends.machines.machine import Machine
+from softhat.models.zoo.machines import CLOSER, machines
+from softhat.transformer.lowering.llama.rotary import Positions
 from tests.frontends.machines.collection import CASES, MULTIPLY, Case
 from tests.frontends.machines.test_automaton import INCREMENT
-from tests.frontends.machines.test_stack import CLOSER
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -69,7 +71,15 @@ def test_the_folder_says_what_it_is(multiply: Path) -> None:
     certificate = softhat.certify(multiply)
     assert certificate.ok
     assert certificate.max_length["float32"] == certificate.max_length["bfloat16"] == 1023
-    assert "exactly one token" in certificate.document["run"]["next"]
+    run = certificate.document["run"]
+    assert "exactly one token" in run["next"]
+    assert run["machine"] == "counter"
+    assert "nothing bounds" in run["space"]
+    assert "It runs a counter machine" in certificate.explain()
+    written = json.loads((multiply / "certificate.json").read_text())
+    assert written["run"] == run
+    tokens = len(softhat.machine(MULTIPLY).tokens) + 2
+    assert run["sampling_error"] >= 1023 * tokens * exp(-written["margin"]) * 0.99
     assert json.loads((multiply / "generation_config.json").read_text())["do_sample"] is False
     assert softhat.machine(json.loads((multiply / "machine.json").read_text())) == softhat.machine(
         MULTIPLY
@@ -182,6 +192,25 @@ def certified_and_run(m: Machine, folder: Path, given: Any, steps: int, target: 
 def test_a_cellular_automaton(target: str, tmp_path: Path) -> None:
     m = softhat.machine({"kind": "cellular", "rule": 110, "width": 5})
     certified_and_run(m, tmp_path / "m", "00101", 10, target)
+
+
+def test_the_certified_ring_is_right_and_its_twin_is_not(tmp_path: Path) -> None:
+    """Rule 110 in bfloat16, every token of 2,047: by digits none is wrong, by distances many."""
+    m = machines()["rule-110"].machine
+    word = list(m.run(None, max_steps=63).word)[:2047]
+    wrong = {}
+    for positions in get_args(Positions):
+        folder = tmp_path / positions
+        softhat.to_llama(m, folder, context=2048, positions=positions)
+        proved = softhat.certify(folder).max_length["bfloat16"]
+        assert proved == (2047 if positions == "bits" else 0)
+        tokenizer, lm = loaded(folder, "bfloat16")
+        with torch.no_grad():
+            best = lm(**tokenizer(" ".join(word), return_tensors="pt")).logits[0].argmax(-1)
+        said = tokenizer.convert_ids_to_tokens(best.tolist())
+        wrong[positions] = sum(a != b for a, b in zip(said[32:-1], word[32:], strict=True))
+    assert wrong["bits"] == 0
+    assert wrong["rope"] > 0
 
 
 def test_an_automaton_in_gpt2(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def _step(ready: Ready, layer: ReadyLayer, x: Array, sampled: Array, rows: Array
         o[head.values] = _attend(ready, head, x, sampled, rows)
     if layer.heads:
         sampled = form.round(sampled + layer.output(outputs.reshape(-1, count)))
-    return ready._feed_forward(layer, sampled) if layer.into_bias.size else sampled
+    return ready.feed_forward(layer, sampled) if layer.into_bias.size else sampled
 
 
 def _attend(ready: Ready, head: ReadyHead, x: Array, sampled: Array, rows: Array) -> Array:

@@ -61,12 +61,6 @@ def test_every_operator_passes(tmp_path: Path) -> None:
     _all_certified(models, tmp_path)
 
 
-def test_laws_that_an_optimiser_used_are_proved_anew(tmp_path: Path) -> None:
-    needs_coq()
-    texts = ("O (a S b)", "H Y c", "F (b U a)", "a S (a S b)", "O O a", "H O Y a -> O a | !c")
-    _all_certified([softhat.compile(text, alphabet="abc") for text in texts], tmp_path)
-
-
 def test_models_pass(tmp_path: Path) -> None:
     needs_coq()
     texts = [*MIXED, EVERYTHING]

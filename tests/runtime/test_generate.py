@@ -9,8 +9,8 @@ import pytest
 import softhat
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.models.zoo.machines import CLOSER
 from tests.frontends.machines.collection import COLLATZ
-from tests.frontends.machines.test_stack import CLOSER
 
 MACHINES: dict[str, tuple[Machine, Any]] = {
     "counter": (softhat.machine(COLLATZ), {"n": 7}),

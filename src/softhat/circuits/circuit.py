@@ -13,10 +13,10 @@ from softhat.circuits.network import NativeNetwork, Network
 from softhat.circuits.score import Score
 from softhat.circuits.score import score as compared
 from softhat.circuits.stock import circuit_of_folder, stock_network
+from softhat.export.kinds import STOCK
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, read_json
 from softhat.models.folders import load
-from softhat.proof.llama.reading import FAMILIES
 from softhat.runtime.answers import Answers
 
 
@@ -75,6 +75,6 @@ def _held(model: Answers | str | Path) -> Answers | Path:
         raise SofthatError(f"no such folder: {folder}")
     if is_file(folder / "corpus.json"):
         raise SofthatError(f"{folder} is a corpus: say which of its models with id (--id)")
-    if read_json(folder / "config.json").get("model_type") in ("gpt2", *FAMILIES):
+    if read_json(folder / "config.json").get("model_type") in STOCK:
         return folder
     return load(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -19,9 +20,8 @@ from softhat.cli.output import (
     print_table,
     say,
 )
-from softhat.export.checking import certify_export
 from softhat.export.coq.checker import check_file_name
-from softhat.export.reading import is_export, read_export
+from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_file
 from softhat.io.work import progress
@@ -99,25 +99,26 @@ def command(
 def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:
     """The theorem about the model, as a file, and what Coq says of it."""
     from softhat.export.coq.checker import ask
-    from softhat.export.coq.theorem import theorem
+    from softhat.export.coq.records import remember
+    from softhat.export.coq.theorem import of_values, theorem
 
-    if isinstance(model, ValueModel):
-        raise SofthatError(
-            "the Coq kernel covers formulas, also from --regex, --dfa, --program, zoo:NAME; a RASP "
-            "program computes values, for which it has no semantics yet"
-        )
-    text = theorem(model)
+    stated = of_values(model) if isinstance(model, ValueModel) else model
+    text = theorem(stated)
     write_file(file, text.encode())
     with progress(quiet=as_json) as show:
         show("checking", 0, None, "Coq reads the file")
         verdict = ask(text, file.name)
+    if verdict.accepted:
+        remember(text)
     again = f"coqc -Q proofs Softhat {file}"
     if as_json:
+        digest = hashlib.sha256(text.encode()).hexdigest()
         said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
+        said["sha256"] = digest
         document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
         print_json(document)
     else:
-        whole = {name: str(formula) for name, formula in model.formulas.items()}
+        whole = {name: str(formula) for name, formula in stated.formulas.items()}
         _print(model.certificate, words, whole)
         say(f"\n{file}: theorem right, to be checked by anyone: {again}")
         match verdict.accepted:
@@ -132,6 +133,9 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
 
 def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
     """What is proved about an export, from its weights, and what it states of itself."""
+    from softhat.export.checking import certify_export
+    from softhat.export.reading import read_export
+
     certificate = certify_export(read_export(path))
     if as_json:
         print_json(certificate.to_json())

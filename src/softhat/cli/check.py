@@ -18,6 +18,7 @@ from softhat.cli.inputs import (
     read_given,
     show_word,
 )
+from softhat.cli.log_depth import check_language, is_log_depth
 from softhat.cli.output import print_facts, print_json
 from softhat.logic.core import to_core
 from softhat.logic.decide.judge import Judgement, judge
@@ -42,6 +43,9 @@ def command(
 
     Example: softhat check '!c S a' --alphabet abc
     """
+    if is_log_depth(formula):
+        check_language(formula, read_alphabet(alphabet, props=props), as_json)
+        return
     given = read_given(formula, read_alphabet(alphabet, props=props), props)
     parsed = given.formula
     description = describe(parsed)
@@ -83,18 +87,26 @@ def command(
     )
 
 
-def _language(given: Given) -> dict[str, bool | int | None]:
+def _language(given: Given) -> dict[str, bool | int | str | None]:
     """Of a regular language: the empty word has no position, so no formula tells."""
     if given.states is None:
         return {}
-    return {"empty_word": given.has_empty_word, "states": given.states}
+    return {
+        "empty_word": given.has_empty_word,
+        "states": given.states,
+        "least_depth": given.least_depth,
+    }
 
 
 def _language_facts(given: Given) -> list[tuple[str, str]]:
     if given.states is None:
         return []
     belongs = "belongs to the language" if given.has_empty_word else "does not belong"
-    return [("automaton", f"{given.states} states"), ("empty word", belongs)]
+    return [
+        ("automaton", f"{given.states} states"),
+        ("empty word", belongs),
+        ("least depth", str(given.least_depth)),
+    ]
 
 
 def _judgement(judged: Judgement) -> dict[str, object]:

@@ -19,7 +19,7 @@ from softhat.cli.inputs import (
     read_formula,
     read_given,
 )
-from softhat.cli.log_depth import is_log_depth, read_log_depth
+from softhat.cli.log_depth import depth_texts, is_log_depth, read_log_depth
 from softhat.cli.output import check_suffix, print_facts, print_json, say
 from softhat.cli.rasp import is_rasp, read_rasp
 from softhat.io.errors import SofthatError
@@ -85,8 +85,7 @@ def command(
                 "--props and --causal out"
             )
         language = read_log_depth(formula, known, attention, max_length)
-        layers = f"{language.size.layers} layers for words up to {language.max_length:,}"
-        texts = {"language": language.name, "depth": f"logarithmic: {layers}"}
+        texts = depth_texts(formula, language)
         inferred = is_inferred(formula, alphabet)
         _report(language, texts, folder, attention, program, dot, as_json, inferred)
         return

@@ -114,7 +114,8 @@ def command(
     if is_folder(out) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
-    if to in STOCK and not isinstance(read, Model):
+    is_language = isinstance(read, ValueModel) and read.language is not None
+    if to in STOCK and not isinstance(read, Model) and not is_language:
         what = (
             "computes the values of a RASP program"
             if isinstance(read, ValueModel)
@@ -133,8 +134,7 @@ def command(
             function(read, out, *options)
         case "llama":
             function = _function("llama.to_llama", "to_llama")
-            by = positions or "rope"
-            given = (context, family, head, by, kernel, output, margin, disguise, stated)
+            given = (context, family, head, positions, kernel, output, margin, disguise, stated)
             function(read, out, *given)
         case "gguf":
             function = _function("gguf", "to_gguf")

@@ -46,9 +46,9 @@ class FormulaCommand(TyperCommand):
         self.params.append(
             TyperOption(
                 param_decls=["--depth"],
-                metavar="constant|log|log@N",
+                metavar="constant|log|auto|log@N",
                 help="With --regex, --dfa: in logarithmic depth every regular language, for words "
-                "up to N.",
+                "up to N; auto: a formula where there is one, counting where that is smaller.",
                 expose_value=False,
                 type=str,
             )
@@ -126,6 +126,8 @@ def _depth(value: str) -> str:
     """What stands before the mark of a language in logarithmic depth; nothing for constant."""
     if value == "constant":
         return ""
-    if re.fullmatch(r"log(@\d{1,9})?", value) is None:
-        raise SofthatError(f"--depth is constant, log or log@N, such as log@4096, not {value!r}")
+    if re.fullmatch(r"(log|auto)(@\d{1,9})?", value) is None:
+        raise SofthatError(
+            f"--depth is constant, log, auto, log@N or auto@N, such as log@4096, not {value!r}"
+        )
     return f"{value} "

@@ -11,6 +11,7 @@ import typer
 
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say, tell
+from softhat.explore.tapes import check_picture, draw_run
 from softhat.export.checking import certify
 from softhat.export.gpt2.to_gpt2 import to_gpt2
 from softhat.export.llama.to_llama import to_llama
@@ -20,7 +21,11 @@ from softhat.frontends.machines.reading import machine as read_machine
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files.reading import parse_json, read_text
 from softhat.models.compiler import compile as compile_model
+from softhat.models.zoo.entry import PREFIX
+from softhat.models.zoo.machines import machine_of
 
+SPACE, TOKENS = 256, 512
+"""Cells of a window and tokens of a run, unless they are given."""
 MOST_SHOWN = 40
 """Tokens of a run that are printed."""
 
@@ -30,7 +35,7 @@ def command(
         str,
         typer.Argument(
             metavar="MACHINE",
-            help="A machine's text (1RB1LB_1LA1RZ), or @file with a text or JSON.",
+            help="A machine's text (1RB1LB_1LA1RZ) or JSON, @file with one, or zoo:NAME.",
         ),
     ],
     given: Annotated[
@@ -49,11 +54,12 @@ def command(
         Literal["float32", "bfloat16", "float16", "float64"], typer.Option("--dtype")
     ] = "float32",
     tokens: Annotated[
-        int, typer.Option("--tokens", min=1, help="At most this many, prompt included.")
-    ] = 512,
+        int | None,
+        typer.Option("--tokens", min=1, help="At most this many, prompt included (512)."),
+    ] = None,
     space: Annotated[
-        int, typer.Option("--space", help="Cells of a Turing machine's window.")
-    ] = 256,
+        int | None, typer.Option("--space", help="Cells of a tape's window (256).")
+    ] = None,
     positions: Annotated[
         Literal["rope", "bits"] | None,
         typer.Option(
@@ -68,6 +74,13 @@ def command(
     beyond: Annotated[
         bool, typer.Option("--beyond", help="Run on where nothing is proved.")
     ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            help="Draw the run in space and time: .html (to click on), .png, .svg or .pdf.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compile a machine to a decoder, run it greedily, and say what it did.
@@ -76,10 +89,19 @@ def command(
     `--beyond` is given. Machines with tapes run in GPT-2, others in Llama, unless `--to` says. A
     machine may also be a JSON dictionary: {"kind": "cellular", "rule": 110, "width": 8}.
 
-    Example: softhat generate 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --space 32 --check
+    Example: softhat generate zoo:collatz n=6 --dtype bfloat16 --check
     """
-    m = _machine(machine, space)
-    word = _input(m, given)
+    if picture is not None:
+        check_picture(picture)
+    if machine.startswith(PREFIX):
+        entry = machine_of(machine)
+        m = read_machine(entry.description, space=space or entry.space)
+        word = entry.input if given is None else _input(m, given)
+        tokens = tokens or entry.tokens
+    else:
+        m = _machine(machine, space or SPACE)
+        word = _input(m, given)
+    tokens = tokens or TOKENS
     prompt = m.prompt(word)
     target = to or ("gpt2" if m.has_tapes else "llama")
     if len(prompt) >= tokens:
@@ -106,6 +128,8 @@ def command(
         tell(f"the decoder and the interpreter differ: token {wrong + 1} is {names[wrong]!r}")
         raise typer.Exit(1)
     run = m.decode(names)
+    if picture is not None:
+        draw_run(machine if len(machine) < 40 else m.kind, m, run, picture)
     if as_json:
         print_json({**_facts(run), "certified": proved, "tokens": names, "checked": check})
     else:

@@ -64,8 +64,8 @@ RASP = re.compile(
     r"(?:(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)|zoo:rasp-(?P<entry>[\w-]+))(?:@(?P<length>\d{1,9}))?"
 )
 """`file.py:NAME`, or the zoo's; `@128` says the longest sequence."""
-LOG = re.compile(r"log(@\d{1,9})? (regex|dfa):")
-"""`--depth log` before `--regex` or `--dfa`, as `front_ends` writes it."""
+LOG = re.compile(r"(log|auto)(@\d{1,9})? (regex|dfa):")
+"""`--depth log` or `auto` before `--regex` or `--dfa`, as `front_ends` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Given:
     """Of a regular language: states of its minimal automaton."""
     at: Literal["first", "last"] | None = None
     """Where an entry of the zoo is read off."""
+    least_depth: str | None = None
+    """Of a regular language: what is known of it."""
 
 
 def read_formula(
@@ -107,8 +109,8 @@ def read_given(
         )
     if LOG.match(argument):
         raise SofthatError(
-            "a language in logarithmic depth has no formula: use --depth log with compile, run, "
-            "trace, certify, verify or export"
+            "a language in logarithmic depth has no formula: use --depth log with check, compile, "
+            "run, trace, certify, verify or export"
         )
     if argument.startswith(ZOO):
         return _read_entry(argument, alphabet, props)
@@ -168,11 +170,16 @@ def _bound(formula: Formula) -> Formula:
 def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:
     if mark == "program:":
         return Given(*_read_program(source, alphabet))
+    from softhat.frontends.regular.least_depth import least_depth
     from softhat.frontends.regular.translate import language_of
 
     language = language_of(read_automaton(mark, source, alphabet), modular)
     return Given(
-        language.formula, language.alphabet, language.has_empty_word, len(language.dfa.step)
+        language.formula,
+        language.alphabet,
+        language.has_empty_word,
+        len(language.dfa.step),
+        least_depth=least_depth(language.dfa).text,
     )
 
 

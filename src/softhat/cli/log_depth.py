@@ -1,7 +1,8 @@
 """Regular languages in logarithmic depth on the command line: `--regex … --depth log`.
 
-`--depth log@4096` says the longest word. `front_ends` puts that before the mark of the expression
-or automaton, so a command sees one argument: `log@4096 regex:(aa)*`.
+`--depth log@4096` says the longest word; `--depth auto` takes a formula where there is one, and
+counting where that is smaller. `front_ends` puts that before the mark of the expression or
+automaton, so a command sees one argument: `log@4096 regex:(aa)*`.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import re
 from typing import TYPE_CHECKING
 
 from softhat.cli.inputs import read_automaton
+from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 from softhat.models.compiler import compile as compile_language
 from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
+    from softhat.frontends.regular.dfa import DFA
+    from softhat.models.model import Model
     from softhat.models.value_model import ValueModel
 
 LENGTH = 1_024
 """Without another one."""
-_MARKED = re.compile(r"log(?:@(?P<length>\d{1,9}))? (?P<mark>regex:|dfa:)(?P<source>.*)", re.DOTALL)
+_MARKED = re.compile(
+    r"(?P<depth>log|auto)(?:@(?P<length>\d{1,9}))? (?P<mark>regex:|dfa:)(?P<source>.*)", re.DOTALL
+)
 
 
 def is_log_depth(argument: str) -> bool:
-    """Is it a regular language that is to be computed in logarithmic depth?"""
+    """Is it a regular language that may be computed in logarithmic depth?"""
     return _MARKED.fullmatch(argument) is not None
 
 
@@ -32,19 +38,72 @@ def read_log_depth(
     alphabet: list[str] | None,
     attention: Attention,
     max_length: int | None = None,
-) -> ValueModel:
+) -> Model | ValueModel:
     """The model of such a language."""
-    from softhat.frontends.regular.doubling import log_depth  # most commands need none
+    dfa, depth, text, longest = _read(argument, alphabet, max_length)
+    return _model(dfa, depth, text, longest, attention)
 
+
+def _read(
+    argument: str, alphabet: list[str] | None, max_length: int | None
+) -> tuple[DFA, str, str, int]:
     marked = _MARKED.fullmatch(argument)
     assert marked is not None  # is_log_depth
-    said = marked["length"]
+    said, depth = marked["length"], marked["depth"]
     if said and max_length is not None and int(said) != max_length:
-        raise SofthatError(f"--depth log@{said} and --max-length {max_length} differ: give one")
+        raise SofthatError(f"--depth {depth}@{said} and --max-length {max_length} differ: give one")
     longest = int(said) if said else max_length or LENGTH
     dfa = read_automaton(marked["mark"], marked["source"], alphabet)
-    text = marked["source"] if marked["mark"] == "regex:" else "automaton"
-    model: ValueModel = compile_language(
-        log_depth(dfa, text), attention=attention, max_length=longest
-    )
-    return model
+    return dfa, depth, marked["source"] if marked["mark"] == "regex:" else "automaton", longest
+
+
+def _model(
+    dfa: DFA, depth: str, text: str, longest: int, attention: Attention
+) -> Model | ValueModel:
+    from softhat.frontends.regular.doubling import LogDepth  # most commands need none
+    from softhat.frontends.regular.translate import translated
+
+    language = translated(dfa, text, False, depth, None)
+    if isinstance(language, LogDepth):
+        return compile_language(language, attention=attention, max_length=longest)
+    return compile_language(language, alphabet=dfa.alphabet, attention=attention)
+
+
+def depth_texts(argument: str, model: Model | ValueModel) -> dict[str, str]:
+    """Which depth was taken, and why."""
+    from softhat.models.value_model import ValueModel
+
+    if isinstance(model, ValueModel):
+        return {"language": model.name, "depth": str(model.depth)}
+    marked = _MARKED.fullmatch(argument)
+    assert marked is not None  # is_log_depth
+    return {
+        "language": marked["source"],
+        "formula": str(next(iter(model.formulas.values()))),
+        "depth": f"constant: {model.size.layers} layers at every length, because a formula "
+        "defines the language",
+    }
+
+
+def check_language(argument: str, alphabet: list[str] | None, as_json: bool) -> None:
+    """`softhat check` of a regular language: how it is computed, and the least depth known."""
+    from softhat.frontends.regular.dfa import minimal
+    from softhat.frontends.regular.least_depth import attained, least_depth
+
+    dfa, depth, text, longest = _read(argument, alphabet, None)
+    least = minimal(dfa)
+    model = _model(least, depth, text, longest, "unbounded")
+    facts = {
+        **depth_texts(argument, model),
+        "alphabet": " ".join(least.alphabet),
+        "automaton": f"{len(least.step)} states",
+        "empty word": "belongs to the language"
+        if least.start in least.accepting
+        else "does not belong",
+        "layers": str(model.size.layers),
+        "least depth": attained(least_depth(least), model.size.layers),
+    }
+    if as_json:
+        print_json({name.replace(" ", "_"): said for name, said in facts.items()})
+    else:
+        print_facts(list(facts.items()))

@@ -19,7 +19,7 @@ from softhat.cli.inputs import (
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.export.checking import verify
-from softhat.export.reading import is_export
+from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file
 from softhat.io.work import progress, workers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,9 @@ from softhat.cli.output import print_facts, print_json, print_table, say
 from softhat.cli.trace import as_text
 from softhat.io.errors import SofthatError
 from softhat.models.zoo.catalogue import entry_of, formula_of, zoo
-from softhat.models.zoo.entry import Entry
+from softhat.models.zoo.entry import PREFIX, Entry
+from softhat.models.zoo.machines import FAMILY as MACHINES
+from softhat.models.zoo.machines import MachineEntry, machines
 from softhat.models.zoo.references import REFERENCES
 
 _TITLE = 56
@@ -45,6 +48,10 @@ def command(
         return
     if action != "show" or name is None:
         raise SofthatError("expected `softhat zoo` or `softhat zoo show NAME`")
+    plain = name.removeprefix(PREFIX)
+    if plain in machines():
+        _show_machine(machines()[plain], file, as_json)
+        return
     entry = entry_of(name)
     facts = _facts(entry)
     if as_json:
@@ -60,14 +67,31 @@ def command(
         say("\n" + as_text(trace))
 
 
-def _list(entries: list[Entry], family: str | None, as_json: bool) -> None:
-    if not entries:
-        families = ", ".join(dict.fromkeys(entry.family for entry in zoo().values()))
-        raise SofthatError(f"no family {family!r} in the zoo: {families}")
+def _show_machine(entry: MachineEntry, file: Path | None, as_json: bool) -> None:
+    if file is not None:
+        from softhat.explore.tapes import check_picture, draw_run
+
+        check_picture(file)
+        draw_run(entry.name, entry.machine, entry.shown_run(), file)
+    facts = entry.to_json()
     if as_json:
-        print_json([_plain(entry) for entry in entries])
+        print_json(facts)
+        return
+    facts["description"] = json.dumps(facts["description"], ensure_ascii=False)
+    print_facts([(key, _shown(value)) for key, value in facts.items()])
+    say(f"\nsofthat generate zoo:{entry.name} --check   runs it in a stock decoder")
+
+
+def _list(entries: list[Entry], family: str | None, as_json: bool) -> None:
+    run = list(machines().values()) if family in (None, MACHINES) else []
+    if not entries and not run:
+        families = ", ".join(dict.fromkeys(entry.family for entry in zoo().values()))
+        raise SofthatError(f"no family {family!r} in the zoo: {families}, {MACHINES}")
+    if as_json:
+        print_json([*map(_plain, entries), *(entry.to_json() for entry in run)])
         return
     rows = [[e.name, e.family, e.title[:_TITLE], e.kind] for e in entries]
+    rows += [[e.name, MACHINES, e.title[:_TITLE], "machine"] for e in run]
     print_table(["name", "family", "what", "given as"], rows)
 
 

@@ -99,7 +99,7 @@ def _one_file(data: dict[str, Any]) -> str:
     style = _asset_text(STYLE)
     script = "\n".join(_asset_text(name) for name in SCRIPTS)
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     text = _index().replace(
@@ -114,12 +114,16 @@ def _one_file(data: dict[str, Any]) -> str:
 _EMPTY = '<script type="application/json" id="page-data">null</script>'
 
 
-def _inline_data(data: Any) -> str:
-    """JSON inside a script element: `<` is escaped, so that no text can end the element."""
+def escaped_json(data: Any) -> str:
+    """JSON for inside a script element: `<` is escaped, so that no text can end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return f'<script type="application/json" id="page-data">{text}</script>'
+    return text
+
+
+def _inline_data(data: Any) -> str:
+    return f'<script type="application/json" id="page-data">{escaped_json(data)}</script>'
 
 
 def _about(version: str) -> str:
@@ -139,5 +143,6 @@ def _asset_text(name: str) -> str:
     return found.decode()
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """How a content security policy names a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.explore.requests import RASP_LENGTH, is_named, view_of
+from softhat.export.coq import records
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes, read_json, write_file
 from softhat.io.files.keys import is_signed, signature
@@ -45,7 +46,7 @@ def _name(request: Mapping[str, Any]) -> str:
         isinstance(word, str) and len(word) <= RASP_LENGTH
     ):  # a longer one makes RASP programs longer
         request = {**request, "word": ""}
-    text = json.dumps([_source(), request], sort_keys=True)
+    text = json.dumps([_source(), records.count(), request], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

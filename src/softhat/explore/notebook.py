@@ -8,7 +8,10 @@ from typing import Any
 
 from softhat import __version__
 from softhat.explore.assets import report
+from softhat.explore.tapes import tape_page
 from softhat.explore.view import view_of
+from softhat.frontends.machines.machine import Machine, Run
+from softhat.frontends.machines.space_time import MOST_ROWS
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 
@@ -31,7 +34,13 @@ class Page:
 
 
 def show(model: Any, word: Any, height: int = 760) -> Page:
-    """The page about a model and a word, to look at in a notebook or to write to a file."""
+    """The page about a model and a word, to look at in a notebook or to write to a file.
+
+    Of a machine and its input (or a run of it) it is the picture of the run in space and time.
+    """
+    if isinstance(model, Machine):
+        run = word if isinstance(word, Run) else model.run(word, max_steps=MOST_ROWS)
+        return Page(tape_page([(model.kind, model, run)]), height)
     codes = model.encode(word)  # an unknown symbol is told here
     if isinstance(model, ValueModel):
         word = [model.transformer.symbols[code] for code in codes]

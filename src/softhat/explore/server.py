@@ -17,6 +17,7 @@ from typing import Any
 from softhat import __version__
 from softhat.explore.assets import SERVED_POLICY, TYPES, asset, served_page
 from softhat.explore.requests import KINDS
+from softhat.explore.tapes import zoo_page
 from softhat.explore.workers import Answer, Workers
 from softhat.io.errors import MissingExtraError
 
@@ -42,6 +43,8 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+PAGE_HEADERS = {"Content-Security-Policy": "frame-ancestors 'none'"}
+"""Of a page that has a policy of its own inside."""
 
 
 def application(port: int, workers: Workers) -> FastAPI:
@@ -63,7 +66,8 @@ def application(port: int, workers: Workers) -> FastAPI:
         if origin is not None and origin not in origins:
             return refused(403, "requests from other sites are refused")
         response = await call_next(request)
-        response.headers.update(HEADERS)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         return response
 
     async def index() -> Response:
@@ -90,6 +94,11 @@ def application(port: int, workers: Workers) -> FastAPI:
         status, answer = await _answered(workers, asked, request)
         return Response(answer, status_code=status, media_type="application/json")
 
+    async def tapes() -> Response:
+        page = await run_in_threadpool(zoo_page)
+        return Response(page, media_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
+
+    app.add_api_route("/machines.html", tapes, methods=["GET"], response_model=None)
     app.add_api_route("/", index, methods=["GET"], response_model=None)
     app.add_api_route("/assets/{name}", file, methods=["GET"], response_model=None)
     app.add_api_route("/api/view", view, methods=["POST"], response_model=None)

@@ -16,6 +16,7 @@ from softhat.explore.assets import catalogue_page
 from softhat.explore.kept import kept_view
 from softhat.explore.names import offers
 from softhat.explore.requests import ATTENTIONS, KINDS
+from softhat.explore.tapes import zoo_page
 from softhat.io.files import json_bytes, write_folder
 from softhat.io.work.progress import Show
 
@@ -25,6 +26,7 @@ def write_static(folder: str | Path, show: Show) -> int:
     entries = catalogue(show)
     contents = {
         "index.html": catalogue_page(list(KINDS), entries, __version__).encode(),
+        "machines.html": zoo_page().encode(),
         "catalogue.json": json.dumps(entries, allow_nan=False, separators=(",", ":")).encode(),
         "config.json": json_bytes({"format": "softhat-catalogue/1", "softhat": __version__}),
     }

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.simulation.simulation import Simulation
+from softhat.explore.badges import badges
 from softhat.explore.decoder_view import decoder_view
 from softhat.explore.formula_view import LONGEST, Parts, Place, bits_of, rows_of
 from softhat.io.errors import SofthatError
@@ -71,7 +72,7 @@ def view_of_model(
         ],
         "transformer": _transformer(model.transformer, parts, _leaks(model.certificate)),
         "unit": {"name": "C", "base": _sharpness(model.transformer)},
-        "certificate": _certificate(model.certificate),
+        "certificate": _certificate(model.certificate, model),
         "warnings": _warnings(model) if alphabet_from == "inferred" else [],
     }
 
@@ -109,6 +110,7 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
         "transformer": transformer,
         "unit": {"name": "β/β(n)", "base": 1.0},
         "certificate": {
+            "badges": badges(None, certificate.max_length),
             "lengths": _lengths(certificate.max_length),
             "why": _why(simulation),
             "assumes": [],
@@ -152,7 +154,7 @@ def _leaks(certificate: Certificate) -> dict[tuple[int, int], float]:
     }
 
 
-def _certificate(certificate: Certificate) -> dict[str, Any]:
+def _certificate(certificate: Certificate, model: Model | None = None) -> dict[str, Any]:
     """Lengths, the sentences that say why, and those about floats and what is assumed."""
     lines = [line for line in certificate.explain().splitlines() if line]
     floats = next(
@@ -160,6 +162,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
         len(lines),
     )
     return {
+        "badges": badges(model, certificate.max_length, bool(certificate.void)),
         "lengths": _lengths(certificate.max_length),
         "why": lines[:floats],
         "assumes": lines[floats:],

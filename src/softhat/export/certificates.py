@@ -7,6 +7,7 @@ from typing import Any
 
 from softhat.ahat.simulation.kernels import simulation_kernel_certificate
 from softhat.ahat.simulation.simulation import Simulation
+from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -38,6 +39,18 @@ def export_facts(t: Transformer | Program, weights: bytes) -> dict[str, Any]:
         "propositional": t.propositional,
         "digest": digest_of(weights),
     }
+
+
+def with_machine(document: dict[str, Any], machine: Machine | None) -> dict[str, Any]:
+    """A certificate of runs, with what the machine adds: its kind, and what bounds its memory."""
+    if machine is None or "run" not in document:
+        return document
+    facts = {
+        "machine": machine.kind,
+        "step": "the allowed token is the machine's next step (a theorem of its construction)",
+        "space": machine.space or "nothing bounds its memory but the length",
+    }
+    return {**document, "run": {**facts, **document["run"]}}
 
 
 def digest_of(weights: bytes) -> str:

@@ -13,8 +13,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from softhat.export.certificates import export_certificate
-from softhat.export.reading import Export, is_export, read_export
+from softhat.export.certificates import export_certificate, with_machine
+from softhat.export.kinds import is_export
+from softhat.export.reading import Export, read_export
 from softhat.io.errors import SofthatError
 from softhat.models.folders import load
 from softhat.models.model import Model
@@ -75,6 +76,14 @@ class ExportCertificate:
             elif not self.void:
                 why = self.reason(dtype)
                 lines.append(f"In {dtype} nothing is proved{': ' if why else ''}{why}.")
+        if "run" in self.document and not self.void:
+            run = self.document["run"]
+            lines.append(
+                f"It runs a {run['machine']} machine: {run['next']}; {run['step']}; "
+                f"{run['decoding']}; {run['cache']}. Its memory: {run['space']}. Sampled at "
+                f"temperature 1, a run errs with a probability of at most "
+                f"{run['sampling_error']:.2g}."
+            )
         lines += ["It assumes:", *(f"- {text}" for text in self.document["assumptions"])]
         return "\n".join(lines)
 
@@ -113,7 +122,7 @@ def _refuse_gguf(path: str | Path) -> None:
 
 
 def certify_export(export: Export) -> ExportCertificate:
-    document = _proved(export)
+    document = with_machine(_proved(export), export.machine)
     void = tuple(document.get("void", ()))
     lengths = dict(document["max_length"])
     return ExportCertificate(
@@ -161,6 +170,8 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
         says = export.stated.get("errors")
         if not isinstance(says, dict) or says.get(dtype) != error:
             found.append(f"it states another error of numbers in {dtype} than is proved")
+    if export.stated.get("run") != document.get("run"):
+        found.append("it states something else of the machine's runs than is proved")
     if export.log_weights is not None and export.stated.get("formats") != document["formats"]:
         found.append("it states other bounds of its distribution than are proved")
     return found

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from softhat.export.llama.to_llama import StockLlama, checkpoint
 from softhat.export.stock.heads import LABELS
+from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import EPSILON
 from softhat.export.tokenizer import BLANK
 from softhat.frontends.machines.machine import Machine
@@ -33,6 +34,7 @@ from softhat.logic.binding import predicates_of
 from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.numbers.predicates import to_json
+from softhat.proof.stock.automata import formulas_alone
 from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.llama.rotary import Positions
 from softhat.transformer.lowering.llama.weights import row_of
@@ -77,6 +79,10 @@ def to_gguf(
     if head not in ("token-classification", "lm"):
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
     made = checkpoint(model, context, "llama", head, positions, "sdpa", output, margin)
+    if isinstance(made.model, StockLanguage):
+        raise SofthatError(
+            "a GGUF file says its formulas: export a language in logarithmic depth with to_llama"
+        )
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.gguf"
         writer = gguf.GGUFWriter(path, "llama")
@@ -109,7 +115,9 @@ def _facts(made: StockLlama) -> dict[str, Any]:
     return {
         **found,
         "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.shown.items()),
-        "predicates": [to_json(p) for p in predicates_of(*made.shown.values()).values()],
+        "predicates": [
+            to_json(p) for p in predicates_of(*formulas_alone(made.shown).values()).values()
+        ],
     }
 
 

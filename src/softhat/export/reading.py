@@ -8,8 +8,7 @@ weights that it was made for.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from softhat.ahat.simulation.simulation import Simulation
+from softhat.export.kinds import config_in, kind_of
 from softhat.export.tokenizer import vocabulary
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
-from softhat.io.files import is_file, is_folder, read_json, read_text
+from softhat.io.files import read_json, read_text
 from softhat.logic.binding import bind, predicates_of
 from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
@@ -30,7 +30,7 @@ from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.reading import FAMILIES
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import BOS, EOS
@@ -52,7 +52,7 @@ class Export:
     """Of the weights, as they stand in the file."""
     stated: dict[str, Any]
     """`certificate.json`: a claim, not a proof."""
-    formulas: dict[str, Formula]
+    formulas: Mapping[str, Claimed]
     model: Model | ValueModel | Simulation | None
     """What the tensors are, for softhat's own architecture."""
     checkpoint: GPT2Checkpoint | LlamaCheckpoint | None
@@ -71,25 +71,14 @@ class Export:
         assert self.checkpoint is not None
         c = self.checkpoint
         closed = self.machine is not None
-        return lm_formulas(self.formulas, c.symbols, c.propositional, self.log_weights, closed)
+        return lm_formulas(
+            formulas_alone(self.formulas), c.symbols, c.propositional, self.log_weights, closed
+        )
 
     @property
     def log_weights(self) -> Weights | None:
         """Of a language model's tokens, as it states them: a claim."""
         return None if self.checkpoint is None else self.checkpoint.weights
-
-
-def is_export(path: str | Path) -> bool:
-    """Does this look like something that `softhat export` wrote?"""
-    name = os.fspath(path)
-    if name.endswith(".onnx"):
-        return is_file(name)
-    if not is_folder(name):
-        return False
-    try:
-        return _kind(_config(Path(name))) is not None
-    except SofthatError:
-        return False
 
 
 def read_export(path: str | Path) -> Export:
@@ -100,8 +89,8 @@ def read_export(path: str | Path) -> Export:
             from softhat.export.onnx.reading import read_onnx
 
             return read_onnx(path)
-        config = _config(path)
-        match _kind(config):
+        config = config_in(path)
+        match kind_of(config):
             case "torch":
                 from softhat.export.native.reading import read_torch
 
@@ -124,20 +113,6 @@ def read_export(path: str | Path) -> Export:
             raise
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SofthatError(f"{path} is damaged: {what}") from None
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    config = read_json(folder / "config.json", inside=folder)
-    if not isinstance(config, dict):
-        raise SofthatError(f"{folder}/config.json is no JSON object")
-    return config
-
-
-def _kind(config: dict[str, Any]) -> str | None:
-    if config.get("format") == "softhat-torch/1":
-        return "torch"
-    stock = {name: name for name in ("gpt2", *FAMILIES)}
-    return {"softhat": "huggingface", **stock}.get(str(config.get("model_type")))
 
 
 def formulas_in(

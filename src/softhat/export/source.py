@@ -10,6 +10,7 @@ from softhat.export.reading import read_export
 from softhat.io.errors import SofthatError
 from softhat.logic.sources import Source, log_weights
 from softhat.models.model import Model
+from softhat.proof.stock.automata import formulas_alone
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import EOS
 
@@ -34,5 +35,5 @@ def source(model: Model | str | Path, weights: Mapping[str, Any] | None = None) 
     if c is None or c.head != "lm":
         raise SofthatError(f"{model} is no language model that softhat exported")
     stated = export.log_weights or log_weights({}, (*c.symbols, EOS), ())
-    named = lm_formulas(export.formulas, c.symbols, c.propositional, stated)
+    named = lm_formulas(formulas_alone(export.formulas), c.symbols, c.propositional, stated)
     return Source((*c.symbols, EOS), named, stated)

@@ -142,19 +142,13 @@ def _of_a_front_end(
 def _regular(
     language: LogDepth, alphabet: Any, attention: Attention, max_length: int | None
 ) -> ValueModel:
-    from softhat.frontends.rasp.compile import Compiled
-    from softhat.frontends.rasp.outputs import DigitValues
-    from softhat.frontends.regular.doubling import MEMBER, doubled
-    from softhat.models.value_model import ValueModel
+    from softhat.models.regular import regular_model
 
     longest = language.max_length if max_length is None else max_length
     if longest is None:
         raise SofthatError("logarithmic depth needs the longest word's length: max_length=4096")
     symbols = _symbols({}, language.alphabet if alphabet is None else alphabet, None)
-    program = doubled(language, symbols, longest)
-    answer = DigitValues((MEMBER,), None, (False, True))
-    compiled = Compiled(program, symbols, answer, longest, causal=True)
-    return ValueModel(lower(program, attention), compiled, language.text)
+    return regular_model(language, symbols, attention, longest)
 
 
 def _rasp(

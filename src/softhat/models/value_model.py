@@ -24,6 +24,7 @@ from softhat.transformer.stored import DamagedError, config_of
 from softhat.transformer.weights import Transformer
 
 if TYPE_CHECKING:
+    from softhat.frontends.regular.doubling import LogDepth
     from softhat.proof.certificate import Certificate
     from softhat.proof.kernels import Kernel
     from softhat.proof.numbers import Use
@@ -38,10 +39,21 @@ class ValueModel(Answers):
 
     DTYPE = "float32"
 
-    def __init__(self, transformer: Transformer, compiled: Compiled, name: str = "program") -> None:
+    def __init__(
+        self,
+        transformer: Transformer,
+        compiled: Compiled,
+        name: str = "program",
+        depth: str | None = None,
+        language: LogDepth | None = None,
+    ) -> None:
         super().__init__(transformer)
+        self.language = language
+        """The regular language that it decides, where it was compiled from one."""
         self.compiled = compiled
         self.name = name
+        self.depth = depth
+        """Of a regular language: counting or logarithmic depth, and why."""
 
     @classmethod
     def read(cls, transformer: Transformer, data: Any) -> ValueModel:

@@ -22,6 +22,9 @@ class Kernel:
     """Roundings of exp, and of what else is done to a weight before it is stored or summed."""
     divisions: int
     """Roundings of a mean after its sum: one division, or a reciprocal and a product."""
+    scales_queries: bool = False
+    """The inverse temperature is multiplied into queries, so that every product rounds by it;
+    otherwise into the score."""
     block: int | None = None
     """Keys are added up in blocks of at most this many, and then the blocks; None: in any order."""
 
@@ -62,7 +65,9 @@ FAR = 1e-3
 DENSE = Kernel(stores_scores=True, wide_scores=True, exp_units=8, divisions=1)
 """softhat's own runtime: exp, and the difference from the maximum before it, are off by at most 4
 units in the last place, two roundings each."""
-PYTORCH = Kernel(stores_scores=False, wide_scores=False, exp_units=96, divisions=2)
+PYTORCH = Kernel(
+    stores_scores=False, wide_scores=False, exp_units=96, divisions=2, scales_queries=True
+)
 """exp is off by at most 20 units in the last place, and a fused kernel that meets a larger maximum
 rescales what it has summed: another 20, and two products. With the 8 of `DENSE` these are
 2·(20 + 20) + 4 + 8 = 92 roundings; 96 covers their squares."""

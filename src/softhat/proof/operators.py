@@ -2,8 +2,8 @@
 
 `f` and `g` stand for any formulas, and both sides are true at the same positions of every word. The
 first part defines the operators that the checker has no other meaning for (`claims` reads it), the
-second are the normal forms of `atoms`, the third the recurrences of `every_word`. The names are
-those under which they can be proved over the semantics of proofs/Formula.v.
+second are the normal forms of `atoms`, the third the recurrences of `every_word`. The same table,
+with the same names, is proved in Coq: `every_law` of `proofs/Laws.v`.
 """
 
 from __future__ import annotations

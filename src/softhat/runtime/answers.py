@@ -268,7 +268,12 @@ class Answers(ABC):
 
     def run_batch(self, tokens: NDArray[Any], dtype: str | None = None) -> NDArray[Any]:
         """Margins (batch, n, outputs) of encoded words of equal length, by the dense runtime."""
+        from softhat.runtime.prefixes import shared_margins
+
         ready = self.ready(dtype or self.DTYPE)
+        shared = shared_margins(ready, tokens)
+        if shared is not None:
+            return shared
         x = ready.embed(tokens)
         for layer in ready.layers:
             x, _ = ready.step(layer, x, keep=False)

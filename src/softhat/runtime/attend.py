@@ -102,19 +102,56 @@ class Attention:
                 if low == high:
                     out[:, i, part] = 0
                     continue
-                scores, spare = space[: high - low], product[: high - low]
-                np.multiply(k[0, low:high, part], q[0, i, part], out=scores)
-                for r in range(1, len(q)):
-                    scores += np.multiply(k[r, low:high, part], q[r, i, part], out=spare)
-                if beta != 1:
-                    scores *= dtype(beta)
-                scores = self.form.store(scores)
-                weights = self._weights(scores, scores.max(axis=0))
-                total = weights.sum(axis=0)
-                values = weighted[: high - low]
-                for d in range(len(v)):
-                    np.multiply(weights, v[d, low:high, part], out=values)
-                    np.divide(values.sum(axis=0), total, out=out[d, i, part])
+                into = out[:, i, part]
+                keys, values = k[:, low:high, part], v[:, low:high, part]
+                self._one_query(q[:, i, part], keys, values, beta, into, space, product, weighted)
+        return out
+
+    def _one_query(
+        self,
+        q: Array,
+        k: Array,
+        v: Array,
+        beta: float,
+        out: Array,
+        space: Array,
+        spare: Array,
+        weighted: Array,
+    ) -> None:
+        """One query of each word, (d_k, words), against its keys, (d_k, keys, words); the other
+        arrays are space to work in."""
+        count = k.shape[1]
+        scores, spare = space[:count], spare[:count]
+        np.multiply(k[0], q[0], out=scores)
+        for r in range(1, len(q)):
+            scores += np.multiply(k[r], q[r], out=spare)
+        if beta != 1:
+            scores *= scores.dtype.type(beta)
+        scores = self.form.store(scores)
+        weights = self._weights(scores, scores.max(axis=0))
+        total = weights.sum(axis=0)
+        values = weighted[:count]
+        for d in range(len(v)):
+            np.multiply(weights, v[d], out=values)
+            np.divide(values.sum(axis=0), total, out=out[d])
+
+    def one_row(self, q: Array, k: Array, v: Array, keys: Array, beta: float) -> Array:
+        """(values, words) for queries (d_k, words) of one row; `keys` (rows, words) says in which
+        columns of k and v the keys of each stand."""
+        rows, words = keys.shape
+        dtype = self.summing(len(q))
+        q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
+        out = np.empty((len(v), words), v.dtype)
+        width = max(16, CACHE // rows)
+        for start in range(0, words, width):
+            part = slice(start, min(start + width, words))
+            seen = keys[:, part]
+            space, spare = np.empty((2, *seen.shape), dtype)
+            weighted = np.empty(seen.shape, v.dtype)
+            into = out[:, part]
+            # Clipping is never needed, and lets NumPy copy without a check for each number.
+            near_keys, near_values = (m.take(seen, axis=1, mode="clip") for m in (k, v))
+            self._one_query(q[:, part], near_keys, near_values, beta, into, space, spare, weighted)
         return out
 
     def _within(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:

@@ -35,7 +35,7 @@ Array = NDArray[Any]
 
 PIECE = 1 << 18
 """Hidden units × positions computed at a time."""
-_OVERFLOW = np.errstate(over="ignore", invalid="ignore")
+OVERFLOW = np.errstate(over="ignore", invalid="ignore")
 """Weights that nobody certified may overflow a format: then logits are NaN, and nothing is true."""
 
 
@@ -111,15 +111,19 @@ class Ready:
             x[:, 0] = self.embedding[:, k, None]
         if t.has_eos:
             x[:, -1] = self.embedding[:, k + 1, None]
-        if t.propositional:
-            bits = tokens.transpose(2, 1, 0).reshape(k, n * batch).astype(form.accumulate)
-            x[:, own] = product(self.embedding[:, :k], bits).reshape(-1, n, batch)
-        else:
-            x[:, own] = self.embedding.take(tokens.T, axis=1)
+        letters = np.moveaxis(tokens, 1, 0).reshape(n * batch, *tokens.shape[2:])
+        x[:, own] = self.symbols(letters).reshape(-1, n, batch)
         x += self.position_embedding(form.load(table.T))[:, :, None]
         return form.round(x).transpose(2, 1, 0)
 
-    @_OVERFLOW
+    def symbols(self, letters: Array) -> Array:
+        """(d_model, letters): embeddings of symbol codes, or of sets as rows of bits."""
+        if not self.transformer.propositional:
+            return self.embedding.take(letters, axis=1)
+        bits = np.ascontiguousarray(letters.T).astype(self.form.accumulate)
+        return product(self.embedding[:, : len(bits)], bits)
+
+    @OVERFLOW
     def step(self, layer: ReadyLayer, x: Array, keep: bool) -> tuple[Array, Maps | None]:
         """One layer: attention and feed-forward, each added to the residual stream."""
         form = self.form
@@ -139,7 +143,7 @@ class Ready:
         if layer.heads:
             flat = form.round(flat + layer.output(outputs.reshape(-1, rows * batch)))
         if layer.into_bias.size:
-            flat = self._feed_forward(layer, flat)
+            flat = self.feed_forward(layer, flat)
         after = flat.reshape(d_model, rows, batch).transpose(2, 1, 0)
         if not keep:
             return after, None
@@ -150,7 +154,7 @@ class Ready:
             outputs=outputs[..., 0].transpose(0, 2, 1),
         )
 
-    def _feed_forward(self, layer: ReadyLayer, x: Array) -> Array:
+    def feed_forward(self, layer: ReadyLayer, x: Array) -> Array:
         """x + W_out relu(W_in x + b) + b_out, a piece of the positions at a time."""
         form = self.form
         after = np.empty_like(x)
@@ -164,14 +168,18 @@ class Ready:
             )
         return after
 
-    @_OVERFLOW
+    @OVERFLOW
     def margins(self, x: Array) -> Array:
         """(words, n, outputs): the read-out at the word's own positions."""
         batch, rows, d_model = x.shape
         flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
-        margins = self.form.round(self.readout(flat) + self.readout_bias)
+        margins = self.read_out(flat)
         own = self.transformer.own(rows - len(self.transformer.sinks))
         return margins.reshape(-1, rows, batch)[:, own].transpose(2, 1, 0)
+
+    def read_out(self, flat: Array) -> Array:
+        """(outputs, columns): the margins of a residual stream (d_model, columns)."""
+        return self.form.round(self.readout(flat) + self.readout_bias)
 
 
 def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:

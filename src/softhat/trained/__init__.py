@@ -7,6 +7,7 @@ every word up to a length, with the rounding of every step counted, or a word th
 - `rounding`, `activations`, `points` and `zonotopes` are the arithmetic of the proof: single
   activations, and sets of them. `walk` is a layer, written once for both.
 - `support` says how far a head can read in a direction, over all words; `reads` makes sets of it.
+- `refinement`, `paths` and `second` do the same for a second layer, over a finer machine.
 - `prover` proves, `enumeration` walks all prefixes (`concrete` holds the steps), `searching` looks
   for words that break a model, `replay` runs them in `transformers`. `deciding` brings them
   together at one offset; `prove` is the driver and `verdict` its answer.

@@ -13,13 +13,16 @@ from time import thread_time
 
 import numpy as np
 
+from softhat.io.errors import SofthatError
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.enumeration import Enumerated, Enumeration, OutOfTimeError
 from softhat.trained.prover import OneLayer, Outcome, cell_length, cells_to
 from softhat.trained.reads import Cell
+from softhat.trained.refinement import refined
 from softhat.trained.replay import Replays
 from softhat.trained.rounding import Rounding
 from softhat.trained.searching import Found, Search
+from softhat.trained.second import TwoLayers
 from softhat.trained.specification import FAR, Specification
 from softhat.trained.verdict import Failure, OpenCell
 
@@ -29,6 +32,12 @@ FEW = 3_000
 """So many prefixes are walked before anything else."""
 CLOSELY = 0.02
 """Of the time, for prefixes whose boxes are too coarse."""
+STATES = 5_000
+"""States of a machine for the abstraction."""
+REFINEMENTS = ((1, False), (2, False), (1, True))
+"""Machines for two layers, one after the other: symbols remembered, and whether all are counted."""
+GIVEN_UP = 3
+"""After so many cells that are not proved, a finer machine is tried."""
 DEEPER = 0.5
 """Of the time that is left: a walk that takes no more, and closes the gap to a failure, is made."""
 
@@ -108,7 +117,7 @@ class Offset:
 
     def __post_init__(self) -> None:
         self.known = Knowledge(self.offset, self.most)
-        self._rate, self._coarse = np.inf, False
+        self._rate = np.inf
         self.search = Search(self.model, self.spec, self.offset, self.most, self.domain, self.seed)
         self.tree = Enumeration(
             self.model, self.spec, self.offset, self.most, self.domain, self.rounding
@@ -120,9 +129,7 @@ class Offset:
             self._walk(FEW, deadline, CLOSELY)
             if not self._done():
                 self._look(deadline)
-            if not self._coarse:
-                self._deeper(deadline)
-            if not self._done() and len(self.model.blocks) == 1:
+            if not self._done() and self._abstractable():
                 self._abstract(deadline)
                 self._deeper(deadline)
                 self._meet(deadline)
@@ -140,6 +147,10 @@ class Offset:
         """Longer words need not be looked at."""
         failure = self.known.failure
         return self.most if failure is None else failure[0].length - 1
+
+    def _abstractable(self) -> bool:
+        """Machines with very many states are trees of words: those are walked."""
+        return len(self.model.blocks) <= 2 and self.spec.states <= STATES
 
     def _done(self) -> bool:
         return self.known.proved_to >= self.limit
@@ -165,7 +176,6 @@ class Offset:
             self._rate = np.inf
             return
         self._rate = (thread_time() - started - seen.closer) / max(1, seen.walked)
-        self._coarse = seen.coarse > 0
         self._note(seen)
 
     def _note(self, seen: Enumerated) -> None:
@@ -192,7 +202,7 @@ class Offset:
         }
         depth = self.tree.depth(affordable)
         whole = depth.whole or depth.level >= self.limit
-        if depth.level > self.known.walked_to and (whole or len(self.model.blocks) > 1):
+        if depth.level > self.known.walked_to and (whole or not self._abstractable()):
             self._walk(affordable, deadline, 0.9)
 
     # Search
@@ -239,16 +249,46 @@ class Offset:
         ]  # fmt: skip
         cells.sort(key=lambda cell: (cell_length(spec, cell, self.domain), cell.read))
         self._expect(cells)
-        engine = OneLayer(self.model, spec, self.offset, self.limit, self.rounding)
         end = deadline - 0.2 * max(0.0, deadline - thread_time())
-        for outcome in engine.prove(cells, self.domain, end, lambda: self.limit):
+        for engine, outcome in self._proofs(cells, end):
             cell = outcome.cell
             known.outcomes[cell] = outcome
             for state in cell.states:
                 known.pending.pop((cell.read, cell.last, state), None)
             self.show("symbols read", cell.read, self.limit, f"{len(known.outcomes):,} cells")
-            if not outcome.proved:
+            if not outcome.proved and engine is not None:
                 self._report(self.search.guided(engine.first, outcome))
+
+    def _proofs(
+        self, cells: Sequence[Cell], end: float
+    ) -> Iterator[tuple[OneLayer | None, Outcome]]:
+        """Outcomes of the cells; the prover of one layer comes along, for the search."""
+        model, spec, most = self.model, self.spec, self.limit
+        if len(model.blocks) == 1:
+            one = OneLayer(model, spec, self.offset, most, self.rounding)
+            for outcome in one.prove(cells, self.domain, end, lambda: self.limit):
+                yield one, outcome
+            return
+        left, failed = list(cells), list[Outcome]()
+        for memory, counts in REFINEMENTS:
+            try:
+                finer = refined(spec, memory, counts, most)
+            except SofthatError:
+                continue
+            two = TwoLayers(model, spec, finer, self.offset, most, self.rounding)
+            failed = []
+            for outcome in two.prove(left, self.domain, end, lambda: self.limit):
+                if outcome.proved:
+                    yield None, outcome
+                else:
+                    failed.append(outcome)
+                    if len(failed) >= GIVEN_UP:
+                        break
+            left = [cell for cell in left if cell not in self.known.outcomes]
+            if not left:
+                return
+        for outcome in failed:
+            yield None, outcome
 
     def _expect(self, cells: Sequence[Cell]) -> None:
         """Note what has to be decided. The decision before the first symbol belongs to no cell."""

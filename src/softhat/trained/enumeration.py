@@ -47,10 +47,8 @@ class Enumerated:
     least_found: float = np.inf
     failures: list[Found] = field(default_factory=list)
     walked: int = 0
-    coarse: int = 0
-    """Prefixes for which boxes did not do."""
     unsure: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
-    """The length, the prefix and the state of those of them that are not proved otherwise."""
+    """Prefixes for which boxes do not do: the length, the prefix and the state."""
     closer: float = 0.0
     """Seconds for them."""
 
@@ -202,7 +200,6 @@ class Enumeration:
             result.failures.sort(key=lambda f: (f.length, len(f.word), f.word))
             del result.failures[FAILURES:]
         unsure = np.flatnonzero(~(proved > 0) & (exact > 0))
-        result.coarse += len(unsure)
         if self.trusted and read:
             keys = zip(batch.words[unsure, -1].tolist(), states[unsure].tolist(), strict=True)
             proved[unsure] = [self.trusted.get((read, *key), -np.inf) for key in keys]

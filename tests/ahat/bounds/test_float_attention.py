@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from softhat.ahat.bounds.float_attention import StoredScores, mean_of
 from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
 from softhat.numbers.formats import FORMATS
+from softhat.numbers.kernels import PYTORCH
 
 PROGRAM = FloatProgram(FORMATS["float32"])
 
@@ -90,3 +93,37 @@ def test_scores_of_noisy_queries_and_keys() -> None:
             assert (off <= 1.001 * claimed.off[0, 0]).all()
             closest = max(closest, float((off / claimed.off[0, 0]).max()))
     assert closest > 0.95
+
+
+def test_scores_of_a_kernel_that_scales_queries() -> None:
+    """PyTorch's: β into the queries, then products and sums in float32 whatever their number."""
+    rng = np.random.default_rng(5)
+    form = replace(FORMATS["float32"], kernel=PYTORCH)
+    program, beta, seen = FloatProgram(form), 9.75, np.ones((1, 1, 4), dtype=bool)
+    closest = 0.0
+    for _ in range(200):
+        rows = int(rng.integers(1, 9))
+        q = rng.normal(size=rows).astype(np.float32)
+        k = rng.normal(size=(4, rows)).astype(np.float32)
+        claimed = StoredScores(
+            program,
+            exactly(q[None, None].astype(float)),
+            exactly(k[None].astype(float)),
+            seen,
+            beta,
+        )
+        total = np.zeros(4, np.float32)
+        for column in rng.permutation(rows):
+            total = total + (q[column] * np.float32(beta)) * k[:, column]
+        exact = beta * (k.astype(float) @ q.astype(float))
+        away = np.abs(total - exact) / claimed.off[0, 0]
+        assert (away <= 1).all()
+        closest = max(closest, float(away.max()))
+    assert closest > 0.3
+    dense = StoredScores(
+        PROGRAM, exactly(np.ones((1, 1, 8)) / 3), exactly(np.ones((1, 4, 8))), seen, 1.0
+    )
+    fused = StoredScores(
+        program, exactly(np.ones((1, 1, 8)) / 3), exactly(np.ones((1, 4, 8))), seen, 1.0
+    )
+    assert (fused.off > dense.off).all()  # only the dense runtime sums them in float64

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 import random
-from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -12,20 +10,8 @@ import pytest
 import softhat
 from softhat.frontends.machines.stack import StackMachine
 from softhat.io.errors import SofthatError
+from softhat.models.zoo.machines import CLOSER, calculator
 from tests.frontends.machines.checks import check_decided, check_run
-
-CLOSER = {
-    "go": ["read", {"(": "round", "[": "square", ")": "end1", "]": "end2", "": "close"}],
-    "round": ["push", ")", "go"],
-    "square": ["push", "]", "go"],
-    "end1": ["pop", {")": "go"}],
-    "end2": ["pop", {"]": "go"}],
-    "close": ["pop", {")": "put1", "]": "put2", "": "done"}],
-    "put1": ["write", ")", "close"],
-    "put2": ["write", "]", "close"],
-    "done": ["halt"],
-}
-"""Closes the brackets that are open; one that does not fit halts it early."""
 
 
 def program(given: dict[str, Any], space: int = 32) -> StackMachine:
@@ -57,33 +43,11 @@ def test_every_history_has_one_next_token() -> None:
     check_decided(program(CLOSER))
 
 
-def calculator(modulus: int) -> dict[str, Any]:
-    """Postfix with digits, modulo a number."""
-    digits = [str(d) for d in range(modulus)]
-    operations: dict[str, Callable[[int, int], int]] = {
-        "+": operator.add, "-": operator.sub, "*": operator.mul,
-    }  # fmt: skip
-    names = {"+": "plus", "-": "minus", "*": "times"}
-    made: dict[str, Any] = {
-        "next": ["read", {**{d: f"d{d}" for d in digits}, **names, "": "end"}],
-        **{f"d{d}": ["push", d, "next"] for d in digits},
-        "end": ["pop", {d: f"out{d}" for d in digits}],
-        **{f"out{d}": ["write", d, "done"] for d in digits},
-        "done": ["halt"],
-    }
-    for sign, name in names.items():
-        made[name] = ["pop", {b: f"{name}{b}" for b in digits}]
-        for b in digits:
-            results = {a: f"d{operations[sign](int(a), int(b)) % modulus}" for a in digits}
-            made[f"{name}{b}"] = ["pop", results]
-    return made
-
-
 @pytest.mark.parametrize(
     ("word", "value"), [("34+", 0), ("34*5-", 0), ("12+3*6-", 3), ("6", 6), ("56*2+", 4)]
 )
 def test_a_calculator_modulo_7(word: str, value: int) -> None:
-    m = program(calculator(7), space=16)
+    m = program(calculator(7)["program"], space=16)
     assert check_run(m, word, 60).tape == str(value)
 
 

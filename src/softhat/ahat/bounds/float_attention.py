@@ -36,11 +36,13 @@ from softhat.ahat.bounds.rounding import RANGE, gamma
 from softhat.ahat.bounds.weights import ANY, HeadEntries
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import NARROW, WIDE_DIGITS
+from softhat.numbers.kernels import DENSE
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 STEEPEST = 300.0  # a weight that may be off by e^300 is not known
 NOTHING = 1e-100  # more than the weights of keys that are left out
+EXP_OFF = 4.1  # |ln(1 + x)| for exp's 2 units in the last place, x = 4u
 CLEAR = 30.0  # keys this far below the maximum, whatever rounds, take e^-30 of its weight
 AT_ONCE = 20_000  # rows
 
@@ -107,7 +109,7 @@ def _settled(
     words = np.arange(len(v.centre))[:, None]
     centre = v.centre[words, best[..., 0]]
     size = np.where(seen[..., None], v.size[:, None], 0.0).max(axis=2)
-    rounds = 2 * gamma(float(total.max()) + 4, 2.0**-form.sum_digits)
+    rounds = 2 * gamma(float(total.max()) + 3 + form.kernel.between, form.u_sum)
     leaked = 4 * math.exp(-CLEAR) + (total * form.smallest)[..., None]
     error = v.radius[words, best[..., 0]] + (rounds + leaked) * size + form.smallest
     return settled, centre, error
@@ -123,7 +125,7 @@ class StoredScores:
         if not math.isfinite(beta) or beta > form.largest:
             raise VoidError(RANGE)
         rows = q.centre.shape[-1]
-        wide = rows > NARROW
+        wide = rows > NARROW and form.kernel.wide_scores
         digits = WIDE_DIGITS if wide else form.sum_digits
         tiny = 5e-324 if wide else program.tiny
         score = np.einsum("brd,bkd->brk", q.centre, k.centre)
@@ -157,6 +159,8 @@ class StoredScores:
         near = form.store(product.astype(np.float64 if wide else form.accumulate))
         unit = half_unit(beta * (np.abs(score) + off + common), form.digits, form.smallest)
         unit = unit * (1.01 if wide or program.narrow else 1) + OWN * beta * whole
+        if form.kernel.scales_queries:
+            unit = unit + 2.0**-form.sum_digits * beta * whole
         self.stored = np.where(still, near.astype(np.float64), product)
         self.off = np.where(still, 0.0, beta * off + unit)
 
@@ -207,7 +211,8 @@ def mean_of(
     equal = seen & (below == 0) & sure
     dead = ~seen | (below - off - first > form.lost + 2)
     farther = np.where(seen, below, 0.0) + off + first
-    eta = off + u * farther * 1.01 + 4.1 * u + (1.01 * stored if program.narrow else 0.0)
+    exp_off = EXP_OFF + form.kernel.exp_units - DENSE.exp_units
+    eta = off + u * farther * 1.01 + exp_off * u + (1.01 * stored if program.narrow else 0.0)
     eta = np.where(equal, 0.0, eta)
     lost = np.any(~dead & (eta > STEEPEST), axis=2)[..., None]
     eta = np.minimum(eta, STEEPEST)
@@ -231,7 +236,10 @@ def mean_of(
     mass = np.where(lost, size, np.minimum(size, mass / np.maximum(least, 1e-300)))
     flushed = np.where(dead | equal, 0.0, count).sum(axis=2)[..., None] * form.smallest
     steps = np.array([gamma(c, u) for c in np.unique(alive)])
-    rounds = 2 * steps[np.searchsorted(np.unique(alive), alive)][..., None] + 4 * u
+    rounds = (
+        2 * steps[np.searchsorted(np.unique(alive), alive)][..., None]
+        + (3 + form.kernel.between) * u
+    )
     lone = (alive <= 1)[..., None]
     error = np.minimum(shift, hull) + (flushed + NOTHING) * (hull + size)
     error = error + np.where(lone, 0.0, rounds * mass + form.smallest)

@@ -80,7 +80,7 @@ class BlockScores:
         self.at, self.q, self.k, self.seen, self.beta = at, q, k, seen, beta
         rows, form = q.error.shape[1], at.form
         self.rows = rows
-        wide = rows > NARROW
+        wide = rows > NARROW and form.kernel.wide_scores
         u_sum = 2.0**-WIDE_DIGITS if wide else at.u_sum
         tiny = 5e-324 if wide or form.sum_digits == WIDE_DIGITS else 2.0**-149
         parts = q.hat[:, None, :] * k.hat[None, :, :]
@@ -96,14 +96,16 @@ class BlockScores:
         if rows > 1:
             rounding = rounding + max(0, rows - 2) * size + np.minimum(size, reals)
         arithmetic = SLACK * u_sum * rounding + (rows + 1) * tiny
-        # One key's score, before β: its own rounding and the products'.
-        self.one = q.hat @ k.error.T + np.where(self.exact, 0.0, arithmetic)
         # The product with β, and its rounding: of its 6 bits the last is at least β/64.
         self.final = self.exact & (size * (1 if beta == 1 else 64) <= at.most * steps)
+        # One key's score, before β: its own rounding and the products'.
+        self.one = q.hat @ k.error.T + np.where(self.exact, 0.0, arithmetic)
+        if form.kernel.scales_queries and beta != 1:
+            self.one = self.one + np.where(self.final, 0.0, SLACK * at.u_sum * size)
         self.untouched = beta == 1 and not wide and not at.narrow
         self.double = SLACK * u_sum if wide or at.narrow else 0.0
         self.sure = np.where(sure & seen, self.low, -np.inf).max(axis=1)
-        self.weights = (form.lost + 8) * at.u_sum + at.u
+        self.weights = (form.lost + form.kernel.exp_units) * at.u_sum + at.u
 
     def _range(self, size: Floats) -> tuple[Floats, Floats]:
         """Scores in the reals, from the signs of their products."""

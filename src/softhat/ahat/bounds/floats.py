@@ -151,7 +151,8 @@ class _BoxWalk:
         hat, worst = _most(v.hat, seen), _most(v.error, seen)
         at.fits(self.keys * hat, summed=True)
         moved, leak, single = self._moved(name, row)
-        growth = 1 + gamma(self.keys + 4, at.u_sum)
+        around = 3 + self.form.kernel.between  # roundings of a mean beside those of its sums
+        growth = 1 + gamma(self.keys + around, at.u_sum)
         leak = np.minimum(leak + self.keys * at.tiny, 2 * leak)[:, None]
         # One key is maximal, or the values of maximal keys are summed exactly, since what leaks is
         # less than half a unit in the last place of every sum that is not 0.
@@ -167,7 +168,7 @@ class _BoxWalk:
         closed = _most(v.error, row.winners) + SLACK * rounds * hat
         closed = np.where(single | whole, closed + at.tiny, np.inf)
         count = min(self.keys, self.heads.near.get(name, self.keys))  # adding 0 rounds nothing
-        rounding = 2 * gamma(count + 4, at.u_sum) + SLACK * stored
+        rounding = 2 * gamma(count + around, at.u_sum) + SLACK * stored
         shift = np.minimum(1.0, moved + self.keys * at.tiny)[:, None]
         error = worst + shift * (hull.high - hull.low + 2 * worst) + rounding * hat + at.tiny
         error = np.minimum(error, np.where(np.isnan(closed), np.inf, closed))

@@ -1,7 +1,7 @@
 """How far the values of a simulation are proved when PyTorch or ONNX kernels compute them.
 
-The exported modules take the steps of the dense runtime with a coarser arithmetic inside the
-attention of a row (see `softhat.proof.kernels`): arithmetic with two digits less, to the bounds.
+The exported modules take the steps of the dense runtime with another arithmetic inside the
+attention of a row, which the bounds read from the kernel (`softhat.numbers.kernels`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,13 @@ from softhat.ahat.simulation.every_length import derived, lengths_in
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.numbers.formats import FORMATS
+from softhat.numbers.formats import FORMATS, Format
 from softhat.proof.document import document
-from softhat.proof.kernels import ASSUMPTIONS, Kernel
+from softhat.proof.kernels import ARITHMETIC, ASSUMPTIONS, Kernel
 from softhat.transformer.stored import tensors_of
 
-DIGITS = 2
-"""An operation is off by up to 4 roundings, exp by 32: arithmetic with two digits less."""
-COARSE = [
-    replace(form, digits=form.digits - DIGITS, sum_digits=form.sum_digits - DIGITS)
-    for form in (FORMATS["float32"], FORMATS["float64"])
-]
+WIDE = ("float32", "float64")
+"""The formats that are proved; half precision is not looked at."""
 
 
 def simulation_kernel_certificate(
@@ -37,10 +33,11 @@ def simulation_kernel_certificate(
     a finer format computes with them.
     """
     certificate = simulation.certificate
+    forms = [replace(FORMATS[name], kernel=ARITHMETIC[kernel]) for name in WIDE]
     if simulation.length is None:
-        reached = _reached_by_laws(simulation)
+        reached = _reached_by_laws(simulation, forms)
     else:
-        reached = _reached(simulation)
+        reached = _reached(simulation, forms)
     for name in reached:
         if stored is not None and not _held(simulation, stored, name):
             reached[name] = 0
@@ -67,19 +64,19 @@ def _held(simulation: Simulation, stored: str, dtype: str) -> bool:
     return all(np.array_equal(FORMATS[stored].load(array), array) for array in tensors)
 
 
-def _reached_by_laws(simulation: Simulation) -> dict[str, int]:
+def _reached_by_laws(simulation: Simulation, forms: list[Format]) -> dict[str, int]:
     """The same for a simulation at every length."""
     made = derived(simulation.source, simulation.certificate.epsilon, simulation.dtype)
     known = simulation.certificate.max_length
-    return {name: min(n, known[name]) for name, n in lengths_in(made, COARSE).items()}
+    return {name: min(n, known[name]) for name, n in lengths_in(made, forms).items()}
 
 
-def _reached(simulation: Simulation) -> dict[str, int]:
+def _reached(simulation: Simulation, forms: list[Format]) -> dict[str, int]:
     """The length to which every shorter word is within ε too; no further than the runtime's."""
     certificate = simulation.certificate
     betas = simulation.betas
     result = {}
-    for form in COARSE:
+    for form in forms:
         top = certificate.max_length.get(form.name, 0)
         lengths = Lengths(simulation.source, top or 1)
         floats = FiniteFloats(lengths, betas)

@@ -469,6 +469,7 @@ softhat.page = (() => {
     byId("kind").replaceChildren(...source.kinds.map((kind) => new Option(kind, kind)));
     for (const id of ["text", "alphabet"]) byId(id).readOnly = !source.compiles;
     document.documentElement.dataset.mode = source.mode;
+    byId("machines").hidden = source.mode === "report";
     restore();
     fillIn();
     listenToQuestions();

@@ -127,10 +127,11 @@ softhat.proof = (() => {
   function why(view) {
     if (proofOf === view) return;
     proofOf = view;
-    const { why: reasons, assumes } = view.certificate;
+    const { why: reasons, assumes, badges } = view.certificate;
     const paragraphs = (lines) => lines.map((sentence) => make("p", { textContent: sentence }));
     const more = make("details", {}, make("summary", { textContent: "lengths, and what the proof assumes" }), ...paragraphs(assumes));
-    byId("why").replaceChildren(...paragraphs(reasons), ...(assumes.length ? [more] : []));
+    const said = make("p", { className: "badges" }, ...badges.map((text) => make("span", { textContent: text })));
+    byId("why").replaceChildren(...(badges.length ? [said] : []), ...paragraphs(reasons), ...(assumes.length ? [more] : []));
   }
 
   return { draw, temperatures, noTemperatures };

@@ -1,29 +1,25 @@
-"""Why two signals of a program are equal on every word: induction over the states of a word.
+"""Why two signals of a program are equal on every word, as reasons that `proofs/Facts.v` checks.
 
 An optimiser may have used laws of temporal logic, so that the formula's own signals (helpers) and
-the program's differ. Here the situations that words lead to are enumerated: at each position the
-values of all signals that matter, given those at the position before. They are an invariant, which
-Coq checks by induction (`proofs/Facts.v`). Nothing here is trusted.
+the program's differ. The situations that words lead to are enumerated; the cuts between them are an
+invariant, which Coq checks by induction along the word. Nothing here is trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from softhat.export.coq.hints import Matcher
+import numpy as np
+
+from softhat.export.coq.cones import LETTER, OPPOSITE, Cone, Fact, LeftOpenError
+from softhat.export.coq.matcher import Matcher
+from softhat.export.coq.situations import Codes, Walk
+from softhat.export.coq.tallies import Tallies
 from softhat.program.gates import And, Xor
 from softhat.program.heads import Direction, Latest, Previous, Shift, StrictLatest
-from softhat.program.inputs import FirstPosition, LastPosition, TokenIn
 from softhat.program.literals import Literal
-from softhat.program.signals import Signal, reads
-
-MOST_BITS = 7
-"""Signals of an invariant: Coq splits cases over them and their values before."""
-MOST_SITUATIONS = 20_000
-
-_Heads = Latest | StrictLatest | Previous | Shift
-Values = dict[int, bool]
+from softhat.program.signals import reads
 
 
 class Reasons:
@@ -32,191 +28,147 @@ class Reasons:
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
         self.texts: list[str] = []
-        self._given: set[str] = set()
+        self._proved: dict[tuple[Literal, Literal], bool] = {}
 
     def equal(self, left: Literal, right: Literal) -> bool:
         """Prove that two literals agree everywhere, if that can be done; note why."""
-        directions: tuple[Direction, ...] = ("past", "future")
-        for direction in directions:
-            cone = _Cone(self.matcher, (left, right), direction)
-            if cone.invariant():
-                for text in cone.reasons():
-                    if text not in self._given:
-                        self._given.add(text)
-                        self.texts.append(text)
+        if left == right:
+            return True
+        if (left, right) not in self._proved:
+            self._proved[left, right] = self._prove(left, right)
+        return self._proved[left, right]
+
+    def _prove(self, left: Literal, right: Literal) -> bool:
+        kept = sum(self._proved.values())
+        for free, sums in product(self._free(left, right), (False, True)):
+            try:
+                proof = _Proof(Cone(self.matcher, (left, right), free), sums, kept)
+            except LeftOpenError:
+                continue
+            if proof.complete:
+                self.texts += proof.texts
                 return True
         return False
 
+    def _free(self, left: Literal, right: Literal) -> Iterator[frozenset[int]]:
+        """None first; then heads that both read: what is true whatever they compute is true."""
+        yield frozenset()
+        common = self._below(left) & self._below(right)
+        if common:
+            yield frozenset(common)
 
-class _Cone:
-    """What two literals rest on, along one direction of the word."""
-
-    def __init__(self, matcher: Matcher, goal: tuple[Literal, Literal], d: Direction) -> None:
-        self.matcher, self.goal, self.direction = matcher, goal, d
-        self.edge = matcher.add(FirstPosition() if d == "past" else LastPosition())
-        self.leaves: list[int] = [self.edge]
-        self.heads: list[int] = []
-        self.gates: list[int] = []
-        self.states: set[tuple[bool, ...]] = set()
-        todo = [literal.signal for literal in goal if literal.signal >= 0]
-        seen = {self.edge}
+    def _below(self, literal: Literal) -> set[int]:
+        """The heads that a literal rests on."""
+        todo, seen = [literal.signal], {-1}
+        heads = set()
         while todo:
             at = todo.pop()
-            if at in seen:
-                continue
-            seen.add(at)
-            signal = matcher.signals[at]
-            if isinstance(signal, And | Xor):
-                self.gates.append(at)
-                todo += reads(signal)
-            elif isinstance(signal, _Heads) and signal.direction == d:
-                self.heads.append(at)
-                todo += reads(signal)
-                todo += self._inner(signal)
-            else:
-                self.leaves.append(at)
-        self.heads.sort()
-        self.gates.sort()
-        self.bits = [*self.leaves, *self.heads]
+            if at not in seen:
+                seen.add(at)
+                signal = self.matcher.signals[at]
+                if isinstance(signal, Latest | StrictLatest | Previous | Shift):
+                    heads.add(at)
+                if isinstance(signal, And | Xor | Latest | StrictLatest | Previous | Shift):
+                    todo += reads(signal)
+        return heads
 
-    def _inner(self, signal: Signal) -> Iterator[int]:
-        """The signal that a head is one step beyond."""
-        add, d = self.matcher.add, self.direction
-        match signal:
-            case StrictLatest(bad, value, _):
-                yield add(Latest(bad, value, d))
-            case Shift(value, 2, _):
-                yield add(Previous(value, d))
-            case Shift(value, distance, _):
-                yield add(Shift(value, distance - 1, d))
 
-    # The situations
+class _Proof:
+    """The reasons for one equation; `kept` facts are known before, and after it one more is."""
 
-    def invariant(self) -> bool:
-        """Enumerate the situations; do the two literals agree in all of them?"""
-        signals = self.matcher.signals
-        if len(self.bits) > MOST_BITS or any(isinstance(signals[at], _Heads) for at in self.leaves):
-            return False  # too large, or heads of the other direction
-        letters = list(self._letters())
-        todo: list[Values | None] = [None]
-        seen: set[tuple[bool, ...]] = set()
-        left, right = self.goal
-        while todo:
-            before = todo.pop()
-            for letter in letters:
-                if letter[self.edge] != (before is None):
-                    continue
-                now = self._situation(before, letter)
-                if _holds(left, now) != _holds(right, now):
-                    return False
-                key = tuple(now[at] for at in self.bits)
-                if key not in seen:
-                    seen.add(key)
-                    todo.append(now)
-                    if len(seen) * len(letters) > MOST_SITUATIONS:
-                        return False
-        self.states = seen
+    def __init__(self, cone: Cone, sums: bool, kept: int) -> None:
+        self.cone = cone
+        self.tallies = Tallies(cone, sums)
+        cone.finish()
+        self.facts = [Fact("", frozenset())] * kept
+        self.complete = self._prove()
+        # The newest fact is the equation; those from before stand at the end of the list.
+        older = range(len(self.facts) - kept, len(self.facts))
+        self.texts = [fact.text for fact in self.facts[kept:]] + [f"Only {_numbers([0, *older])}"]
+
+    def _prove(self) -> bool:
+        cone, way = self.cone, self.cone.way
+        back = [cone.returned(pair) for pair in cone.pairs if pair.direction != way]
+        self.facts += [*cone.facts(), *back]
+        self.facts += list(self.tallies.facts(self.facts))
+        walk = Walk(cone, self.facts)
+        cuts = walk.reached()
+        every = [walk.situations(None), walk.situations(cuts)]
+        backwards = any(s.differ.any() for s in every)
+        if backwards and walk.last is None:
+            return False
+        ending = walk.ending(every) if backwards else cuts
+        for s in every:
+            if (s.differ & (s.last | np.isin(s.after, ending))).any():
+                return False
+        self._along(way, cuts, walk)
+        if backwards:
+            along = [pair for pair in cone.pairs if pair.direction == way]
+            self.facts += [cone.returned(pair) for pair in along]
+            self._along(OPPOSITE[way], ending, walk)
+        left, right = map(_literal, cone.goal)
+        order = self._order(self.facts, walk)
+        self.facts.append(Fact(f"Follows (same_as {left} {right}) {order}", frozenset()))
         return True
 
-    def _letters(self) -> Iterator[Values]:
-        """All values of the leaves that a position may have."""
-        signals, space = self.matcher.signals, self.matcher.space
-        tokens = [
-            at for at in self.leaves if isinstance(signals[at], TokenIn) and not space.propositional
+    def _along(self, direction: Direction, cuts: Codes, walk: Walk) -> None:
+        """The cuts by induction along a direction; and that it holds at the position before."""
+        cone = self.cone
+        edge = cone.edges[direction]
+        here = [pair.signal if pair.direction == direction else pair.beside for pair in cone.pairs]
+        moved = [(at, cone.beside(at, direction)) for at in here]
+        before = frozenset(beside for _, beside in moved)
+        start = [*self.facts, Fact("", frozenset((edge,)))]
+        step = [*start, Fact("", before, eager=True)]
+        way = "Past" if direction == "past" else "Future"
+        pairs = "[" + "; ".join(f"({s}, {y})" for s, y in moved) + "]"
+        orders = f"{self._order(start, walk)} {self._order(step, walk)}"
+        text = f"Induction {way} {_tree(cuts, here)} {edge} {pairs} {orders}"
+        self.facts.append(Fact(text, frozenset(here)))
+        earlier = f"Earlier {way} 0 {edge} {pairs}"
+        self.facts.append(Fact(earlier, before | {edge}, eager=True))
+
+    def _order(self, facts: Sequence[Fact], walk: Walk) -> str:
+        """Which signals to decide after each other, and which facts to look at then. The last of
+        the facts has number 0."""
+        cone = self.cone
+        spoken = frozenset[int]().union(*(fact.about for fact in facts if not fact.local))
+        known = [walk.first, *walk.moved, *walk.order]
+        order = [at for at in dict.fromkeys([*known, *sorted(spoken)]) if at in spoken]
+        place = {at: k for k, at in enumerate(order)}
+        watch: list[list[int]] = [[] for _ in order]
+        for number, fact in enumerate(reversed(facts)):
+            places = [] if fact.local else sorted(place[at] for at in fact.about)
+            for k in places if fact.eager else places[-1:]:
+                watch[k].append(number)
+        cases = [
+            f"Letter {_numbers(numbers)}" if at == LETTER else f"On {at} {_numbers(numbers)}"
+            for at, numbers in zip(order, watch, strict=True)
+            if at != LETTER or cone.tokens
         ]
-        free = [at for at in self.leaves if at not in tokens]
-        chosen = dict.fromkeys(
-            tuple(name in _symbols(signals[at]) for at in tokens) for name in space.rank
-        )
-        for bits in product((False, True), repeat=len(free)):
-            for values in chosen or [()]:
-                yield dict(zip([*free, *tokens], [*bits, *values], strict=True))
-
-    def _situation(self, before: Values | None, letter: Values) -> Values:
-        now = dict(letter)
-        for at in sorted((*self.gates, *self.heads)):
-            match self.matcher.signals[at]:
-                case And(literals):
-                    now[at] = all(_holds(x, now) for x in literals)
-                case Xor(left, right):
-                    now[at] = now[left] != now[right]
-                case Latest(bad, value, _):
-                    kept = before is not None and before[at]
-                    now[at] = kept if _holds(bad, now) else _holds(value, now)
-                case Previous(value, _):
-                    now[at] = before is not None and _holds(value, before)
-                case StrictLatest() | Shift() as signal:
-                    (inner,) = self._inner(signal)
-                    now[at] = before is not None and before[inner]
-        return now
-
-    # The reasons
-
-    def reasons(self) -> Iterator[str]:
-        add, d = self.matcher.add, self.direction
-        before = {at: add(Previous(Literal(at, True), d)) for at in self.bits}
-        pairs = "[" + "; ".join(f"({s}, {y})" for s, y in before.items()) + "]"
-        for at in self.heads:  # what was before is false at the first position
-            match self.matcher.signals[at]:
-                case Latest():
-                    yield f"Spread {before[at]} (Sig {at}) {self.edge} {pairs}"
-                case Previous(value, _) if value.positive and before.get(value.signal) == at:
-                    yield f"Spread {at} (Sig {value.signal}) {self.edge} {pairs}"
-        for at in self.heads:
-            match self.matcher.signals[at]:
-                case Latest():
-                    yield f"Unfold {at} {before[at]}"
-                case Previous(value, _) if before.get(value.signal) != at or not value.positive:
-                    x = self._expression(value)
-                    yield f"Spread {at} {x} {self.edge} {pairs}"
-                case StrictLatest() | Shift() as signal:
-                    (inner,) = self._inner(signal)
-                    yield f"StepBeyond {at} {inner} {before[inner]}"
-        way = "Past" if d == "past" else "Future"
-        yield f"Induction {way} {self._invariant()} {self.edge} {pairs}"
-
-    def _expression(self, literal: Literal) -> str:
-        """A literal over leaves and heads, gates written out."""
-        if literal.signal < 0:
-            return "Yes" if literal.positive else "(Neg Yes)"
-        match self.matcher.signals[literal.signal]:
-            case And(literals):
-                text = "Yes"
-                for x in reversed(literals):
-                    text = f"(Both {self._expression(x)} {text})"
-            case Xor(left, right):
-                parts = (self._expression(Literal(at, True)) for at in (left, right))
-                text = f"(Differ {' '.join(parts)})"
-            case _:
-                text = f"(Sig {literal.signal})"
-        return text if literal.positive else f"(Neg {text})"
-
-    def _invariant(self) -> str:
-        """The situations as a decision tree over the bits, the leaves first."""
-
-        def tree(states: frozenset[tuple[bool, ...]], k: int) -> str:
-            if not states:
-                return "(Neg Yes)"
-            if len(states) == 1 << (len(self.bits) - k):
-                return "Yes"
-            parts = [
-                tree(frozenset(state[1:] for state in states if state[0] is value), k + 1)
-                for value in (True, False)
-            ]
-            if parts[0] == parts[1]:
-                return parts[0]
-            bit = f"(Sig {self.bits[k]})"
-            return f"(either (Both {bit} {parts[0]}) (Both (Neg {bit}) {parts[1]}))"
-
-        return tree(frozenset(self.states), 0)
+        return "[" + "; ".join(cases) + "]"
 
 
-def _holds(literal: Literal, values: Values) -> bool:
+def _tree(cuts: Codes, bits: Sequence[int]) -> str:
+    """Cuts as a decision tree over the signals at one position."""
+
+    def tree(codes: Codes, k: int) -> str:
+        if not len(codes):
+            return "(Neg Yes)"
+        if len(codes) == 1 << (len(bits) - k):
+            return "Yes"
+        chosen = (codes >> k & 1).astype(np.bool_)
+        yes, no = tree(codes[chosen], k + 1), tree(codes[~chosen], k + 1)
+        return yes if yes == no else f"(pick {bits[k]} {yes} {no})"
+
+    return tree(cuts, 0)
+
+
+def _literal(literal: Literal) -> str:
     if literal.signal < 0:
-        return literal.positive
-    return values[literal.signal] == literal.positive
+        return "Yes" if literal.positive else "(Neg Yes)"
+    return f"(Sig {literal.signal})" if literal.positive else f"(Neg (Sig {literal.signal}))"
 
 
-def _symbols(signal: Signal) -> Sequence[str]:
-    assert isinstance(signal, TokenIn)
-    return signal.symbols
+def _numbers(numbers: Iterable[int]) -> str:
+    return "[" + "; ".join(map(str, numbers)) + "]"

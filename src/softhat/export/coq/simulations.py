@@ -43,6 +43,9 @@ _NAMED = {
     **{name: f"(PlaceShare {k})" for name, k in PLACES.items()},
 }
 
+_TIES = {"average": (), "leftmost": ("([], [])",), "rightmost": ("([], [])",) * 2}
+"""Rows that score nothing: how a head breaks ties (`ties_of` of `proofs/Ahat.v`)."""
+
 _PREAMBLE = """(** Hard attention, and the theorem that softmax attention simulates it.
 
     To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
@@ -78,7 +81,6 @@ def simulation_theorem(model: AHAT, epsilon: float) -> str:
     exact = Fraction(str(epsilon))
     if exact <= 0:
         raise SofthatError(f"ε must be greater than 0, not {epsilon}")
-    _check_ties(model)
     predicates: dict[Predicate, int] = {}
     parts = (
         ("letters", str(len(model.alphabet))),
@@ -102,16 +104,6 @@ def simulation_theorem(model: AHAT, epsilon: float) -> str:
     text += f"Definition denominator : Z := {_denominator(model)}%Z.\n"
     text += f"Definition epsilon : R := ({exact.numerator} / {exact.denominator})%R.\n"
     return text + _CONCLUSION
-
-
-def _check_ties(model: AHAT) -> None:
-    for a, layer in enumerate(model.layers):
-        for b, head in enumerate(layer.heads):
-            if head.ties != "average":
-                raise SofthatError(
-                    f"layer {a}, head {b} takes the {head.ties} of its maxima: the Coq theorem "
-                    "about simulations covers average-hard heads only; no file is written"
-                )
 
 
 def _columns(model: AHAT, predicates: dict[Predicate, int]) -> Iterator[str]:
@@ -149,7 +141,9 @@ def _layer(layer: Layer) -> str:
 
 
 def _head(head: Head) -> str:
-    rows = sequence(f"({form(q)}, {form(k)})" for q, k in zip(head.query, head.key, strict=True))
+    pairs = zip(head.query, head.key, strict=True)
+    scored = [f"({form(q)}, {form(k)})" for q, k in pairs if any(q) and any(k)]
+    rows = sequence([*scored, *_TIES[head.ties]])
     values = sequence(f"({form(row)}, {target})" for row, target in _values(head))
     return call("Head", rows, MASKS[head.mask], values, "(r 1 1)")
 

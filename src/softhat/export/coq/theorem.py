@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from softhat.export.coq.formulas import check_size, surface
-from softhat.export.coq.hints import Matcher, hints_of
+from softhat.export.coq.hints import hints_of
 from softhat.export.coq.inputs import Inputs, inputs_of
+from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.programs import (
     Planned,
+    check_kinds,
     layout_texts,
     plan_texts,
     planned,
@@ -17,6 +19,7 @@ from softhat.export.coq.programs import (
     signal_text,
 )
 from softhat.export.coq.reasons import Reasons
+from softhat.export.coq.sweeping import Sweep
 from softhat.export.coq.syntax import comment, lines, sequence
 from softhat.export.coq.weights import model_text
 from softhat.io.errors import SofthatError
@@ -24,7 +27,9 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.print import to_short
 from softhat.logic.windows import without_windows
 from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import longest
+from softhat.program.read_back import read_back
 from softhat.transformer.weights import Transformer
 
 PREAMBLE = """(** {title}
@@ -35,7 +40,8 @@ PREAMBLE = """(** {title}
     `Model.v` (what a model computes); the evidence need not be read, for wrong evidence proves
     nothing. *)
 From Coq Require Import Reals QArith ZArith NArith List.
-From Softhat Require Import Formula Program Lowering Matching Facts Model Kernel Surface.
+From Softhat Require Import Formula Program Lowering Matching Search Tallies Facts Model Kernel
+  Surface.
 Import ListNotations.
 Open Scope nat_scope.
 
@@ -77,6 +83,16 @@ class Statement:
     """Outputs whose formulas were not found again in the program: Coq will say no."""
 
 
+def of_values(model: ValueModel) -> Model:
+    """A RASP program's model with a formula for each of its output bits: what the attention program
+    says, read from its meaning. The theorem is about these formulas, which its file states."""
+    program = model.compiled.program
+    check_kinds(program)
+    formulas = read_back(program)
+    assert formulas is not None, "kinds that the kernel covers are formulas"
+    return Model(model.transformer, formulas, program)
+
+
 def theorem(model: Model) -> str:
     """The file, as text. The claim is the formulas as written and the weights as they are."""
     said = statement(model)
@@ -104,16 +120,21 @@ def statement(model: Model) -> Statement:
     hints, unmatched = [], []
     for name, formula in formulas.items():
         path, function = hints_of(matcher, formula)
-        hints.append(path)
         meant = outputs[name]
         if function != matcher.of(meant) and not reasons.equal(matcher.literal(function), meant):
-            unmatched.append(name)
+            sweep = Sweep(matcher, reasons, model.program)
+            path, function = hints_of(matcher, formula, sweep)
+            if not reasons.equal(matcher.literal(function), meant):
+                unmatched.append(name)
+        hints.append(path)
     text = _names(weights, inputs)
     terms = [surface(f, inputs.symbols, inputs.predicates) for f in formulas.values()]
     if len(terms) == 1:
         text += f"Definition formula : surface :=\n  {terms[0]}.\n"
         text += "Definition formulas : list surface := [formula].\n\n"
     else:
+        listed = ", ".join(f"{k}: {comment(name)}" for k, name in enumerate(formulas))
+        text += f"(* outputs: {listed} *)\n"
         text += f"Definition formulas : list surface :=\n  {lines(terms)}.\n\n"
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
     text += _evidence(plan, inputs, matcher, reasons, hints)

@@ -25,8 +25,10 @@ from softhat.export.stock.heads import (
     logit_rows,
     token_sets,
 )
+from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import (
     EPSILON,
+    Exported,
     Kernel,
     check_choice,
     check_context,
@@ -37,14 +39,13 @@ from softhat.export.stock.options import (
     fitted,
     machine_margin,
 )
-from softhat.export.stock.readme import machine_readme, readme
+from softhat.export.stock.readme import language_readme, machine_readme, readme
 from softhat.export.tokenizer import vocabulary
-from softhat.frontends.machines.machine import Machine
 from softhat.io.files import write_folder
-from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
 from softhat.transformer.lowering.gpt2.layout import lay_out
 from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk
@@ -54,7 +55,7 @@ Activation = Literal["relu", "gelu_new"]
 
 
 def to_gpt2(
-    model: Model | nodes.Formula | str | Machine,
+    model: Exported,
     folder: str | Path,
     context: int = 1024,
     activation: Activation = "relu",
@@ -86,7 +87,7 @@ def to_gpt2(
 
 
 def gpt2_files(
-    model: Model | nodes.Formula | str | Machine,
+    model: Exported,
     context: int = 1024,
     activation: Activation = "relu",
     kernel: Kernel = "sdpa",
@@ -99,25 +100,25 @@ def gpt2_files(
     """What `to_gpt2` writes, by file name."""
     _check(context, activation, kernel, head, margin)
     check_disguise(disguise, activation)
-    model, head = fits_head(model, head)
-    check_plain(model, disguise)
-    t = model.program
-    claimed = None if weights is None else claimed_weights(model, head, weights)
-    formulas, program = asked_of(model, head, output, claimed)
-    program = fitted(model, program, formulas, "GPT-2", context, disguise)
+    held, head = fits_head(model, head, context)
+    check_plain(held, disguise)
+    t = held.program
+    claimed = None if weights is None else claimed_weights(held, head, weights)
+    formulas, program = asked_of(held, head, output, claimed)
+    program = fitted(held, program, formulas, "GPT-2", context, disguise)
     layout = lay_out(program, context, dense=disguise is not None, steady=claimed is not None)
     tokens = vocabulary(t.symbols, t.propositional)
     made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)
     tensors = _tensors(made_of)
-    rows = logit_rows(layout.program, formulas, head, machine_margin(model, margin), claimed)
+    rows = logit_rows(layout.program, formulas, head, machine_margin(held, margin), claimed)
     matrix = np.stack([read_row(layout, row) for row in rows]).astype(np.float32)
     readout = {"lm_head.weight": matrix}
     if head != "lm":
         bias = np.zeros(len(matrix), dtype=np.float32)
         readout = {"classifier.weight": matrix, "classifier.bias": bias}
     labels = None
-    if model.machine is None:
-        labels = label(made_of, {**tensors, **readout}, formulas)
+    if held.machine is None and isinstance(held, Model):
+        labels = label(made_of, {**tensors, **readout}, formulas_alone(formulas))
     directions = None
     sizes = (layout.d_model, layout.n_head, made_of.d_ff)
     if disguise is not None:
@@ -139,7 +140,7 @@ def gpt2_files(
         head=head,
         tensors=tensors,
         weights=claimed,
-        greedy=model.machine is not None,
+        greedy=held.machine is not None,
     )
     shape = GPT2Shape(
         family="gpt2",
@@ -155,13 +156,15 @@ def gpt2_files(
         outputs=tuple(formulas),
         activation=activation,
     )
-    shown = {name: model.formulas[name] for name in formulas if name in model.formulas}
-    described = ("GPT-2", "GPT2LMHeadModel", shown, tokens, context, head, kernel)
-    said = (
-        machine_readme("GPT-2", model.machine, context)
-        if model.machine is not None
-        else readme(*described, disguise is not None, claimed)
-    )
+    known: Mapping[str, Claimed] = held.formulas
+    shown = {name: known[name] for name in formulas if name in known}
+    if isinstance(held, StockLanguage):
+        said = language_readme("GPT-2", held.language, context)
+    elif held.machine is not None:
+        said = machine_readme("GPT-2", held.machine, context)
+    else:
+        described = ("GPT-2", "GPT2LMHeadModel", formulas_alone(shown), tokens, context)
+        said = readme(*described, head, kernel, disguise is not None, claimed)
     return stock_files(
         t=t,
         formulas=shown,
@@ -174,7 +177,7 @@ def gpt2_files(
         labels=labels,
         certificate=certify(read, formulas, kernel, margin if head == "lm" else None, directions),
         readme=said,
-        machine=model.machine,
+        machine=held.machine,
     )
 
 

@@ -27,8 +27,10 @@ from softhat.export.stock.heads import (
     logit_rows,
     token_sets,
 )
+from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import (
     EPSILON,
+    Exported,
     Kernel,
     check_choice,
     check_context,
@@ -39,16 +41,15 @@ from softhat.export.stock.options import (
     fitted,
     machine_margin,
 )
-from softhat.export.stock.readme import machine_readme, readme
+from softhat.export.stock.readme import language_readme, machine_readme, readme
 from softhat.export.tokenizer import vocabulary
-from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_folder
 from softhat.logic.sources import Weights
-from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.gpt2.heads import PairForm
@@ -66,8 +67,8 @@ Family = Literal["llama", "mistral", "qwen2"]
 class StockLlama:
     """A stock checkpoint before it is written: what every file format is made from."""
 
-    model: Model
-    formulas: dict[str, nodes.Formula]
+    model: Model | StockLanguage
+    formulas: Mapping[str, Claimed]
     tokens: tuple[str, ...]
     trunk: LlamaTrunk
     family: Family
@@ -91,9 +92,9 @@ class StockLlama:
         return None if self.disguised is None else self.disguised.directions
 
     @property
-    def shown(self) -> dict[str, nodes.Formula]:
+    def shown(self) -> dict[str, Claimed]:
         """The formulas that the model was compiled from."""
-        known = self.model.formulas
+        known: Mapping[str, Claimed] = self.model.formulas
         return {name: known[name] for name in self.formulas if name in known}
 
     def certificate(self) -> StockCertificate:
@@ -122,12 +123,12 @@ class StockLlama:
 
 
 def to_llama(
-    model: Model | nodes.Formula | str | Machine,
+    model: Exported,
     folder: str | Path,
     context: int = 1024,
     family: Family = "llama",
     head: HeadName = "token-classification",
-    positions: Positions = "rope",
+    positions: Positions | None = None,
     kernel: Kernel = "sdpa",
     output: str | None = None,
     margin: float = 20.0,
@@ -139,7 +140,8 @@ def to_llama(
     `context` counts `<bos>`: words of up to context - 1 symbols. `family` is `llama`, `mistral` or
     `qwen2`. `positions="rope"` looks back by rotary distances: no extra layer, float32;
     `positions="bits"` finds the binary digits of positions in a block of their own: bfloat16, and
-    `mod` and other predicates of the position. `head="token-classification"` labels every symbol
+    `mod` and other predicates of the position. Formulas have the first if nothing is said, regular
+    languages the second. `head="token-classification"` labels every symbol
     true or false by one output; `head="lm"` takes a model with an output for each symbol, "may come
     next" (and optionally `<eos>`, "the word may end"), and makes a language model whose allowed and
     forbidden next tokens have logits at least `margin` apart; `head="multi-label"` gives every
@@ -155,8 +157,8 @@ def to_llama(
     given = (family, head, positions, kernel, output, margin, disguise, weights)
     made = checkpoint(model, context, *given)
     labels = None
-    if made.model.machine is None:
-        labels = label(made.trunk, made.readout, made.formulas, family)
+    if made.model.machine is None and isinstance(made.model, Model):
+        labels = label(made.trunk, made.readout, formulas_alone(made.formulas), family)
     if made.disguised is not None and labels is not None:
         labels = disguised_llama_labels(labels, made.disguised)
     files = stock_files(
@@ -177,11 +179,11 @@ def to_llama(
 
 
 def checkpoint(
-    model: Model | nodes.Formula | str | Machine,
+    model: Exported,
     context: int,
     family: Family,
     head: HeadName,
-    positions: Positions,
+    positions: Positions | None,
     kernel: Kernel,
     output: str | None,
     margin: float,
@@ -191,16 +193,18 @@ def checkpoint(
     """The tensors of a stock checkpoint, and what they are made from."""
     _check(context, family, head, positions, kernel, margin)
     check_disguise(disguise)
-    model, head = fits_head(model, head)
-    check_plain(model, disguise)
-    t = model.program
-    claimed = None if weights is None else claimed_weights(model, head, weights)
-    formulas, program = asked_of(model, head, output, claimed)
-    program = fitted(model, program, formulas, CLASSES[family], context, disguise)
+    held, head = fits_head(model, head, context)
+    check_plain(held, disguise)
+    t = held.program
+    claimed = None if weights is None else claimed_weights(held, head, weights)
+    formulas, program = asked_of(held, head, output, claimed)
+    program = fitted(held, program, formulas, CLASSES[family], context, disguise)
+    if positions is None:
+        positions = "bits" if isinstance(held, StockLanguage) else "rope"
     turning = rotary(positions, context, dense=disguise is not None)
     layout = lay_out(program, turning, square=family == "qwen2", steady=claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))
-    rows = logit_rows(layout.program, formulas, head, machine_margin(model, margin), claimed)
+    rows = logit_rows(layout.program, formulas, head, machine_margin(held, margin), claimed)
     matrix = np.stack([row_of(layout, PairForm(row)) for row in rows]).astype(np.float32)
     readout = {"lm_head.weight": matrix}
     if head != "lm":
@@ -211,11 +215,11 @@ def checkpoint(
         tensors[at] = read if hidden is None or read.ndim == 1 else hidden.rows(read)
     tokens = vocabulary(t.symbols, t.propositional)
     given = (family, head, kernel, margin, tensors, readout, claimed, hidden)
-    return StockLlama(model, formulas, tokens, plain, *given)
+    return StockLlama(held, formulas, tokens, plain, *given)
 
 
 def _check(
-    context: int, family: str, head: str, positions: str, kernel: str, margin: float
+    context: int, family: str, head: str, positions: str | None, kernel: str, margin: float
 ) -> None:
     if family not in get_args(Family):
         raise SofthatError(
@@ -223,7 +227,8 @@ def _check(
             f"one of {', '.join(get_args(Family))}"
         )
     check_choice("head", head, HeadName)
-    check_choice("positions", positions, Positions)
+    if positions is not None:
+        check_choice("positions", positions, Positions)
     check_choice("kernel", kernel, Kernel)
     check_context(context)
     check_margin(margin)
@@ -274,8 +279,10 @@ def _readme(made: StockLlama) -> str:
         "Load it in a number format by `from_pretrained(folder, dtype=…)`: `model.to(…)` would "
         "round the rotary frequencies as well. "
     )
-    given = (made.shown, made.tokens, made.layout.context, made.head, made.kernel)
     if made.model.machine is not None:
         return machine_readme(name, made.model.machine, made.layout.context, dtypes)
+    if isinstance(made.model, StockLanguage):
+        return language_readme(name, made.model.language, made.layout.context, dtypes)
+    given = (formulas_alone(made.shown), made.tokens, made.layout.context, made.head, made.kernel)
     hidden = made.disguised is not None
     return readme(name, f"{name}ForCausalLM", *given, hidden, made.weights, dtypes)

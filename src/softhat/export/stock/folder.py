@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.certificates import export_facts
+from softhat.export.certificates import export_facts, with_machine
 from softhat.export.labels import Labels
+from softhat.export.stock.languages import language_file
 from softhat.export.tokenizer import tokenizer_files
 from softhat.frontends.machines.machine import Machine
 from softhat.io.files import json_bytes
 from softhat.logic.binding import predicates_file
-from softhat.logic.syntax.nodes import Formula
 from softhat.program.signals import Program
+from softhat.proof.stock.automata import Acceptor, Claimed, formulas_alone
 from softhat.proof.stock.certificate import StockCertificate
 from softhat.transformer.directions import Directions
 from softhat.transformer.weights import BOS, EOS
@@ -33,7 +34,7 @@ GREEDY = {"do_sample": False}
 def stock_files(
     *,
     t: Program,
-    formulas: Mapping[str, Formula],
+    formulas: Mapping[str, Claimed],
     tokens: tuple[str, ...],
     context: int,
     head: str,
@@ -48,11 +49,12 @@ def stock_files(
     """What is written of a model, by file name; `formulas` are those that it was compiled from.
     A machine's are too long to be written: its description stands in their place."""
     data = safetensors_bytes(tensors)
+    proved = with_machine(certificate.to_json(), machine)
     files = {
         "config.json": json_bytes(config),
         "model.safetensors": data,
         **tokenizer_files(tokens, context, pad_left=machine is not None),
-        "certificate.json": json_bytes({**certificate.to_json(), **export_facts(t, data)}),
+        "certificate.json": json_bytes({**proved, **export_facts(t, data)}),
         **_meaning(formulas, machine),
         "README.md": readme.encode(),
     }
@@ -72,12 +74,15 @@ def safetensors_bytes(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     return bytes(save(ordered, metadata={"format": "pt"}))
 
 
-def _meaning(formulas: Mapping[str, Formula], machine: Machine | None) -> dict[str, bytes]:
+def _meaning(formulas: Mapping[str, Claimed], machine: Machine | None) -> dict[str, bytes]:
     """What the weights are claimed to compute."""
     if machine is not None:
         return {MACHINE: json_bytes(machine.to_json())}
+    for meaning in formulas.values():
+        if isinstance(meaning, Acceptor):
+            return language_file(meaning)
     lines = "".join(f"{n}: {f}\n" for n, f in formulas.items())
-    return {"formula.txt": lines.encode(), **predicates_file(*formulas.values())}
+    return {"formula.txt": lines.encode(), **predicates_file(*formulas_alone(formulas).values())}
 
 
 def generation(tokens: Sequence[str], greedy: bool) -> dict[str, Any]:

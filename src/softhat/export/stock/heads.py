@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from softhat.export.stock.languages import StockLanguage
 from softhat.io.errors import SofthatError
 from softhat.logic.sources import Weights, log_weights
-from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.program.draft import only
 from softhat.program.registers import Register
 from softhat.program.signals import Program
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.lowering.gpt2.layout import ONE
 from softhat.transformer.lowering.language_model import (
     Row,
@@ -30,18 +31,24 @@ HeadName = Literal["token-classification", "lm", "multi-label"]
 LABELS = ("false", "true")
 
 
-def claimed_weights(model: Model, head: HeadName, weights: Mapping[str, Any]) -> Weights:
+def claimed_weights(
+    model: Model | StockLanguage, head: HeadName, weights: Mapping[str, Any]
+) -> Weights:
     """The log-weights of all tokens of a language model."""
-    if head != "lm":
+    if head != "lm" or isinstance(model, StockLanguage):
         raise SofthatError("log-weights are for language models: give head='lm'")
     outputs = tuple(dict.fromkeys((*model.formulas, EOS)))
     return log_weights(weights, (*model.transformer.symbols, EOS), outputs)
 
 
 def asked_of(
-    model: Model, head: HeadName, output: str | None, weights: Weights | None
-) -> tuple[dict[str, nodes.Formula], Program]:
+    model: Model | StockLanguage, head: HeadName, output: str | None, weights: Weights | None
+) -> tuple[Mapping[str, Claimed], Program]:
     """What a head computes: formulas by name, and their program."""
+    if isinstance(model, StockLanguage):
+        if output not in (None, *model.formulas):
+            raise SofthatError(f"a language has one output: leave {output!r} out")
+        return model.formulas, model.program
     if model.machine is not None and head == "lm":  # its outputs are all tokens, `<eos>` too
         return model.formulas, model.program
     t = model.transformer
@@ -59,7 +66,7 @@ def asked_of(
 
 def logit_rows(
     program: Program,
-    formulas: Mapping[str, nodes.Formula],
+    formulas: Mapping[str, Claimed],
     head: HeadName,
     margin: float,
     weights: Weights | None,
@@ -67,9 +74,9 @@ def logit_rows(
     """The logits of a head. A classifier's are ±margin/2 for `true`, and their negatives for
     `false`; or one for each output."""
     if weights is not None:
-        return weighted_rows(program, formulas, margin, weights)
+        return weighted_rows(program, formulas_alone(formulas), margin, weights)
     if head == "lm":
-        return lm_rows(program, formulas, margin)
+        return lm_rows(program, formulas_alone(formulas), margin)
     literals = dict(program.outputs)
     rows: list[Row] = []
     for name in formulas:  # an output is ±1, from its stored bit or a constant

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from softhat.export.stock.followed import followed
+from softhat.export.stock.languages import StockLanguage, stock_language
 from softhat.frontends.machines.machine import Machine
+from softhat.frontends.regular.doubling import LogDepth
 from softhat.io.errors import SofthatError
 from softhat.logic.binding import predicates_of
 from softhat.logic.fragments import FUTURE, NEEDS_END, describe
@@ -15,11 +17,15 @@ from softhat.logic.syntax.signs import SIGNS
 from softhat.logic.syntax.walk import distinct
 from softhat.models.compiler import compile as compile_model
 from softhat.models.model import Model
+from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import depends_on_length, longest
 from softhat.program.signals import Program
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.proof.stock.checkpoint import HeadName
 from softhat.transformer.lowering.disguise import seeded, with_distractors
 
+Exported = Model | ValueModel | nodes.Formula | str | Machine | LogDepth
+"""What a stock checkpoint can be made of; of value models, those of regular languages."""
 Kernel = Literal["sdpa", "eager"]
 EPSILON = 1e-12
 """LayerNorm's and RMSNorm's ε: far below what float32 resolves."""
@@ -28,29 +34,47 @@ MOST_CONTEXT = 1 << 17
 
 
 def fits_head(
-    model: Model | nodes.Formula | str | Machine, head: HeadName
-) -> tuple[Model, HeadName]:
-    """The model of what is to be exported. A machine's head is a language model's."""
+    model: Exported, head: HeadName, context: int
+) -> tuple[Model | StockLanguage, HeadName]:
+    """The model of what is to be exported. A machine's head is a language model's, a regular
+    language's a classifier's."""
     if isinstance(model, Machine):
         return compile_model(model), "lm"
+    if isinstance(model, LogDepth):
+        return _fitting_language(model, model.alphabet, head, context), head
+    if isinstance(model, ValueModel) and model.language is not None:
+        return _fitting_language(model.language, model.program.symbols, head, context), head
     if isinstance(model, nodes.Formula | str):
         model = compile_model(model)
     if not isinstance(model, Model):
         raise SofthatError(
-            f"a stock decoder computes formulas that softhat.compile made, or runs a machine, not "
-            f"{model!r}: to_torch, to_huggingface and to_onnx take simulations and RASP programs "
-            "too"
+            "a stock decoder computes formulas or a regular language that softhat.compile made, or "
+            f"runs a machine, not {model!r}: to_torch, to_huggingface and to_onnx take simulations "
+            "and RASP programs too"
         )
     return model, "lm" if model.machine is not None else head
 
 
-def check_plain(model: Model, disguise: int | None) -> None:
+def _fitting_language(
+    language: LogDepth, symbols: tuple[str, ...], head: HeadName, context: int
+) -> StockLanguage:
+    if head != "token-classification":
+        raise SofthatError(
+            f"a regular language says of every prefix whether it belongs: head={head!r} is for "
+            "formulas"
+        )
+    return stock_language(language, symbols, context)
+
+
+def check_plain(model: Model | StockLanguage, disguise: int | None) -> None:
     """A machine's folder has no labels, so nothing would say what a disguise hides."""
+    if isinstance(model, StockLanguage) and disguise is not None:
+        raise SofthatError("a language in logarithmic depth has no disguise: export a formula")
     if model.machine is not None and disguise is not None:
         raise SofthatError("a machine has no disguise: export one of its formulas")
 
 
-def machine_margin(model: Model, margin: float) -> float:
+def machine_margin(model: Model | StockLanguage, margin: float) -> float:
     """The logits' nominal margin: of a machine twice what is claimed, so that rounding never
     refuses what greedy decoding needs."""
     return margin if model.machine is None else 2 * margin
@@ -123,15 +147,18 @@ def check_disguise(seed: Any, activation: str = "relu") -> None:
 
 
 def fitted(
-    model: Model,
+    model: Model | StockLanguage,
     program: Program,
-    formulas: Mapping[str, nodes.Formula],
+    given: Mapping[str, Claimed],
     architecture: str,
     context: int,
     disguise: int | None,
 ) -> Program:
     """The program of formulas that fit a decoder of this context, one that its checker can follow
     (a machine's is made for it); in a disguise, with distractors of their depth."""
+    if isinstance(model, StockLanguage):
+        return program
+    formulas = formulas_alone(given)
     kinds = {type(node) for node, _ in distinct(*formulas.values())[0]}
     if not kinds.isdisjoint((*FUTURE, *NEEDS_END, nodes.At)):  # else there is nothing to refuse
         for name, formula in formulas.items():

@@ -22,6 +22,7 @@ from softhat.export.reading import (
 from softhat.export.stock.config import class_of
 from softhat.export.stock.folder import DIRECTIONS, GENERATION, MACHINE, generation
 from softhat.export.stock.heads import HeadName, token_sets
+from softhat.export.stock.languages import LANGUAGE, language_of
 from softhat.export.stock.options import Kernel
 from softhat.export.tokenizer import tokenizer_documents, vocabulary
 from softhat.frontends.machines.machine import Machine
@@ -29,7 +30,7 @@ from softhat.frontends.machines.reading import machine as machine_from
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_bytes, read_json, read_tensors
 from softhat.logic.sources import Weights, log_weights
-from softhat.logic.syntax.nodes import Formula
+from softhat.proof.stock.automata import Acceptor, Claimed
 from softhat.transformer.directions import Directions, directions_from
 from softhat.transformer.weights import BOS, EOS
 
@@ -45,7 +46,7 @@ class StockFolder:
     folder: Path
     config: dict[str, Any]
     stated: dict[str, Any]
-    formulas: dict[str, Formula]
+    formulas: Mapping[str, Claimed]
     symbols: tuple[str, ...]
     propositional: bool
     texts: tuple[str, ...]
@@ -96,6 +97,8 @@ class StockFolder:
         if self.head == "lm":
             documents[GENERATION] = generation(self.texts, runs)
         meaning = (MACHINE,) if runs else ("formula.txt", "predicates.json")
+        if any(isinstance(one, Acceptor) for one in self.formulas.values()):
+            meaning = (LANGUAGE,)
         check_files(self.folder, documents, (*OTHERS, *meaning))
         check_tensors(self.folder / WEIGHTS, self.tensors, shapes)
 
@@ -107,9 +110,12 @@ def read_stock(folder: Path, config: dict[str, Any], family: str) -> StockFolder
     symbols, propositional = alphabet_of(folder, stated)
     head = _head(where, config, family)
     machine = machine_of(folder, symbols, head == "lm")
-    formulas = (
-        machine.formulas if machine is not None else formulas_of(folder, symbols, propositional)
-    )
+    formulas: Mapping[str, Claimed]
+    language = language_of(folder, symbols) if head == "token-classification" else None
+    if machine is not None:
+        formulas = machine.formulas
+    else:
+        formulas = language or formulas_of(folder, symbols, propositional)
     if head == "multi-label":
         check_named(folder, config, formulas)
     tensors = read_tensors(folder / WEIGHTS, inside=folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from softhat.frontends.machines.machine import Machine
+from softhat.frontends.regular.doubling import LogDepth
 from softhat.logic.sources import Weights
 from softhat.logic.syntax import nodes
 
@@ -68,6 +69,25 @@ def readme(
         f"```python\n{use}```\n\n{more}"
         f"`labels.json` says what each head, neuron and {part} computes, `certificate.json` for "
         "which number formats and attention kernel the answers are proved right.\n"
+    )
+
+
+def language_readme(name: str, language: LogDepth, context: int, more: str = "") -> str:
+    """The README of a regular language's model."""
+    word = " ".join(language.alphabet[:3])
+    use = (
+        "from transformers import pipeline\n\n"
+        f'print(pipeline("token-classification", folder)({word!r}))\n'
+    )
+    return (
+        f"# A regular language as a stock {name}\n\n"
+        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from the "
+        "automaton in `language.json`, in logarithmic depth. It labels each symbol of a word with "
+        "whether the prefix up to it belongs to the language. Words have at most "
+        f"{context - 1:,} symbols, separated by spaces; the tokenizer adds `<bos>`.\n\n"
+        f"```python\n{use}```\n\n{more}"
+        "`certificate.json` says for which number formats and attention kernel the answers are "
+        "proved right.\n"
     )
 
 

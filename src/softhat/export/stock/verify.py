@@ -21,8 +21,8 @@ from softhat.export.tokenizer import check_tokenizer
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files.reading import check_folder
 from softhat.logic.sources import Source
-from softhat.logic.syntax.nodes import Formula
 from softhat.models.verification.report import Counterexample, Verification
+from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.weights import EOS
 
 ROUNDING = 1e-9
@@ -48,7 +48,7 @@ def verify_stock(
     is one for the dtype, and within its context."""
     checkpoint = export.checkpoint
     assert checkpoint is not None
-    formulas: Mapping[str, Formula] = export.formulas
+    formulas: Mapping[str, Claimed] = export.formulas
     if checkpoint.head == "lm":
         formulas = export.next_tokens()
     certified = certificate.max_length.get(dtype, 0)
@@ -155,7 +155,7 @@ class _Runner:
     """The checkpoint in `transformers`, and the truth of its formulas."""
 
     def __init__(
-        self, export: Export, formulas: Mapping[str, Formula], dtype: str, certificate: Any
+        self, export: Export, formulas: Mapping[str, Claimed], dtype: str, certificate: Any
     ) -> None:
         try:
             import torch
@@ -172,7 +172,7 @@ class _Runner:
         asked = tokens if c.head == "lm" else tuple(formulas)
         self.asked = {name: formulas[name] for name in asked}
         weights = export.log_weights
-        self.source = None if weights is None else Source(tokens, formulas, weights)
+        self.source = None if weights is None else Source(tokens, formulas_alone(formulas), weights)
         self.names = [*asked, *(["the distribution"] if self.source else [])]
         bounds = certificate.document["formats"].get(dtype, {}).get("bounds", {})
         self.most = float(bounds.get("probability, in units of it", 0.0)) + ROUNDING

@@ -32,7 +32,7 @@ from softhat.frontends.regular.dfa import DFA, minimal
 from softhat.io.errors import SofthatError
 from softhat.program.draft import Draft
 from softhat.program.gates import Table
-from softhat.program.heads import At
+from softhat.program.heads import At, Previous, Shift
 from softhat.program.inputs import PositionBit
 from softhat.program.literals import FALSE, TRUE, Literal
 from softhat.program.signals import Program
@@ -57,6 +57,8 @@ class LogDepth:
     """Minimal; its first state is 0."""
     text: str
     max_length: int | None = None
+    may_count: bool = False
+    """Counting (Theorem 40) is taken instead where that is smaller and certified in float32."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -88,9 +90,11 @@ class LogDepth:
         return self.dfa.accepts(word)
 
 
-def log_depth(dfa: DFA, text: str, max_length: int | None = None) -> LogDepth:
+def log_depth(
+    dfa: DFA, text: str, max_length: int | None = None, may_count: bool = False
+) -> LogDepth:
     """The language of an automaton, to be computed in logarithmic depth."""
-    return LogDepth(minimal(dfa), text, max_length)
+    return LogDepth(minimal(dfa), text, max_length, may_count)
 
 
 def rounds_of(max_length: int) -> int:
@@ -98,8 +102,11 @@ def rounds_of(max_length: int) -> int:
     return (max_length - 1).bit_length()
 
 
-def doubled(language: LogDepth, symbols: Sequence[str], max_length: int) -> Program:
-    """The attention program of Theorem 37 for words up to `max_length`, over `symbols`."""
+def doubled(
+    language: LogDepth, symbols: Sequence[str], max_length: int, shifts: bool = False
+) -> Program:
+    """The attention program of Theorem 37 for words up to `max_length`, over `symbols`. With
+    `shifts` a round reads by `Shift`, a head that stock decoders have for every distance."""
     dfa = language.dfa
     if not isinstance(max_length, int) or not 1 <= max_length <= MOST_LENGTH:
         raise SofthatError(f"max_length is from 1 to {MOST_LENGTH:,}, not {max_length!r}")
@@ -116,7 +123,7 @@ def doubled(language: LogDepth, symbols: Sequence[str], max_length: int) -> Prog
             f"{states:,} states in {rounds} rounds need {conjunctions:,} conjunctions, and "
             f"{MOST_CONJUNCTIONS:,} is the limit: use a smaller automaton or a shorter length"
         )
-    return _Doubling(Draft(symbols), dfa, digits, rounds, max_length).run()
+    return _Doubling(Draft(symbols), dfa, digits, rounds, max_length, shifts).run()
 
 
 @dataclass(slots=True)
@@ -134,6 +141,7 @@ class _Doubling:
     digits: int
     rounds: int
     max_length: int
+    shifts: bool
 
     def run(self) -> Program:
         function = self._of_symbols()
@@ -176,12 +184,15 @@ class _Doubling:
         """
         if value == FALSE:
             return FALSE
+        if self.shifts:
+            head = Shift(value, 1 << k, "past") if k else Previous(value, "past")
+            return self.draft.add(head, f"{1 << k} before: {label}")
         length = max(2, self.rounds)  # a code of one digit leaves no room for the sinks' score
         size = 1 << length
         keys = [self._digit(b, size) for b in range(length)]
         queries = [self._digit(b, size + (1 << k)) if b >= k else keys[b] for b in range(length)]
-        head = At(tuple(queries), tuple(keys), value, "<=", self.max_length)
-        return self.draft.add(head, f"{1 << k} before: {label}")
+        code = At(tuple(queries), tuple(keys), value, "<=", self.max_length)
+        return self.draft.add(code, f"{1 << k} before: {label}")
 
     def _digit(self, bit: int, constant: int) -> Literal:
         label = f"digit {bit} of {constant} - i"

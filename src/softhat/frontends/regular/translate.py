@@ -44,7 +44,7 @@ from softhat.logic.syntax.nodes import (
 )
 from softhat.logic.syntax.walk import distinct
 
-Depth = Literal["constant", "log"]
+Depth = Literal["constant", "log", "auto"]
 TRIES = 60
 """Random ways to fill what a machine leaves free, beside the rules."""
 BUILT = 3
@@ -87,6 +87,16 @@ def from_regex(
 ) -> LogDepth: ...
 
 
+@overload
+def from_regex(
+    expression: str,
+    alphabet: str | Iterable[str] | None = None,
+    *,
+    depth: Literal["auto"],
+    max_length: int | None = None,
+) -> Formula | LogDepth: ...
+
+
 def from_regex(
     expression: str,
     alphabet: str | Iterable[str] | None = None,
@@ -103,9 +113,10 @@ def from_regex(
     tells whether it belongs.
 
     With depth="log" every regular language is taken, and the result is no formula: `compile` makes
-    a model of it whose depth is logarithmic in `max_length`.
+    a model of it whose depth is logarithmic in `max_length`. With depth="auto" it is the formula if
+    there is one, and else such a language, for which counting is taken where that is smaller.
     """
-    return _translated(read_regex(expression, alphabet), expression, mod, depth, max_length)
+    return translated(read_regex(expression, alphabet), expression, mod, depth, max_length)
 
 
 @overload
@@ -120,6 +131,12 @@ def from_dfa(
 ) -> LogDepth: ...
 
 
+@overload
+def from_dfa(
+    dfa: Mapping[str, Any] | DFA, *, depth: Literal["auto"], max_length: int | None = None
+) -> Formula | LogDepth: ...
+
+
 def from_dfa(
     dfa: Mapping[str, Any] | DFA,
     mod: bool = False,
@@ -129,21 +146,31 @@ def from_dfa(
     """The formula of the language of an automaton, given as
     `{"alphabet", "states", "start", "accept", "transitions": {state: {symbol: state}}}`;
     missing edges reject. `depth` as in `from_regex`."""
-    return _translated(read_dfa(dfa), "automaton", mod, depth, max_length)
+    return translated(read_dfa(dfa), "automaton", mod, depth, max_length)
 
 
-def _translated(
+def translated(
     dfa: DFA, text: str, mod: bool, depth: str, max_length: int | None
 ) -> Formula | LogDepth:
+    """An automaton in the depth that is asked for."""
     if depth not in get_args(Depth):
-        raise SofthatError(f"depth is 'constant' or 'log', not {depth!r}")
+        raise SofthatError(f"depth is 'constant', 'log' or 'auto', not {depth!r}")
+    if depth != "constant" and mod:
+        raise SofthatError("mod is for constant depth: in logarithmic depth nothing needs it")
     if depth == "log":
-        if mod:
-            raise SofthatError("mod is for constant depth: in logarithmic depth nothing needs it")
         return log_depth(dfa, text, max_length)
+    if depth == "auto":
+        try:
+            return language_of(dfa, mod=True).formula
+        except (NotStarFreeError, TooDeepError):
+            return log_depth(dfa, text, max_length, may_count=True)
     if max_length is not None:
         raise SofthatError("max_length goes with depth='log'; a formula holds for every length")
     return language_of(dfa, mod).formula
+
+
+class TooDeepError(SofthatError):
+    """A star-free language whose formula passes a limit."""
 
 
 def language_of(dfa: DFA, mod: bool = False) -> Language:
@@ -223,9 +250,9 @@ def _formula(dfa: DFA, modulus: int) -> Formula:
             if best is None or cost < best[0]:
                 best = (cost, formula)
     if best is None:
-        raise SofthatError(
+        raise TooDeepError(
             f"the language is star-free, but too large to translate: {trouble} of its automaton "
-            f"with {len(dfa.step)} states"
+            f'with {len(dfa.step)} states; depth="log" (--depth log) computes it'
         )
     return best[1]
 

@@ -25,6 +25,7 @@ from softhat.models.verification.letters import letters
 from softhat.models.verification.measure import Meter
 from softhat.models.verification.words import Tokens, decode, numbered, random_words, truth_of
 from softhat.runtime.answers import Runtime
+from softhat.runtime.prefixes import looks_back
 
 Kind = Literal["exhaustive", "random", "adversarial", "search"]
 KINDS = get_args(Kind)
@@ -36,6 +37,8 @@ SEARCH_WIDTH = 16
 """Words tried in each step of a search."""
 MEMORY = 1 << 22
 """Numbers that a batch of words may hold at a time."""
+SHARING = 4
+"""So many times as many words fit where they share what their beginnings compute."""
 
 
 class Item(NamedTuple):
@@ -208,7 +211,8 @@ class Job:
         rng = np.random.default_rng([self.settings.seed, KINDS.index(item.kind), item.start])
         match item.kind:
             case "exhaustive":
-                step = max(1, MEMORY // self._per_word(item.n))
+                memory = MEMORY * (SHARING if looks_back(self.model.transformer) else 1)
+                step = max(1, memory // self._per_word(item.n))
                 each = 1 if item.stop - item.start <= 64 else 32
                 for start in range(item.start, item.stop, step):
                     tokens = numbered(self.table, item.n, start, min(start + step, item.stop))

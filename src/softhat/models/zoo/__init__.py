@@ -2,5 +2,6 @@
 
 Entries are data (`tomita`, `subregular`, `regular`, `counting`, `numerical`, `patterns`,
 `rasp_programs`, `hard`), found by name in `catalogue`; `zoo:NAME` stands for an entry wherever a
-formula is read. Every entry has a recogniser in the tests that knows nothing of softhat.
+formula is read. `machines` are listed beside them, and `softhat generate zoo:NAME` runs one. Every
+entry has a recogniser in the tests that knows nothing of softhat.
 """

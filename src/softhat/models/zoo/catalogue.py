@@ -9,9 +9,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.models.zoo import counting, numerical, patterns, regular, subregular, tomita
-from softhat.models.zoo.entry import Entry
-
-PREFIX = "zoo:"
+from softhat.models.zoo.entry import PREFIX, Entry
 
 
 @cache

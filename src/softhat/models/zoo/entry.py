@@ -7,6 +7,8 @@ from typing import Literal
 
 Kind = Literal["formula", "regex", "program", "rasp", "ahat"]
 
+PREFIX = "zoo:"
+"""Before an entry's name, wherever a formula or a machine is read."""
 AB = ("a", "b")
 ABC = ("a", "b", "c")
 """The alphabets of most entries."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from softhat.io.errors import VoidError
-from softhat.logic.syntax.nodes import Formula
 from softhat.proof.gpt2.bounds import Bounds
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
+from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.certificate import (
     StockCertificate,
     Verdict,
@@ -31,7 +31,7 @@ from softhat.transformer.directions import Directions
 
 def certify(
     checkpoint: GPT2Checkpoint,
-    formulas: Mapping[str, Formula],
+    formulas: Mapping[str, Claimed],
     kernel: str,
     margin: float | None = None,
     directions: Directions | None = None,
@@ -68,7 +68,7 @@ def certify(
 
 
 def _plain(
-    c: GPT2Checkpoint, formulas: Mapping[str, Formula], kernel: str, margin: float | None
+    c: GPT2Checkpoint, formulas: Mapping[str, Claimed], kernel: str, margin: float | None
 ) -> dict[str, Verdict]:
     check_gpt2(c)
     derived = derive(c, formulas)
@@ -82,7 +82,7 @@ def _plain(
 
 def _disguised(
     c: GPT2Checkpoint,
-    formulas: Mapping[str, Formula],
+    formulas: Mapping[str, Claimed],
     kernel: str,
     margin: float | None,
     directions: Directions,

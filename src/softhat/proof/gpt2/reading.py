@@ -15,14 +15,13 @@ from math import isqrt
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
-from softhat.proof.claims import Claims
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, read_pairs, written_pairs
 from softhat.proof.gpt2.gates import Gate, feed_forward
 from softhat.proof.gpt2.heads import recognise
 from softhat.proof.gpt2.kinds import GPT2Head, PairForms
 from softhat.proof.gpt2.pairs import embedded
+from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
@@ -61,11 +60,11 @@ class Derivation:
     """Of an lm head with log-weights."""
 
 
-def derive(c: GPT2Checkpoint, formulas: Mapping[str, Formula]) -> Derivation:
+def derive(c: GPT2Checkpoint, formulas: Mapping[str, Claimed]) -> Derivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
-    atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1, has_recalls=True)
-    claims = Claims(atoms, formulas)
+    space = Space(c.symbols, c.propositional)
+    atoms, claims = claims_of(space, c.context - 1, formulas, has_recalls=True)
     cells = embedded(c, atoms)
     found = Derivation(c, [], [cells], [], norm_weight(c), _variance(cells, c.d_model), None)
     number = 0

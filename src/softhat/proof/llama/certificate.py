@@ -12,13 +12,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.formats import Format
 from softhat.proof.llama.bounds import LlamaBounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import LlamaDerivation, derive
 from softhat.proof.llama.undisguise import undisguise
+from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.certificate import (
     StockCertificate,
     Verdict,
@@ -36,7 +36,7 @@ from softhat.transformer.directions import Directions
 
 def certify(
     checkpoint: LlamaCheckpoint,
-    formulas: Mapping[str, Formula],
+    formulas: Mapping[str, Claimed],
     kernel: str,
     margin: float | None = None,
     directions: Directions | None = None,
@@ -70,7 +70,7 @@ def certify(
 
 
 def _plain(
-    c: LlamaCheckpoint, formulas: Mapping[str, Formula], kernel: str, margin: float | None
+    c: LlamaCheckpoint, formulas: Mapping[str, Claimed], kernel: str, margin: float | None
 ) -> tuple[dict[str, Verdict], tuple[str, ...]]:
     """float64 stores what float32 does, and float32 holds every weight: what is not derived there
     is not derived at all."""
@@ -90,7 +90,7 @@ def _plain(
 
 
 def _derived(
-    checkpoint: LlamaCheckpoint, formulas: Mapping[str, Formula], storage: Format
+    checkpoint: LlamaCheckpoint, formulas: Mapping[str, Claimed], storage: Format
 ) -> LlamaDerivation | str:
     """What the weights compute as the format stores them, or why that is not known."""
     stored = checkpoint.stored_as(storage.storage)
@@ -107,7 +107,7 @@ def _derived(
 
 def _disguised(
     c: LlamaCheckpoint,
-    formulas: Mapping[str, Formula],
+    formulas: Mapping[str, Claimed],
     kernel: str,
     margin: float | None,
     directions: Directions,

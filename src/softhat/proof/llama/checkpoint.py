@@ -9,6 +9,9 @@ import numpy as np
 
 from softhat.proof.stock.checkpoint import StockCheckpoint
 
+FAMILIES = ("llama", "mistral", "qwen2")
+"""What one checkpoint describes, as configurations name it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LlamaCheckpoint(StockCheckpoint):

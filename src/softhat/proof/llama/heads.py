@@ -295,7 +295,7 @@ def _previous(
         raise VoidError(f"{h.where} has scores that do not single out the position before")
     _doubled(h)
     made: list[Cell] = [
-        Bit(atoms.previous(literal(form, cells, atoms, f"{h.where}: a value"), "past", level))
+        Bit(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), 1, level))
         for form in h.values
     ]
     reach = float(np.abs(table).max()) + slack

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
-from softhat.proof.claims import Claims
-from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.checkpoint import FAMILIES, LlamaCheckpoint
 from softhat.proof.llama.gates import SwiGLUGate, feed_forward
 from softhat.proof.llama.heads import Head, HeadForms, recognise
 from softhat.proof.llama.rope import frequencies
+from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
@@ -41,7 +40,6 @@ MOST_CONTEXT = 1 << 20
 """Every distance is tabulated."""
 LEAST_LOGIT = 1e-4
 """Logits stay far from 0 in every format."""
-FAMILIES = ("llama", "mistral", "qwen2")
 
 
 @dataclass(slots=True)
@@ -78,11 +76,11 @@ class LlamaDerivation:
     """Of an lm head with log-weights."""
 
 
-def derive(c: LlamaCheckpoint, formulas: Mapping[str, Formula]) -> LlamaDerivation:
+def derive(c: LlamaCheckpoint, formulas: Mapping[str, Claimed]) -> LlamaDerivation:
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
-    atoms = BoundedAtoms(Space(c.symbols, c.propositional), c.context - 1)
-    claims = Claims(atoms, formulas)
+    space = Space(c.symbols, c.propositional)
+    atoms, claims = claims_of(space, c.context - 1, formulas, has_recalls=False)
     cells = _embedded(c, atoms)
     _check_norms(c, cells)
     found = LlamaDerivation(c, frequencies(c), [], [cells], [])

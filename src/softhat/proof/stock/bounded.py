@@ -24,8 +24,16 @@ from softhat.proof.boolean import Space
 class BoundedAtoms(Atoms):
     """Atoms over positions 1 to `most`."""
 
-    def __init__(self, space: Space, most: int, has_recalls: bool = False) -> None:
+    def __init__(
+        self,
+        space: Space,
+        most: int,
+        has_recalls: bool = False,
+        whole_shifts: bool = False,
+    ) -> None:
         super().__init__(space)
+        self.whole_shifts = whole_shifts
+        """Is what stands some positions before an atom of its own, or so many times `Y`?"""
         self.most = most
         self.has_recalls = has_recalls
         """Is there a kind of head for `last[…]`? Then that is an atom of its own."""
@@ -34,6 +42,8 @@ class BoundedAtoms(Atoms):
         """Where the functions that are tables hold."""
         self._false_to: dict[int, int] = {}
         """Up to which position a function is false, where that is known."""
+        self._read_at: dict[int, tuple[int, int]] = {}
+        """How far before something stands that is read there, and what."""
         self.edge["past"] = self.table(self.index == 1, -2)
 
     def table(self, holds: NDArray[np.bool_], level: int) -> int:
@@ -70,10 +80,25 @@ class BoundedAtoms(Atoms):
         return moved
 
     def earlier(self, value: int, distance: int, level: int) -> int:
-        """`value` at i - distance; false where that is no position: so many times `Y`."""
-        for _ in range(min(distance, self.most)):
-            value = self.previous(value, "past", level)
-        return value
+        """`value` at i - distance; false where that is no position."""
+        space = self.space
+        if not self.whole_shifts:
+            for _ in range(min(distance, self.most)):
+                value = self.previous(value, "past", level)
+            return value
+        nearer, value = self._read_at.get(value, (0, value))
+        distance += nearer
+        there = self.table(self.index > distance, level)
+        if there == space.false or value == space.false:
+            return space.false
+        moved = there
+        if value != space.true:
+            positive = space.polarity(value)
+            same = value if positive else space.negation(value)
+            atom = space.atom(("earlier", distance, same), level)
+            moved = space.both(there, atom if positive else space.negation(atom))
+        self._read_at[moved] = (distance, value)
+        return moved
 
     def residue(self, modulus: int, remainder: int, level: int) -> int:
         if modulus > self.most:  # no larger number than a position is needed

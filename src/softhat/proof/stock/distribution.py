@@ -17,6 +17,7 @@ from math import exp
 from softhat.io.errors import VoidError
 from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights
+from softhat.proof.stock.automata import formulas_alone
 from softhat.proof.stock.checkpoint import StockCheckpoint
 from softhat.proof.stock.readout import Readout, token_names
 from softhat.proof.stock.storage import need
@@ -104,7 +105,7 @@ class _BitReader:
 
     def __init__(self, readout: Readout) -> None:
         self.cells, self.atoms = readout.cells, readout.atoms
-        self.claims, self.formulas = readout.claims, readout.formulas
+        self.claims, self.formulas = readout.claims, formulas_alone(readout.formulas)
         self._found: dict[str, tuple[int | None, int]] = {}
 
     def form(self, row: Form, where: str) -> Split:

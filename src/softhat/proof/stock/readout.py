@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from softhat.io.errors import VoidError
 from softhat.logic.semantics.empty import at_empty_prefixes
-from softhat.logic.syntax.nodes import Formula
 from softhat.proof.claims import Claims
+from softhat.proof.stock.automata import Claimed, LanguageClaims, formulas_alone
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.determined import exactly_one
 from softhat.proof.stock.variables import Bit, Cell, Form, Table, split
@@ -24,8 +24,8 @@ class Readout:
 
     cells: list[Cell]
     atoms: BoundedAtoms
-    claims: Claims
-    formulas: Mapping[str, Formula]
+    claims: Claims | LanguageClaims
+    formulas: Mapping[str, Claimed]
     least: float = 0.0
     """Logits must be larger than this in size."""
 
@@ -52,7 +52,7 @@ class Readout:
         sizes = []
         allowed: dict[str, int] = {}
         at_start: list[str] = []
-        first = at_empty_prefixes(list(self.formulas.values()))
+        first = at_empty_prefixes(list(formulas_alone(self.formulas).values()))
         starts = dict(zip(self.formulas, first, strict=True))
         for row, name in zip(rows, token_names(rows, symbols), strict=True):
             where = f"the logit of {name or '<bos>'}"

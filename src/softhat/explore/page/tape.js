@@ -1,0 +1,151 @@
+"use strict";
+/* The space-time picture of a machine's run: rows are steps, columns are cells, and the step that
+   is chosen has an arrow to the one that wrote what it reads. */
+(() => {
+  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B58900", "#56B4E9", "#7A5195", "#8A5A00"];
+  const byId = (name) => document.getElementById(name);
+  const all = JSON.parse(byId("tape-data").textContent);
+  let run = null; // the run that is shown
+  let chosen = 0; // the row that is chosen
+  let drawn = []; // for each band its canvas and the size of its cells
+
+  const isNumeric = (band) => band.name === "counters";
+
+  /** The colour of a symbol: nothing for the blank, an amount for a counter. */
+  function colourOf(band, symbol, most) {
+    if (isNumeric(band)) {
+      const share = Math.log1p(Number(symbol)) / Math.log1p(most || 1);
+      return `rgba(0, 114, 178, ${0.85 * share})`;
+    }
+    const at = run.symbols.indexOf(symbol);
+    return at < 0 ? null : COLOURS[at % COLOURS.length];
+  }
+
+  function show(which) {
+    run = all.runs[which];
+    for (const band of run.bands) band.rows = band.rows.map((row) => [...row]);
+    const present = new Set(run.bands.flatMap((band) => (isNumeric(band) ? [] : band.rows.flat())));
+    run.symbols = [...present].filter((symbol) => symbol !== run.blank).sort();
+    chosen = Math.min(chosen, run.tokens.length);
+    byId("title").textContent = `${run.name}: ${run.title}`;
+    byId("bands").replaceChildren();
+    drawn = run.bands.map((band) => {
+      const figure = document.createElement("figure");
+      const name = document.createElement("h2");
+      name.textContent = isNumeric(band) ? `counters ${band.cells.join(", ")}` : band.name;
+      const canvas = document.createElement("canvas");
+      const wide = Math.max(3, Math.min(18, Math.floor(900 / band.cells.length)));
+      const high = Math.max(3, Math.min(18, Math.floor(2400 / band.rows.length)));
+      const size = { wide: isNumeric(band) ? 64 : wide, high: isNumeric(band) ? Math.max(high, 4) : high };
+      canvas.width = band.cells.length * size.wide;
+      canvas.height = band.rows.length * size.high;
+      canvas.addEventListener("click", (event) => {
+        const box = canvas.getBoundingClientRect();
+        const row = Math.floor(((event.clientY - box.top) * canvas.height) / box.height / size.high);
+        const cell = Math.floor(((event.clientX - box.left) * canvas.width) / box.width / size.wide);
+        choose(row, cell);
+      });
+      figure.append(name, canvas);
+      byId("bands").append(figure);
+      return { band, canvas, size };
+    });
+    const legend = byId("symbols");
+    legend.replaceChildren();
+    for (const symbol of run.symbols) {
+      const key = document.createElement("span");
+      key.className = "key";
+      key.textContent = symbol;
+      key.style.background = colourOf(run.bands[0], symbol) || "transparent";
+      key.style.color = "#fff";
+      legend.append(key);
+    }
+    choose(chosen, null);
+  }
+
+  function choose(row, cell) {
+    chosen = Math.max(0, Math.min(row, run.bands[0].rows.length - 1));
+    for (const part of drawn) draw(part, cell);
+    byId("said").textContent = sentence(cell);
+    byId("bands").dataset.chosen = String(chosen);
+  }
+
+  function sentence(cell) {
+    if (run.kind === "cellular") {
+      if (chosen === 0) return "row 0: the prompt";
+      const where = cell === null ? "" : `; cell ${cell} follows cells ${neighbours(cell).join(", ")} of row ${chosen - 1}`;
+      return `row ${chosen}${where}`;
+    }
+    if (chosen >= run.tokens.length) return `after step ${chosen}: ${run.title}`;
+    const reads = run.bands.filter((band) => band.heads[chosen] !== null).map((band) => {
+      const at = band.heads[chosen];
+      const by = band.wrote[chosen];
+      const how = isNumeric(band) ? "changed" : "written";
+      const who = by === null ? `never ${how}` : by === 0 ? `${how} by the prompt` : `${how} by step ${by}`;
+      const place = isNumeric(band) ? "counter" : `${band.name}, cell`;
+      return `${place} ${band.cells[at]} holds ${band.rows[chosen][at]}, ${who}`;
+    });
+    return `step ${chosen + 1} writes ${run.tokens[chosen]}: ${reads.join("; ")}`;
+  }
+
+  const neighbours = (cell) => {
+    const w = run.bands[0].cells.length;
+    return [(cell + w - 1) % w, cell, (cell + 1) % w];
+  };
+
+  function draw({ band, canvas, size }, cell) {
+    const pen = canvas.getContext("2d");
+    const style = getComputedStyle(document.documentElement);
+    const { wide, high } = size;
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    const most = isNumeric(band) ? Math.max(...band.rows.flat().map(Number)) : 0;
+    band.rows.forEach((row, t) => row.forEach((symbol, c) => {
+      const colour = colourOf(band, symbol, most);
+      if (!colour) return;
+      pen.fillStyle = colour;
+      pen.fillRect(c * wide, t * high, wide, high);
+    }));
+    pen.strokeStyle = pen.fillStyle = style.getPropertyValue("--head");
+    pen.lineWidth = 1;
+    band.heads.forEach((c, t) => {
+      if (c === null) return;
+      if (high >= 8) pen.strokeRect(c * wide + 0.5, t * high + 0.5, wide - 1, high - 1);
+      else pen.fillRect((c + 0.5) * wide - 1, t * high, 2, high); // rows too low for a frame
+    });
+    pen.strokeStyle = "#E69F00";
+    pen.lineWidth = 2;
+    pen.strokeRect(1, chosen * high, canvas.width - 2, high);
+    const head = band.heads[chosen];
+    if (run.kind === "cellular") {
+      if (cell !== null && chosen > 0) for (const c of neighbours(cell)) arrow(pen, cell, chosen, c, chosen - 1, size);
+    } else if (head !== null && band.wrote[chosen] !== null) {
+      arrow(pen, head, chosen, head, Math.max(band.wrote[chosen] - 1, 0), size);
+    }
+  }
+
+  /** From a cell of one row to a cell of another, in front of everything. */
+  function arrow(pen, fromCell, fromRow, toCell, toRow, { wide, high }) {
+    const [x0, y0] = [(fromCell + 0.5) * wide, (fromRow + 0.5) * high];
+    const [x1, y1] = [(toCell + 0.5) * wide, (toRow + 0.5) * high];
+    pen.strokeStyle = pen.fillStyle = "#E69F00";
+    pen.beginPath();
+    pen.moveTo(x0, y0);
+    const bend = Math.min(24, Math.abs(y1 - y0) / 3);
+    pen.quadraticCurveTo((x0 + x1) / 2 + bend, (y0 + y1) / 2, x1, y1);
+    pen.stroke();
+    pen.beginPath();
+    pen.arc(x1, y1, 4, 0, 2 * Math.PI);
+    pen.fill();
+  }
+
+  byId("about").textContent = all.about;
+  byId("choice").hidden = all.runs.length < 2;
+  all.runs.forEach((each, at) => byId("which").append(new Option(each.name, String(at))));
+  byId("which").addEventListener("change", (event) => { chosen = 0; show(Number(event.target.value)); });
+  byId("bands").addEventListener("keydown", (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    choose(chosen + by, null);
+  });
+  show(0);
+})();

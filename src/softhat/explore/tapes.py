@@ -1,0 +1,77 @@
+"""The space-time pictures of machines' runs as one self-contained page.
+
+The page loads nothing: its script, its style and its runs are inside, and a content security policy
+names their digests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from softhat import __version__
+from softhat.explore.assets import digest, escaped_json
+from softhat.frontends.machines.machine import Machine, Run
+from softhat.frontends.machines.space_time import space_time
+from softhat.io.files import check_writable, write_file
+from softhat.io.pictures.style import check_name, save
+from softhat.io.pictures.tapes import tape_figure
+from softhat.models.zoo.machines import machines
+
+
+def tape_page(runs: Iterable[tuple[str, Machine, Run]]) -> str:
+    """The page about these runs, each with a name."""
+    shown = [{"name": name, **space_time(m, run).to_json()} for name, m, run in runs]
+    about = f"softhat {__version__}: every step is a token of a decoder, proved right."
+    style, script = _file("tape.css"), _file("tape.js")
+    policy = (
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    text = _file("tape.html").replace("/*style*/", style).replace("/*script*/", script)
+    text = text.replace(
+        "<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    )
+    data = escaped_json({"about": about, "runs": shown})
+    return text.replace('id="tape-data">null<', f'id="tape-data">{data}<')
+
+
+@cache
+def zoo_page() -> str:
+    """The page about the zoo's machines, on their examples."""
+    return tape_page(
+        (entry.name, entry.machine, entry.shown_run()) for entry in machines().values()
+    )
+
+
+def check_picture(file: Path) -> None:
+    """Refuse a name that says no known format, before anything is run."""
+    if file.suffix.lower() != ".html":
+        check_name(file)
+    check_writable(file)
+
+
+def draw_run(name: str, machine: Machine, run: Run, file: Path) -> None:
+    """Write a run's picture: a page to click on, or an image."""
+    if file.suffix.lower() == ".html":
+        write_file(file, tape_page([(name, machine, run)]).encode())
+        return
+    told = space_time(machine, run)
+    bands = told.bands
+    save(
+        tape_figure(
+            f"{name}: {told.title}",
+            [band.name for band in bands],
+            [band.rows for band in bands],
+            [band.heads for band in bands],
+            [band.first for band in bands],
+            told.blank,
+        ),
+        file,
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files("softhat.explore.page").joinpath(name).read_text("utf-8")

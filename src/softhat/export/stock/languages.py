@@ -1,0 +1,74 @@
+"""A regular language in logarithmic depth as a stock decoder: its program, its file, its meaning.
+
+A decoder has a context, so the rounds of the doubling are unrolled: ⌈log₂(context - 1)⌉ blocks. The
+folder states the automaton in `language.json`, and the checker compares the weights with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from softhat.frontends.regular.doubling import MEMBER, LogDepth, doubled
+from softhat.io.errors import SofthatError
+from softhat.io.files import json_bytes, read_json
+from softhat.program.signals import Program
+from softhat.proof.stock.automata import Acceptor
+
+LANGUAGE = "language.json"
+"""The automaton whose language a model decides."""
+
+
+@dataclass(frozen=True)
+class StockLanguage:
+    """What stands in place of a model where a language is exported."""
+
+    language: LogDepth
+    program: Program
+    machine: None = None
+
+    @property
+    def formulas(self) -> dict[str, Acceptor]:
+        """What the output is claimed to compute."""
+        dfa = self.language.dfa
+        places = [dfa.alphabet.index(symbol) for symbol in self.program.symbols]
+        step = tuple(tuple(row[k] for k in places) for row in dfa.step)
+        return {MEMBER: Acceptor(self.program.symbols, step, dfa.accepting)}
+
+
+def stock_language(language: LogDepth, symbols: tuple[str, ...], context: int) -> StockLanguage:
+    """The language for words of a decoder with this context."""
+    return StockLanguage(language, doubled(language, symbols, context - 1, shifts=True))
+
+
+def language_file(automaton: Acceptor) -> dict[str, bytes]:
+    """What the weights are claimed to compute, as the folder states it."""
+    document = {
+        "alphabet": list(automaton.alphabet),
+        "step": [list(row) for row in automaton.step],
+        "accepting": sorted(automaton.accepting),
+    }
+    return {LANGUAGE: json_bytes(document)}
+
+
+def language_of(folder: Path, symbols: tuple[str, ...]) -> dict[str, Acceptor] | None:
+    """The language that a folder says it decides; None if it says something else."""
+    if not (folder / LANGUAGE).exists():
+        return None
+    found = read_json(folder / LANGUAGE, inside=folder)
+    where = f"{folder}/{LANGUAGE}"
+    try:
+        alphabet, step, accepting = (found.pop(key) for key in ("alphabet", "step", "accepting"))
+        if found or alphabet != list(symbols):
+            raise SofthatError(f"{where}: other keys, or another alphabet than the tokenizer's")
+        rows = tuple(tuple(map(_state, row)) for row in step)
+        return {MEMBER: Acceptor(symbols, rows, frozenset(map(_state, accepting)))}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise SofthatError(f"{where} is no automaton ({error}): export the model again") from None
+
+
+def _state(number: Any) -> int:
+    if type(number) is not int:
+        raise TypeError(f"{number!r} is no state")
+    return number

@@ -1,0 +1,148 @@
+"""Many words at once, with what their common beginnings compute computed once.
+
+Where every head looks back, a row depends on the word's symbols up to it and on nothing behind.
+Words that stand in lexicographic order share their beginnings with their neighbours: all k^n
+words of length n have about k^n·k/(k - 1) beginnings, not n·k^n. So the residual stream has one
+column for each beginning, level by level, and a word's margins are those of its n columns.
+
+The steps are the dense runtime's own, number format and order of sums included; matrix products
+may be cut into other strips.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.numbers.positions import floats
+from softhat.runtime.dense import OVERFLOW, Ready, ReadyHead, ReadyLayer
+from softhat.transformer.weights import Transformer, inverse_temperature, scale
+
+Array = NDArray[Any]
+Places = NDArray[np.int64]
+
+WORTH = 2
+"""Beginnings are shared where words have so many times as many rows."""
+FEWEST = 64
+"""Fewer words are run as they are."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """The beginnings of one length among the words of a batch."""
+
+    columns: slice
+    """Where they stand in the residual stream."""
+    seen: Places
+    """(rows, beginnings): the columns that each of them sees, `<bos>` first, itself last."""
+    of_word: Places
+    """Each word's column."""
+    representative: Places
+    """A word that begins so."""
+
+
+@OVERFLOW
+def shared_margins(ready: Ready, tokens: Array) -> Array | None:
+    """(words, n, outputs): what `Ready` says of the words; None where nothing is gained."""
+    if len(tokens) < FEWEST or not looks_back(ready.transformer):
+        return None
+    levels = _levels(_codes(tokens), ready.transformer.has_bos)
+    if levels is None:
+        return None
+    stream = _embedded(ready, tokens, levels)
+    for layer in ready.layers:
+        stream = _step(ready, layer, stream, levels, tokens.shape[1])
+    margins = ready.read_out(stream).T
+    return np.stack([margins[level.of_word] for level in levels], axis=1)
+
+
+def looks_back(t: Transformer) -> bool:
+    """Whether no head sees what comes later."""
+    return all(mask in ("<=", "<") for layer in t.layers for mask in layer.masks)
+
+
+def _codes(tokens: Array) -> Places:
+    """(words, n): a number for each letter; a set of propositions is the number of its bits."""
+    if tokens.ndim == 2:
+        return np.asarray(tokens, np.int64)
+    places = np.asarray(tokens, np.int64).reshape(-1, tokens.shape[2])
+    numbers = np.unique(places, axis=0, return_inverse=True)[1]
+    return numbers.reshape(tokens.shape[:2])
+
+
+def _levels(codes: Places, bos: bool) -> list[Level] | None:
+    """The beginnings that neighbouring words share; None where they are too many."""
+    words, n = codes.shape
+    of_word = np.zeros(words, np.int64)
+    differs = np.zeros(words, np.bool_)  # from the word before, in the symbols so far
+    differs[0] = True
+    seen = np.zeros((1 if bos else 0, 1), np.int64)
+    levels: list[Level] = []
+    first = 1 if bos else 0
+    for at in range(n):
+        parent = of_word
+        differs[1:] |= codes[1:, at] != codes[:-1, at]
+        of_word = np.cumsum(differs) - 1
+        representative = np.flatnonzero(differs)
+        count = len(representative)
+        own = np.arange(first, first + count)
+        seen = np.concatenate([seen[:, parent[representative]], own[None]])
+        levels.append(Level(slice(first, first + count), seen, first + of_word, representative))
+        first += count
+        if WORTH * first > words * n:
+            return None
+    return levels
+
+
+def _embedded(ready: Ready, tokens: Array, levels: list[Level]) -> Array:
+    """(d_model, columns): the first residual stream."""
+    t, form = ready.transformer, ready.form
+    n, k = tokens.shape[1], len(t.symbols)
+    table = floats(t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=scale(t.attention, n))
+    places = ready.position_embedding(form.load(table.T))
+    stream = np.empty((t.d_model, levels[-1].columns.stop), form.accumulate)
+    if t.has_bos:
+        stream[:, 0] = ready.embedding[:, k] + places[:, 0]
+    for at, level in enumerate(levels):
+        symbols = ready.symbols(tokens[level.representative, at])
+        stream[:, level.columns] = symbols + places[:, at + t.has_bos, None]
+    return form.round(stream)
+
+
+def _step(ready: Ready, layer: ReadyLayer, x: Array, levels: list[Level], n: int) -> Array:
+    """One layer: attention and feed-forward, each added to the residual stream."""
+    form = ready.form
+    outputs = np.zeros((len(layer.heads), layer.d_v, x.shape[1]), form.accumulate)
+    for output, head in zip(outputs, layer.heads, strict=True):
+        output[head.values] = form.round(_attended(ready, head, x, levels, n))
+    if layer.heads:
+        x = form.round(x + layer.output(outputs.reshape(-1, x.shape[1])))
+    return ready.feed_forward(layer, x) if layer.into_bias.size else x
+
+
+def _attended(ready: Ready, head: ReadyHead, x: Array, levels: list[Level], n: int) -> Array:
+    """(values, columns): a head's output for every beginning."""
+    q, k, v = (ready.form.round(matrix(x)) for matrix in (head.query, head.key, head.value))
+    out = np.zeros_like(v)
+    if not len(v):
+        return out
+    strict = head.mask == "<"
+    beta = inverse_temperature(head.law, n)
+    rows = [level.seen for level in levels]
+    if ready.transformer.has_bos:
+        rows.insert(0, np.zeros((1, 1), np.int64))
+    sums = v.copy()
+    for seen in rows:
+        own, keys = seen[-1], seen[:-1] if strict else seen
+        if len(seen) > 1:
+            sums[:, own] += sums[:, seen[-2]]
+        if not len(keys):
+            continue
+        if not len(q):
+            out[:, own] = sums[:, keys[-1]] / v.dtype.type(len(keys))
+            continue
+        out[:, own] = ready.attention.one_row(q[:, own], k, v, keys, beta)
+    return out
