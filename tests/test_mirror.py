@@ -220,6 +220,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "proof/llama/checkpoint.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/llama/gates.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/llama/heads.py": ("proof/llama/test_certificate.py", STOCK),
+    "proof/llama/kinds.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/llama/reading.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/llama/rope.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/llama/scores.py": ("proof/llama/test_certificate.py", STOCK),

@@ -13,6 +13,7 @@ from softhat.io.errors import SofthatError
 from softhat.program.draft import Draft
 from softhat.program.gates import And
 from softhat.program.heads import Latest, Recall
+from softhat.program.inputs import TokenIn
 from softhat.program.literals import FALSE, Literal
 from softhat.program.signals import Program, Signal
 from softhat.program.strict import rewritten
@@ -26,6 +27,26 @@ def without_recalls(program: Program) -> Program:
     if not any(isinstance(signal, Recall) for signal in program.signals):
         return program
     return rewritten(program, _by_codes)
+
+
+def with_both_values(program: Program) -> Program:
+    """The same recalls with a digit for each value of a key's digits, "it is 1" and "it is 0": a
+    mismatch is then always something that holds at the key, and a match that nothing does."""
+    return rewritten(program, _both_values)
+
+
+def _both_values(draft: Draft, signal: Signal, label: str) -> Literal:
+    if not isinstance(signal, Recall):
+        return draft.add(signal, label)
+    queries: list[Literal] = []
+    keys: list[Literal] = []
+    for query, key in zip(signal.queries, signal.keys, strict=True):
+        for asked, held in ((query, key), (~query, ~key)):
+            if not isinstance(draft.signal(held), TokenIn):
+                held = draft.add(And((held,)), f"digit of {label}")
+            queries.append(asked)
+            keys.append(held)
+    return draft.add(Recall(signal.bad, tuple(queries), tuple(keys), signal.value), label)
 
 
 def _by_codes(draft: Draft, signal: Signal, label: str) -> Literal:

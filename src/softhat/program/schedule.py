@@ -94,14 +94,17 @@ class _Boolean:
     layer: int
 
 
-def schedule(program: Program, store_outputs: bool = False, widest: int = UNLIMITED) -> Schedule:
+def schedule(
+    program: Program, store_outputs: bool = False, widest: int = UNLIMITED, clean_keys: bool = True
+) -> Schedule:
     """As few layers as the dependencies allow, then as few heads and hidden units.
 
     With `store_outputs` every output is a stored bit in the end, as a read-out needs that cannot
     add up raw head outputs. Gates of at most `widest` literals stay so: none is inlined into a
-    wider one.
+    wider one. With `clean_keys` gates that are keys of a recall read no raw outputs.
     """
-    return _Scheduler(program, store_outputs, widest).run()
+    clean = keys_of_recalls(program) if clean_keys else set()
+    return _Scheduler(program, store_outputs, widest, clean).run()
 
 
 def keys_of_recalls(program: Program) -> set[int]:
@@ -116,7 +119,7 @@ def keys_of_recalls(program: Program) -> set[int]:
 
 
 class _Scheduler:
-    def __init__(self, program: Program, store_outputs: bool, widest: int) -> None:
+    def __init__(self, program: Program, store_outputs: bool, widest: int, clean: set[int]) -> None:
         self.program = program
         self.store_outputs = store_outputs
         self.widest = widest
@@ -126,7 +129,7 @@ class _Scheduler:
         self.booleans: dict[int, _Boolean] = {}
         self.gates: dict[int, list[GateStep]] = {}
         self.wide: set[int] = set()
-        self.clean = keys_of_recalls(program)
+        self.clean = clean
 
     def run(self) -> Schedule:
         for at, signal in enumerate(self.program.signals):

@@ -38,7 +38,7 @@ def attack(
     told = [(codes, truth(codes)) for codes in words]
     seen: Counter[str] = Counter()
     for _ in range(mutations):
-        name, tensor = _mutated(rng, held, export.kind)
+        name, tensor = _mutated(rng, held, getattr(checkpoint, "head_dim", None))
         changed = replace(export, checkpoint=replace(checkpoint, tensors={**held, name: tensor}))
         lengths = certify_export(changed).max_length
         if not any(lengths.values()):
@@ -59,7 +59,7 @@ def attack(
 
 
 def _mutated(
-    rng: np.random.Generator, held: dict[str, NDArray[Any]], kind: str
+    rng: np.random.Generator, held: dict[str, NDArray[Any]], head_dim: int | None
 ) -> tuple[str, NDArray[Any]]:
     while True:
         names = [n for n in held if n.endswith("weight") and not n.startswith("score")]
@@ -67,7 +67,10 @@ def _mutated(
         tensor = np.array(held[name])
         if not tensor.any():
             continue
-        changed = _gpt2(rng, name, tensor) if kind == "gpt2" else _llama(rng, name, tensor)
+        if head_dim is None:
+            changed = _gpt2(rng, name, tensor)
+        else:
+            changed = _llama(rng, name, tensor, head_dim)
         if not np.array_equal(changed, held[name]):
             return name, changed
 
@@ -98,8 +101,8 @@ def _gpt2(rng: np.random.Generator, name: str, tensor: NDArray[Any]) -> NDArray[
     return tensor
 
 
-def _llama(rng: np.random.Generator, name: str, tensor: NDArray[Any]) -> NDArray[Any]:
-    """Rows p and p + 32 (or p + 8) of a head turn together; units 2u and 2u + 1 are one clip."""
+def _llama(rng: np.random.Generator, name: str, tensor: NDArray[Any], size: int) -> NDArray[Any]:
+    """Rows p and p + size/2 of a head turn together; units 2u and 2u + 1 are one clip."""
     factor = float(rng.choice(FACTORS))
     row, column = (int(x) for x in rng.choice(np.argwhere(tensor)))
     if name.endswith(("gate_proj.weight", "up_proj.weight")):
@@ -107,7 +110,6 @@ def _llama(rng: np.random.Generator, name: str, tensor: NDArray[Any]) -> NDArray
     elif name.endswith("down_proj.weight"):
         tensor[row, column // 2 * 2 : column // 2 * 2 + 2] *= factor
     elif name.endswith(("q_proj.weight", "k_proj.weight")):
-        size = 64 if len(tensor) % 64 == 0 else 16
         half = size // 2
         start = row // size * size + row % half
         pair = tensor[[start, start + half]]
@@ -115,7 +117,8 @@ def _llama(rng: np.random.Generator, name: str, tensor: NDArray[Any]) -> NDArray
             pairs = half if rng.random() < 0.5 else 1
             away = int(rng.choice([-2, -1, 1, 2]))
             for p in range(half) if pairs > 1 else (row % half,):
-                angle = away * (np.pi / 2**p if size == 64 else 2.0 ** (-3 * p))
+                turns = {256: np.pi / 2 ** (p / 2), 64: np.pi / 2**p, 16: 2.0 ** (-3 * p)}
+                angle = away * turns[size]
                 at = [row // size * size + p, row // size * size + p + half]
                 turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
                 tensor[at] = turn @ tensor[at]

@@ -47,6 +47,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import write_folder
 from softhat.logic.sources import Weights
 from softhat.models.model import Model
+from softhat.program.heads import Recall
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Claimed, formulas_alone
@@ -56,7 +57,7 @@ from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.llama.disguise import DisguisedLlama
 from softhat.transformer.lowering.llama.disguise import disguise as disguised
 from softhat.transformer.lowering.llama.layout import LlamaLayout, lay_out
-from softhat.transformer.lowering.llama.rotary import Positions, rotary
+from softhat.transformer.lowering.llama.rotary import MOST_DIGITS, Positions, rotary
 from softhat.transformer.lowering.llama.weights import LlamaTrunk, row_of, trunk
 from softhat.transformer.weights import BOS
 
@@ -141,7 +142,7 @@ def to_llama(
     `qwen2`. `positions="rope"` looks back by rotary distances: no extra layer, float32;
     `positions="bits"` finds the binary digits of positions in a block of their own: bfloat16, and
     `mod` and other predicates of the position. Formulas have the first if nothing is said, regular
-    languages the second. `head="token-classification"` labels every symbol
+    languages and recalls the second. `head="token-classification"` labels every symbol
     true or false by one output; `head="lm"` takes a model with an output for each symbol, "may come
     next" (and optionally `<eos>`, "the word may end"), and makes a language model whose allowed and
     forbidden next tokens have logits at least `margin` apart; `head="multi-label"` gives every
@@ -199,9 +200,11 @@ def checkpoint(
     claimed = None if weights is None else claimed_weights(held, head, weights)
     formulas, program = asked_of(held, head, output, claimed)
     program = fitted(held, program, formulas, CLASSES[family], context, disguise)
+    codes = max((len(s.keys) for s in program.signals if isinstance(s, Recall)), default=0)
     if positions is None:
-        positions = "bits" if isinstance(held, StockLanguage) else "rope"
-    turning = rotary(positions, context, dense=disguise is not None)
+        looks_up = isinstance(held, StockLanguage) or (codes and context <= 1 << MOST_DIGITS)
+        positions = "bits" if looks_up else "rope"
+    turning = rotary(positions, context, disguise is not None, codes)
     layout = lay_out(program, turning, square=family == "qwen2", steady=claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))
     rows = logit_rows(layout.program, formulas, head, machine_margin(held, margin), claimed)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softhat.export.labels import ROLES, LabelNode, Meaning, residual, stated
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.program.heads import Latest, Previous, Shift
+from softhat.program.heads import Latest, Previous, Recall, Shift
 from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register, read
@@ -144,6 +144,13 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
             assert head.bad is not None
             found["the position"] = None
             found[program.label(head.bad)] = None
+        case "Recall":
+            found["the position"] = None
+            recall = program.signals[head.signals[0]]
+            assert isinstance(recall, Recall)
+            for literal in (recall.bad, *recall.queries, *recall.keys):
+                if literal.signal >= 0:
+                    found[program.labels[literal.signal]] = None
         case "Previous" | "Shift" | "Digit":
             found["the position"] = None
         case "Sign":
@@ -153,7 +160,12 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
             for _, source in layout.counts[signal].terms:
                 found["true" if source < 0 else program.labels[source]] = None
         match program.signals[signal]:
-            case Latest(_, value, _) | Previous(value, _) | Shift(value, _, _):
+            case (
+                Latest(_, value, _)
+                | Previous(value, _)
+                | Shift(value, _, _)
+                | Recall(_, _, _, value)
+            ):
                 found[program.label(value)] = None
     return tuple(found)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from softhat.io.errors import VoidError
 from softhat.proof.gpt2.comparisons import average, sign
 from softhat.proof.gpt2.kinds import GPT2Head, PairForms, amplitude, grid_of
-from softhat.proof.gpt2.recalls import recall
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.recalls import read_recall
 from softhat.proof.stock.shifts import distance_of_codes
 from softhat.proof.stock.variables import (
     Bit,
@@ -60,7 +60,7 @@ def recognise(
             isinstance(cell, Bit) for _, k in rows for cell in _read(k, cells)
         )
     if recalls:
-        return recall(h, values, cells, number, atoms, level, targets)
+        return _recall(h, values, cells, number, atoms, level, targets, where)
     if not any(isinstance(cell, Mean) for cell in read):
         return _shift(h, rows, values, cells, number, atoms, level, targets, where)
     return sign(h, rows, values, cells, number, atoms, level, targets, where)
@@ -202,6 +202,37 @@ def _shift(
         reach=(sum(weights),), grid=grid_of(np.array(weights)),
     )  # fmt: skip
     return head, made
+
+
+def _recall(
+    h: PairForms,
+    values: list[Form],
+    cells: list[Cell],
+    number: int,
+    atoms: BoundedAtoms,
+    level: int,
+    targets: list[float],
+    where: str,
+) -> tuple[GPT2Head, list[Cell]]:
+    """Theorem 38: rows of positions, and rows that compare digits."""
+    rows = list(zip(h.query, h.key, strict=True))
+    found = read_recall(rows, Fraction(sqrt(h.d_head)), h.context, cells, atoms, where)
+    made: list[Cell] = []
+    for form, weight in zip(values, targets, strict=True):
+        function = found.value(form, cells, atoms, level, where)
+        made.append(Raw(function, amplitude(weight, where), number))
+    return GPT2Head(
+        h.block,
+        h.head,
+        "Recall",
+        len(values),
+        found.gap,
+        found.clear,
+        reach=(float(np.abs(found.places).max()),),
+        grid=grid_of(found.places),
+        anchored=found.anchored,
+        compares=found.compares,
+    ), made
 
 
 def _digits(cell: Cell, context: int) -> NDArray[np.float64] | None:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from softhat.numbers.formats import Format
 from softhat.numbers.kernels import EAGER, SDPA
 from softhat.numbers.rationals import grid_of
-from softhat.proof.llama.heads import Head
+from softhat.proof.llama.kinds import Head
 from softhat.proof.llama.reading import LlamaBlockParts, LlamaDerivation
+from softhat.proof.llama.recalls import Resting, apart
 from softhat.proof.llama.scores import RotaryScores, StoredRows
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
@@ -55,6 +56,7 @@ class LlamaBounds:
         self.fused, self.storage, self.margin = fused, storage, margin
         self.kernel = SDPA if fused else EAGER
         self.scores = RotaryScores(storage, fused, found.frequencies, self.c.context)
+        self.resting = Resting(found.cells[0], set())
         self.bounds: dict[str, float] = {}
         self.averages: list[tuple[Head, LlamaBlockParts, Read]] = []
 
@@ -190,18 +192,14 @@ class LlamaBounds:
                 need(decision >= LEAST_GAP, "Digit heads: the sign of a sine may be wrong")
                 leak = length * exp(-decision)
             case _:
-                gap = head.gap * (1 - scale)
-                if head.kind == "Shift":
-                    off = self.scores.apart(head, query, key)
-                else:
-                    off = 2 * self.scores.off(head, query, key)
-                need(gap - off >= max(head.gap / 4, LEAST_GAP / 2), self._too_far(head))
-                each = exp(off - gap)
+                off, far = apart(self.scores, head, query, key, self.resting)
+                gap = head.gap * (1 - scale) - off
+                need(gap >= max(head.gap / 4, LEAST_GAP / 2), self._too_far(head))
                 if head.kind in ("Previous", "Shift"):
-                    leak = length * each
+                    leak = length * exp(-gap)
                 else:  # keys without bad, and those with it
-                    clear = head.clear * (1 - scale)
-                    leak = each / (1 - each) + length * exp(min(700.0, off - clear))
+                    clear = head.clear * (1 - scale) - far
+                    leak = exp(-gap) / (1 - exp(-gap)) + length * exp(min(700.0, -clear))
                 added = self.kernel.lookup_roundings(length, leak, U)
         error = value + 2.2 * leak + added * U
         if self.storage.wide:
@@ -359,6 +357,8 @@ class LlamaBounds:
             added = int(entries[gate.target])
             tails = gate.out * added * TAIL * 1.1
             error = 1.05 * moved + constants + common + held * (12 + added) * U + tails + 2 * U
+            if tails < U / 4:
+                self.resting.quiet.add(gate.target)
             worst[gate.target] = max(worst.get(gate.target, 0.0), error)
             if not self.storage.wide:
                 need(tails < self.storage.unit / 8, "gates: silu's tails are not lost")

@@ -18,7 +18,7 @@ from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, valu
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
-from softhat.proof.llama.heads import Head
+from softhat.proof.llama.kinds import Head
 from softhat.proof.llama.reading import LlamaDerivation
 from softhat.proof.llama.rope import ERROR
 from softhat.proof.llama.scores import RotaryScores
@@ -239,6 +239,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
             return self._sign(head, off, norm, n), 2 * self.summation(n)
         if head.kind == "Digit":
             return self._digit(head, off, norm, n)
+        need(head.kind != "Recall", "Recall heads: nothing is proved of a disguised one")
         free = self._score_error(head, off, norm, self._free(head, off))
         gap = head.gap * (1 - norm.scale) ** 2 - 2 * free
         need(

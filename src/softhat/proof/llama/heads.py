@@ -8,17 +8,25 @@ Nothing is taken from labels: a head is what its queries, keys and values are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import inf, sqrt
-from typing import Literal
+from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
+from softhat.proof.llama.kinds import (
+    Head,
+    HeadForms,
+    Pair,
+    Role,
+    Vector,
+    check_doubled,
+    constants_of,
+)
+from softhat.proof.llama.recalls import recall
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.counts import MeanCount, averaged, compared, nearest
+from softhat.proof.stock.counts import averaged, compared, nearest
 from softhat.proof.stock.shifts import distance_of_turns
 from softhat.proof.stock.variables import (
     LEVEL,
@@ -30,68 +38,7 @@ from softhat.proof.stock.variables import (
     Table,
     function_of,
     literal,
-    split,
 )
-
-Name = Literal["Latest", "Previous", "Shift", "Average", "Sign", "Digit"]
-Role = Literal["distance", "content", "bos", "word"]
-"""What keys have there: one constant everywhere, something of their own, or a constant only at
-`<bos>` or only on the word's own positions."""
-Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A rotary pair that a head uses: what for, and the query there, a constant (0 for a Sign)."""
-
-    pair: int
-    role: Role
-    query: complex
-    single: bool
-    """The key's second coordinate is 0."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Head:
-    """A query head of a block. `gap`: of Latest, in logits, what a step back costs at least, of
-    Previous and Shift what every other key loses; `clear`: how far a ruled-out key lies below all
-    others; `reach`: no key that is not ruled out has a larger |score|; `decision`: a Sign's least
-    |score|; `scores`: a Digit's score of `<bos>` at each position, or the |score| of a Sign that
-    counts positions alone."""
-
-    block: int
-    head: int
-    kind: Name
-    pairs: tuple[Pair, ...] = ()
-    gap: float = 0.0
-    clear: float = inf
-    reach: float = 0.0
-    decision: float = 0.0
-    counts: tuple[MeanCount, ...] = ()
-    scores: Vector | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HeadForms:
-    """A head's queries and keys by rotary pair and side, and the values that it writes."""
-
-    block: int
-    head: int
-    query: list[tuple[Form, Form]]
-    key: list[tuple[Form, Form]]
-    values: list[Form]
-    targets: list[float]
-    """The weights with which the values are written."""
-    frequencies: Vector
-    context: int
-
-    @property
-    def where(self) -> str:
-        return f"block {self.block}, head {self.head}"
-
-    @property
-    def root(self) -> float:
-        return sqrt(2 * len(self.frequencies))
 
 
 def recognise(
@@ -109,6 +56,8 @@ def recognise(
     read = [cells[at] for p in used for f in h.query[p] for at in f.weights]
     if any(isinstance(cell, Mean) for cell in read):
         return _sign(h, used, cells, atoms, level)
+    if any(isinstance(cell, Bit) for cell in read):
+        return recall(h, used, cells, atoms, level)
     pairs = [_pair(h, p, cells) for p in used]
     roles = {pair.role for pair in pairs}
     if "bos" in roles:
@@ -129,22 +78,14 @@ def _zeros(h: HeadForms) -> Vector:
     return np.zeros(h.context)
 
 
-def _constants(form: Form, cells: list[Cell]) -> tuple[float, float] | None:
-    """A form's value at ordinary positions and at `<bos>`, if it reads constants only."""
-    found = split(form, cells)
-    if found.bits or found.others:
-        return None
-    return float(found.ordinary), float(found.bos)
-
-
 def _pair(h: HeadForms, p: int, cells: list[Cell]) -> Pair:
-    query = [_constants(form, cells) for form in h.query[p]]
+    query = [constants_of(form, cells) for form in h.query[p]]
     if query[0] is None or query[1] is None:
         raise VoidError(f"{h.where} has queries that no kind of head has")
     (q1, start1), (q2, start2) = query[0], query[1]
     if (q1, q2) != (start1, start2):
         raise VoidError(f"{h.where} has queries that <bos> does not share")
-    key = [_constants(form, cells) for form in h.key[p]]
+    key = [constants_of(form, cells) for form in h.key[p]]
     single = not h.key[p][1].weights
     role: Role = "content"
     if key[0] is not None and key[1] is not None:
@@ -169,19 +110,13 @@ def _read_as_it_is(h: HeadForms, pair: Pair) -> Pair:
 
 def _turning(h: HeadForms, pair: Pair, cells: list[Cell]) -> Vector:
     """What a pair of constants adds to the score at each distance."""
-    ends = [_constants(form, cells) for form in h.key[pair.pair]]
+    ends = [constants_of(form, cells) for form in h.key[pair.pair]]
     assert ends[0] is not None and ends[1] is not None
     side = 1 if pair.role == "bos" else 0
     key = complex(ends[0][side], ends[1][side])
     angles = h.frequencies[pair.pair] * np.arange(h.context)
     turned = pair.query * key.conjugate() * np.exp(1j * angles) / h.root
     return np.asarray(turned.real, np.float64)
-
-
-def _doubled(h: HeadForms) -> None:
-    """A Boolean output is -1 and twice what the head returns."""
-    if any(weight != 2 for weight in h.targets):
-        raise VoidError(f"{h.where} does not write twice what it returns")
 
 
 def _latest(
@@ -216,7 +151,7 @@ def _latest(
         raise VoidError(f"{h.where} has scores that do not fall with the distance")
     if clear <= 0:
         raise VoidError(f"{h.where} does not put ruled-out keys below all others")
-    _doubled(h)
+    check_doubled(h)
     made: list[Cell] = []
     for form in h.values:
         held = literal(form, cells, atoms, f"{h.where}: a value")
@@ -293,7 +228,7 @@ def _previous(
     gap = float((table[1] - np.delete(table, 1)).min()) - slack
     if gap <= 0:
         raise VoidError(f"{h.where} has scores that do not single out the position before")
-    _doubled(h)
+    check_doubled(h)
     made: list[Cell] = [
         Bit(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), 1, level))
         for form in h.values
@@ -313,7 +248,7 @@ def _shift(
     reach = max(float(np.abs(table).max()) for table in tables.values())
     slack = sum(_extent(h, pair, cells) for pair in pairs) * (len(pairs) + 8) * 2.0**-50
     distance, gap = distance_of_turns(tables["word"], tables["bos"], slack, h.where)
-    _doubled(h)
+    check_doubled(h)
     made: list[Cell] = [
         Bit(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), distance, level))
         for form in h.values
@@ -323,7 +258,7 @@ def _shift(
 
 def _extent(h: HeadForms, pair: Pair, cells: list[Cell]) -> float:
     """No score of a pair of constants is larger, however it turns."""
-    ends = [_constants(form, cells) for form in h.key[pair.pair]]
+    ends = [constants_of(form, cells) for form in h.key[pair.pair]]
     sizes = [max(map(abs, end)) for end in ends if end is not None]
     return abs(pair.query) * sum(sizes) / h.root * h.context
 
@@ -339,7 +274,7 @@ def _digit(
         raise VoidError(f"{h.where} does not decide by one pair between <bos> and the word")
     if any(literal(f, cells, atoms, f"{h.where}: a value") != atoms.space.true for f in h.values):
         raise VoidError(f"{h.where} decides, but its value is not 1 on the word's own positions")
-    _doubled(h)
+    check_doubled(h)
     values = np.where(scores < 0, 1.0, -1.0)
     values[0] = -1.0
     made: list[Cell] = [Table(atoms.table(values[1:] > 0, LEVEL), values) for _ in h.values]
@@ -362,7 +297,7 @@ def _sign(
         raise VoidError(f"{h.where} compares by more than one row")
     row = h.query[used[0]][0], h.key[used[0]][0]
     function, least = compared(*row, h.root, h.values, cells, atoms, level, h.where)
-    _doubled(h)
+    check_doubled(h)
     pair = Pair(used[0], "content", 0j, True)
     made: list[Cell] = [Bit(function) for _ in h.values]
     decision = float(least / h.context)

@@ -19,7 +19,8 @@ from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.llama.checkpoint import FAMILIES, LlamaCheckpoint
 from softhat.proof.llama.gates import SwiGLUGate, feed_forward
-from softhat.proof.llama.heads import Head, HeadForms, recognise
+from softhat.proof.llama.heads import recognise
+from softhat.proof.llama.kinds import Head, HeadForms
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
@@ -36,6 +37,8 @@ from softhat.proof.stock.variables import (
     of_tokens,
 )
 
+LARGE = 256
+"""Heads of this size have rows for the digits of a recall: `last[…]` is then an atom of its own."""
 MOST_CONTEXT = 1 << 20
 """Every distance is tabulated."""
 LEAST_LOGIT = 1e-4
@@ -80,7 +83,7 @@ def derive(c: LlamaCheckpoint, formulas: Mapping[str, Claimed]) -> LlamaDerivati
     """Read a checkpoint that is claimed to compute `formulas`."""
     _check_shape(c)
     space = Space(c.symbols, c.propositional)
-    atoms, claims = claims_of(space, c.context - 1, formulas, has_recalls=False)
+    atoms, claims = claims_of(space, c.context - 1, formulas, has_recalls=c.head_dim >= LARGE)
     cells = _embedded(c, atoms)
     _check_norms(c, cells)
     found = LlamaDerivation(c, frequencies(c), [], [cells], [])

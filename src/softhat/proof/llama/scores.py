@@ -14,16 +14,15 @@ of a pair's query and key:
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.formats import Format
-from softhat.proof.llama.heads import Head, Pair, Role
+from softhat.proof.llama.kinds import Head, Pair
 from softhat.proof.llama.rope import ERROR
 from softhat.proof.stock.storage import U
 
@@ -74,20 +73,11 @@ class RotaryScores:
         exactly_one = not self.storage.wide and turned**2 < 0.9 * self.storage.unit
         return 1.02 * turned**2 + (0.0 if exactly_one else 6 * self.stored)
 
-    def off(
-        self,
-        head: Head,
-        query: StoredRows,
-        key: StoredRows,
-        roles: Collection[Role] = get_args(Role),
-    ) -> float:
-        """How far the score of any key of a Latest or Previous may be off, or what pairs of some
-        roles add to it."""
+    def off(self, pairs: Iterable[Pair], query: StoredRows, key: StoredRows) -> float:
+        """How far what these pairs add to the score of any key may be off."""
         total = size = 0.0
         products = 2
-        for pair in head.pairs:
-            if pair.role not in roles:
-                continue
+        for pair in pairs:
             q, k = query.length(pair.pair), key.length(pair.pair)
             size += q * k
             products += 2
@@ -104,7 +94,10 @@ class RotaryScores:
         """How far the scores of two keys of a Shift may be off against each other: at most one of
         them is `<bos>`, whose key is 0, up to its error, where the others' are not, and the other
         way round."""
-        word, bos = (self.off(head, query, key, (role,)) for role in ("word", "bos"))
+        word, bos = (
+            self.off([pair for pair in head.pairs if pair.role == role], query, key)
+            for role in ("word", "bos")
+        )
         pairs = [pair.pair for pair in head.pairs]
         zeros = sum(query.length(p) * key.error(p) for p in pairs) / float(len(query.size)) ** 0.5
         return word + max(word, bos) + 2.1 * zeros

@@ -159,16 +159,16 @@ def recall(layout: Layout, head: GPT2HeadPlan) -> tuple[list[PairForm], list[Pai
     for b in range(layout.bits):
         add(RECALL_SHARPNESS * 2.0 ** (b - 1), PairForm({bit(b): 1.0}), always)
     for query, key in zip(head.queries, head.keys, strict=True):
-        add(-penalty, _held(~key), _held(query))
-        add(-penalty, _held(key), _held(~query))
+        add(-penalty, held(~key), held(query))
+        add(-penalty, held(key), held(~query))
     add(-clear, PairForm({BOS_PAIR: 1.0}), always)
     assert head.bad is not None
     if head.bad.signal >= 0:
-        add(-penalty, _held(head.bad), always)
+        add(-penalty, held(head.bad), always)
     return [query for query, _ in pairs], [key for _, key in pairs]
 
 
-def _held(literal: Literal) -> PairForm:
+def held(literal: Literal) -> PairForm:
     """A stored bit as 0 or 1, or its negation, 0 at `<bos>`; without a constant."""
     stored = Register(literal.signal, False)
     if literal.positive:

@@ -10,10 +10,15 @@ from __future__ import annotations
 from math import ceil, cos, log2, pi, sin, sqrt
 
 from softhat.program.literals import Literal
-from softhat.transformer.lowering.gpt2.heads import DECISION, PairForm
+from softhat.transformer.lowering.gpt2.heads import DECISION, PairForm, held
 from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit, mean_of
 from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaHeadPlan, LlamaLayout, bit_of
-from softhat.transformer.lowering.llama.rotary import DIGIT_SHARPNESS, SHARPNESS, SHIFT_SHARPNESS
+from softhat.transformer.lowering.llama.rotary import (
+    DIGIT_SHARPNESS,
+    RECALL_SHARPNESS,
+    SHARPNESS,
+    SHIFT_SHARPNESS,
+)
 
 Rows = dict[tuple[int, int], PairForm]
 
@@ -23,15 +28,18 @@ def keys(layout: LlamaLayout, group: KeyGroup) -> Rows:
     rotary, kinds = layout.rotary, {head.kind for head in group.heads}
     rows: Rows = {}
     for b in sorted({head.digit for head in group.heads if head.kind == "Digit"}):
-        rows[b, 0] = PairForm({BOS_PAIR: _digit_scale(layout, b)})
+        rows[rotary.half_turn(b), 0] = PairForm({BOS_PAIR: _digit_scale(layout, b)})
     if rotary.positions == "rope" and kinds & {"Latest", "Previous"}:
         rows[2, 0] = PairForm({ONE: _key_scale(rotary.steepness)})
     if "Previous" in kinds:
-        for pair in range(rotary.digits if rotary.positions == "bits" else 1):
-            rows[pair, 0] = PairForm({ONE: 1.0})
+        for b in range(rotary.digits if rotary.positions == "bits" else 1):
+            rows[rotary.half_turn(b), 0] = PairForm({ONE: 1.0})
     if "Shift" in kinds:
         for pair, _, size in rotary.turns:
             rows[pair, 0] = PairForm({ORDINARY: _key_scale(size)})
+    if "Recall" in kinds:
+        (head,) = group.heads
+        return {(pair, 0): key for pair, (_, key) in recall(layout, head).items()}
     if rotary.positions == "bits" and "Latest" in kinds:
         for b in range(rotary.digits):
             rows[rotary.digit_pair(b), 0] = PairForm({bit(b): _key_scale(2.0**b)})
@@ -45,6 +53,8 @@ def queries(layout: LlamaLayout, group: KeyGroup, head: LlamaHeadPlan) -> Rows:
         case "Latest":
             assert head.bad is not None
             return latest(layout, group, head.bad)
+        case "Recall":
+            return {(pair, 0): query for pair, (query, _) in recall(layout, head).items()}
         case "Previous":
             return previous(layout)
         case "Shift":
@@ -79,6 +89,33 @@ def latest(layout: LlamaLayout, group: KeyGroup, bad: Literal) -> Rows:
     return rows
 
 
+def recall(layout: LlamaLayout, head: LlamaHeadPlan) -> dict[int, tuple[PairForm, PairForm]]:
+    """Theorem 38 by slow pairs: T(j) = C(j - (2^B - 1)/2) from the digits of positions, less P for
+    each value of a digit that j has and i has not (`with_both_values`), P·bad_j, and c on `<bos>`.
+    What rules a key out is a bit that holds there, and rests where it does not (`resting`): so
+    every product but T's is exactly 0 at the keys that may win, in every format."""
+    rotary = layout.rotary
+    span = RECALL_SHARPNESS * 2.0**rotary.digits
+    clear = max(span / 8, 2 * RECALL_SHARPNESS)
+    rows: dict[int, tuple[PairForm, PairForm]] = {}
+
+    def add(pair: int, weight: float, key: PairForm, query: PairForm) -> None:
+        scale = _key_scale(abs(weight))
+        rows[pair] = query.times(weight / scale * sqrt(rotary.head_dim)), key.times(scale)
+
+    always = PairForm({ONE: 1.0})
+    for b in range(rotary.digits):
+        weight = RECALL_SHARPNESS * 2.0 ** (b - 1)
+        add(rotary.digit_pair(b), weight, PairForm({bit(b): 1.0}), always)
+    for at, (query, key) in enumerate(zip(head.queries, head.keys, strict=True)):
+        add(rotary.code_pair(at), -span - 2 * clear, held(key), held(~query))
+    add(rotary.content[0], -clear, PairForm({BOS_PAIR: 1.0}), always)
+    assert head.bad is not None
+    if head.bad.signal >= 0:
+        add(rotary.content[1], -span - 2 * clear, held(head.bad), always)
+    return rows
+
+
 def previous(layout: LlamaLayout) -> Rows:
     """Theorem 25. *rope*: the recency of `latest` and R·cos(i - j - 1), with R(1 - cos 1) >= C plus
     what recency gives j = i over j = i-1: all others lose at least C a step.
@@ -91,7 +128,8 @@ def previous(layout: LlamaLayout) -> Rows:
         for b in range(rotary.digits):
             angle, size = pi / 2**b, DIGIT_SHARPNESS / 2 * root
             # q·e^(iω) with q = e^(-iω): largest at a distance of 1
-            rows[b, 0], rows[b, 1] = _constant(size * cos(angle)), _constant(-size * sin(angle))
+            at = rotary.half_turn(b)
+            rows[at, 0], rows[at, 1] = _constant(size * cos(angle)), _constant(-size * sin(angle))
         return rows
     total = rotary.steepness * root / _key_scale(rotary.steepness)
     half = rotary.slow * rotary.context / 2
@@ -135,7 +173,8 @@ def digit(layout: LlamaLayout, b: int) -> Rows:
     π/2."""
     total = 2 * SHARPNESS * 2.0**b * sqrt(layout.rotary.head_dim) / _digit_scale(layout, b)
     half = pi / 2 ** (b + 1)
-    return {(b, 0): _constant(total * sin(half)), (b, 1): _constant(-total * cos(half))}
+    at = layout.rotary.half_turn(b)
+    return {(at, 0): _constant(total * sin(half)), (at, 1): _constant(-total * cos(half))}
 
 
 def _constant(weight: float) -> PairForm:

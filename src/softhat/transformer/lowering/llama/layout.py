@@ -18,11 +18,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import log2
 from typing import Literal as Choice
-from typing import cast, get_args
 
-from softhat.program.heads import Latest, Previous, Shift
+from softhat.program.heads import Latest, Previous, Recall, Shift
 from softhat.program.literals import Literal
-from softhat.program.recalls import without_recalls
+from softhat.program.recalls import with_both_values, without_recalls
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program
@@ -64,7 +63,7 @@ in those of 1,000 positions and more, whose means are finer."""
 STEP_SQUARES, STEADY_SQUARES = 1.6, 6e-4
 """The same, over the context, where positions are looked up later; and where means are taken later
 or logits are stated."""
-Kind = Choice["Latest", "Previous", "Shift", "Average", "Sign", "Digit"]
+Kind = Choice["Latest", "Recall", "Previous", "Shift", "Average", "Sign", "Digit"]
 OWN_KEYS = ("Digit", "Shift")
 """Kinds whose keys no other kind can share."""
 
@@ -79,6 +78,8 @@ class LlamaHeadPlan:
     digit: int = -1
     distance: int = 0
     """Of a Shift, at most what the context has."""
+    queries: tuple[Literal, ...] = ()
+    keys: tuple[Literal, ...] = ()
 
     @property
     def targets(self) -> tuple[Key, ...]:
@@ -140,14 +141,14 @@ def lay_out(
 ) -> LlamaLayout:
     """Schedule a decoder's program and give everything its place; `square`: d_model must be the
     number of heads times their size; `steady`: its logits will be log-weights."""
-    program = without_recalls(program)
+    program = with_both_values(program) if rotary.recalls else without_recalls(program)
     program = gathered(program) if rotary.shifts else spelled_out(program)
     by_digits = rotary.positions == "bits"
     program = with_position_inputs(program) if by_digits else without_positions(program)
     if rotary.dense:
         program = within(program, rotary.context)
-    layers = schedule(program, store_outputs=True)
-    if rotary.dense:
+    layers = schedule(program, store_outputs=True, clean_keys=False)
+    if rotary.dense or rotary.recalls:
         layers = rested(program, layers)
     stored = stored_layers(program, layers)
     counts = counts_of(program, rotary.context)
@@ -159,17 +160,19 @@ def lay_out(
     blocks: list[list[LlamaHeadPlan]] = [
         [
             LlamaHeadPlan(
-                _kind(head.kind),
+                head.kind,
                 head.signals,
                 head.bad,
                 distance=min(head.distance, rotary.context - 1),
+                queries=head.queries,
+                keys=head.keys,
             )
             for group in layer.heads
             for head in heads_of(program, group, counts, rotary.head_dim)
         ]
         for layer in layers.layers
     ]
-    latest = any(head.kind == "Latest" for block in blocks for head in block)
+    latest = any(head.kind in ("Latest", "Recall") for block in blocks for head in block)
     digits = [LlamaHeadPlan("Digit", digit=b) for b in range(rotary.digits)]
     if rotary.dense:
         digits.reverse()
@@ -221,12 +224,6 @@ def lay_out(
         n_head=n_head,
         n_kv=n_kv,
     )
-
-
-def _kind(kind: str) -> Kind:
-    """A recall is spelled out before."""
-    assert kind in get_args(Kind), kind
-    return cast(Kind, kind)
 
 
 def _mean_amplitude(means: int, d_model: int) -> float:
@@ -309,6 +306,7 @@ def _packed(
             columns = _with(group.values, values)
             kinds = (group.heads[0].kind, head.kind)
             same = kinds[0] == kinds[1] or not any(kind in OWN_KEYS for kind in kinds)
+            same = same and "Recall" not in kinds
             if same and len(group.heads) < size and len(rows) <= 2 and len(columns) <= head_dim:
                 groups[at] = KeyGroup((*group.heads, head), rows, columns)
                 break
@@ -352,7 +350,12 @@ def values_of(
         match head.kind, program.signals[signal]:
             case "Average", _:
                 found.append(_averaged(counts[signal]))
-            case _, Latest(_, value, _) | Previous(value, _) | Shift(value, _, _):
+            case _, (
+                Latest(_, value, _)
+                | Previous(value, _)
+                | Shift(value, _, _)
+                | Recall(_, _, _, value)
+            ):
                 found.append(bit_of(value))
     return found
 

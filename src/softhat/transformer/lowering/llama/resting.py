@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from softhat.program.heads import Latest
+from softhat.program.heads import Latest, Recall
 from softhat.program.literals import Literal
 from softhat.program.schedule import MOST_TERMS, Cover, GateStep, Schedule, Term
 from softhat.program.signals import Program
@@ -21,7 +21,10 @@ from softhat.program.signals import Program
 def rested(program: Program, schedule: Schedule) -> Schedule:
     """The same schedule, whose gates of bits that rule out keys rest at those that they do not;
     a bit that rules out by both of its values, or by a large cover, stays as it is."""
-    ruling = {signal.bad for signal in program.signals if isinstance(signal, Latest)}
+    ruling = {signal.bad for signal in program.signals if isinstance(signal, Latest | Recall)}
+    for signal in program.signals:
+        if isinstance(signal, Recall):
+            ruling.update(signal.keys)
     layers = [
         replace(layer, gates=tuple(_rested(gate, ruling) for gate in layer.gates))
         for layer in schedule.layers

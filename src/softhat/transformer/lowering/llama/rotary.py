@@ -8,7 +8,8 @@ a sine falls by at least a fixed amount a step. ω_0 = 1 tells neighbours apart,
 slow that what stands there is read as it is.
 
 *bits*: sixty-four coordinates, ω_p = π/2^p. Pair b turns by half a circle every 2^b positions, so
-the sign of a sine is digit b of the distance to `<bos>`; slow pairs at the end carry content.
+the sign of a sine is digit b of the distance to `<bos>`; slow pairs at the end carry content. Where
+there are recalls, two hundred and fifty-six, ω_p = π/2^(p/2): room for two slow pairs a digit.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ between the position that is looked for and all others."""
 FARTHEST_SHIFT = 1 << 14
 """Of *rope*: in longer contexts a Shift is spelled out, for its fast pairs' angles have too few
 digits."""
+RECALL_SHARPNESS = 64.0
+"""C of a Recall."""
+MOST_CODES = 24
+"""Digits of a recall: each needs two slow pairs."""
 ARC = 1.72
 """w·N is at most this: then the sine's slope, cos(w·N/2), is at least 0.65."""
 LEAST_CONTEXT = 64
@@ -57,11 +62,21 @@ class Rotary:
     """Pairs that turn so slowly that what stands there is read as it is."""
     dense: bool
     """No coordinate will be a variable's own."""
+    recalls: bool = False
+    """Its heads have room for the digits of a recall's codes."""
 
     @property
     def digits(self) -> int:
         """A position has this many binary digits."""
         return (self.context - 1).bit_length()
+
+    def half_turn(self, b: int) -> int:
+        """The pair of *bits* that turns by half a circle every 2^b positions."""
+        return 2 * b if self.recalls else b
+
+    def code_pair(self, at: int) -> int:
+        """Where a recall compares digit `at` of its codes."""
+        return self.digit_pair(0) - 1 - at
 
     def digit_pair(self, b: int) -> int:
         """Where *bits* has digit b of a key: the higher the digit, the slower the pair."""
@@ -87,7 +102,9 @@ class Rotary:
         neighbours apart, pair 1 what is a whole number of its turns away, up to half a turn of its
         own, and pair 2 the rest."""
         if self.positions == "bits":
-            return tuple((b, pi / 2**b, SHIFT_SHARPNESS) for b in range(self.digits))
+            return tuple(
+                (self.half_turn(b), pi / 2**b, SHIFT_SHARPNESS) for b in range(self.digits)
+            )
         away = np.arange(1, max(2, self.context))
         lost = np.zeros(len(away))
         found = []
@@ -124,7 +141,8 @@ class Rotary:
         return 1.05 * (self.recency(0) - self.recency(self.context)) + 2 * self.sharpness
 
 
-def rotary(positions: Positions, context: int, dense: bool = False) -> Rotary:
+def rotary(positions: Positions, context: int, dense: bool = False, codes: int = 0) -> Rotary:
+    """`codes` is how many digits recalls compare, at most."""
     if positions == "rope":
         turns = ceil(log2(max(context, LEAST_CONTEXT) / ARC))
         return Rotary(positions, context, 16, 2.0 ** (4 * turns), 1.0, (7, 6), dense)
@@ -134,4 +152,8 @@ def rotary(positions: Positions, context: int, dense: bool = False) -> Rotary:
             f"positions='bits' has contexts of at most {most:,}, not {context:,}: use "
             "positions='rope'"
         )
+    if codes > MOST_CODES:
+        raise SofthatError(f"a recall by {codes} digits: a head has room for {MOST_CODES}")
+    if codes and not dense:
+        return Rotary(positions, context, 256, 2.0**64, 1 / pi, (127, 126), dense, recalls=True)
     return Rotary(positions, context, 64, 2.0**32, 1 / pi, (31, 30), dense)

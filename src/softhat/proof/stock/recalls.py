@@ -5,26 +5,26 @@ where j is bad; T(0) on `<bos>`, where no digit differs. T rises by C or more a 
 on the word T lies `clear` or more above T(0), and less the least penalty `clear` or more below it,
 then all but e^-C/(1 - e^-C) + n·e^-clear is on the last key without bad that has i's code, or on
 `<bos>` if there is none: keys with i's code lose C a step, every other key has a penalty.
+
+The rows of queries and keys are GPT-2's, or the slow pairs of a Llama.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.kinds import GPT2Head, PairForms, amplitude, grid_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import (
     Bit,
     Cell,
     Constant,
     Form,
-    Raw,
     Table,
     function_of,
     literal,
@@ -42,22 +42,48 @@ class _Conflict:
     penalty: Fraction
 
 
-def recall(
-    h: PairForms,
-    values: list[Form],
+@dataclass(frozen=True, slots=True, eq=False)
+class RecallScores:
+    """What the scores of a Recall are."""
+
+    bad: int
+    digits: tuple[tuple[int, int], ...]
+    """(query, key) of each digit that is compared."""
+    gap: float
+    clear: float
+    places: NDArray[np.float64]
+    """T at every position, `<bos>` first."""
+    compares: tuple[tuple[int, int], ...]
+    """The two rows that compare each digit."""
+    rules: tuple[int, ...]
+    """The rows that rule out keys by a bit."""
+
+    @property
+    def anchored(self) -> float:
+        """The largest |score| of a key with the query's code."""
+        return float(np.abs(self.places[1:]).max())
+
+    def value(self, form: Form, cells: list[Cell], atoms: BoundedAtoms, level: int, at: str) -> int:
+        """What the head returns of a value that it writes."""
+        kept = literal(form, cells, atoms, f"{at}: a value")
+        if atoms.space.both(self.bad, kept) != atoms.space.false:
+            raise VoidError(f"{at}: its value does not imply that the key is not ruled out")
+        return atoms.recall(self.bad, self.digits, kept, level)
+
+
+def read_recall(
+    rows: Sequence[tuple[Form, Form]],
+    root: Fraction,
+    context: int,
     cells: list[Cell],
-    number: int,
     atoms: BoundedAtoms,
-    level: int,
-    targets: list[float],
-) -> tuple[GPT2Head, list[Cell]]:
-    """The head and, for each value that is written, what its pair then holds."""
-    where = f"block {h.block}, head {h.head}"
-    space = atoms.space
-    root = Fraction(sqrt(h.d_head))
+    where: str,
+) -> RecallScores:
+    """The scores Σ query·key/root of these rows, if they are a Recall's."""
     total: dict[int, Fraction] = {}
     conflicts: list[_Conflict] = []
-    for at, (q, k) in enumerate(zip(h.query, h.key, strict=True)):
+    rules: list[int] = []
+    for at, (q, k) in enumerate(rows):
         if not (q.weights or q.constant) or not (k.weights or k.constant):
             continue
         if q.constant or k.constant:
@@ -66,6 +92,8 @@ def recall(
         if not asked.bits and not asked.others and asked.bos == asked.ordinary:
             for p, w in k.weights.items():
                 total[p] = total.get(p, Fraction(0)) + asked.ordinary / root * Fraction(w)
+            if any(isinstance(cells[p], Bit) for p in k.weights):
+                rules.append(at)
             continue
         (query, u), (key, v) = _bit(q, cells, atoms, where), _bit(k, cells, atoms, where)
         if split(k, cells).bos != 0:
@@ -74,7 +102,7 @@ def recall(
             raise VoidError(f"{where} prefers keys with other digits")
         conflicts.append(_Conflict(at, query, key, -u * v / root))
     partners = _partners(conflicts, atoms, where)
-    bad, penalty, places = _places(h, total, cells, atoms, where)
+    bad, penalty, places = _places(context, total, cells, atoms, where)
     lost = min([c.penalty for c in conflicts] + ([penalty] if penalty else []))
     size = sum(map(abs, total.values()), Fraction(0))
     # What floating point may have lost of sums that are exact up to here.
@@ -87,26 +115,15 @@ def recall(
         raise VoidError(f"{where} has scores that do not rise with the position")
     if clear <= 0:
         raise VoidError(f"{where} does not part keys with the query's code from others by <bos>")
-    made: list[Cell] = []
-    for form, weight in zip(values, targets, strict=True):
-        held = literal(form, cells, atoms, f"{where}: a value")
-        if space.both(bad, held) != space.false:
-            raise VoidError(f"{where}: its value does not imply that the key is not ruled out")
-        digits = [(one.query, space.negation(one.key)) for one, _ in partners]
-        function = atoms.recall(bad, digits, held, level)
-        made.append(Raw(function, amplitude(weight, where), number))
-    return GPT2Head(
-        h.block,
-        h.head,
-        "Recall",
-        len(values),
-        gap,
-        clear,
-        reach=(float(np.abs(places).max()),),
-        grid=grid_of(places),
-        anchored=float(np.abs(places[1:]).max()),
+    return RecallScores(
+        bad=bad,
+        digits=tuple((one.query, atoms.space.negation(one.key)) for one, _ in partners),
+        gap=gap,
+        clear=clear,
+        places=places,
         compares=tuple((one.row, other.row) for one, other in partners),
-    ), made
+        rules=tuple(rules),
+    )
 
 
 def _bit(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> tuple[int, Fraction]:
@@ -142,13 +159,13 @@ def _partners(
 
 
 def _places(
-    h: PairForms, total: dict[int, Fraction], cells: list[Cell], atoms: BoundedAtoms, where: str
+    context: int, total: dict[int, Fraction], cells: list[Cell], atoms: BoundedAtoms, where: str
 ) -> tuple[int, Fraction, NDArray[np.float64]]:
     """What rules out keys, its penalty Π, and T at every position, `<bos>` first."""
     ruling = [p for p, w in total.items() if w and isinstance(cells[p], Bit)]
     if len(ruling) > 1:
         raise VoidError(f"{where} rules out keys by several bits")
-    places = np.zeros(h.context)
+    places = np.zeros(context)
     own = start = Fraction(0)
     bad, penalty = atoms.space.false, Fraction(0)
     for p, w in total.items():

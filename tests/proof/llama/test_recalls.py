@@ -1,0 +1,49 @@
+"""How far the scores of a Llama's Recall may be off: what rests is exact, all else counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from softhat.numbers.formats import FORMATS
+from softhat.proof.llama.kinds import Head, Pair
+from softhat.proof.llama.recalls import Resting, recall_errors
+from softhat.proof.llama.scores import RotaryScores, StoredRows
+from softhat.proof.stock.variables import Bit, Constant
+
+SLOW = np.array([1e-9] * 4)
+
+
+def head(zeros: tuple[tuple[int, int, float], ...]) -> Head:
+    pairs = tuple(Pair(p, "content", 0j, True) for p in range(3))
+    return Head(0, 0, "Recall", pairs, 64.0, 512.0, compares=(1, 2), zeros=zeros)
+
+
+def errors(zeros: tuple[tuple[int, int, float], ...], quiet: set[int]) -> tuple[float, float]:
+    scores = RotaryScores(FORMATS["float32"], True, SLOW, 64)
+    sizes = np.array([8.0, 1000.0, 1000.0, 0.0] + [0.0] * 4)
+    rows = StoredRows(sizes, 1e-5 * sizes)
+    start = [Constant(-1.0, -1.0), Constant(1.0, -1.0), Bit(3)]
+    return recall_errors(scores, head(zeros), rows, rows, Resting(list(start), quiet))
+
+
+def test_a_bit_that_rests_costs_nothing() -> None:
+    near, far = errors(((1, 0, -1.0), (2, 2, 1.0)), {0})
+    assert near < 1.0 < far
+
+
+@pytest.mark.parametrize(
+    ("zeros", "quiet"),
+    [
+        (((1, 0, -1.0),), {0}),  # one row has no zero
+        (((1, 0, 1.0), (2, 2, 1.0)), {0}),  # the value that a gate writes
+        (((1, 0, -1.0), (2, 2, 1.0)), set()),  # tails that are not lost
+        (((1, 1, -1.0), (2, 2, 1.0)), {1}),  # it starts as the other value
+    ],
+)
+def test_a_bit_that_does_not_counts_whole(
+    zeros: tuple[tuple[int, int, float], ...], quiet: set[int]
+) -> None:
+    near, far = errors(zeros, quiet)
+    assert near > 1e-5 * 1000 * 1000 / 8**0.5
+    assert far >= near / 2
