@@ -49,10 +49,12 @@ def decompile(
     seed: int = 0,
     progress: Show | None = None,
 ) -> tuple[dict[str, Any], Verdict]:
-    """The automaton of a language model, and the verdict that says how far it is proved.
+    """The automaton of a language model or of a classifier with two classes, and the verdict that
+    says how far it is proved.
 
-    `symbols` are names with their token ids, or names alone (ids 0, 1, …). `bos` and `eos` are
-    those of the configuration unless given. The automaton is a mapping that `softhat.from_dfa`
+    A language model accepts where `<eos>` is allowed, a classifier where it answers with its second
+    class. `symbols` are names with their token ids, or names alone (ids 0, 1, …). `bos` and `eos`
+    are those of the configuration unless given. The automaton is a mapping that `softhat.from_dfa`
     takes; `softhat.spec(dfa=…)` makes its specification.
     """
     machine, verdict = learned(
@@ -63,15 +65,17 @@ def decompile(
 
 
 def automaton_of(machine: Specification) -> dict[str, Any]:
-    """A specification as an automaton: it accepts where `<eos>` is allowed."""
+    """A specification as an automaton: it accepts where `<eos>` is allowed, or the answer is the
+    second class."""
     document = machine.to_json()
+    accepts = 1 if machine.labels else machine.eos
     return {
         "alphabet": list(machine.symbols),
         "states": list(machine.names),
         "start": machine.names[machine.start],
         "accept": [
             name for name, allowed in zip(machine.names, machine.allowed, strict=True)
-            if machine.eos in allowed
+            if accepts in allowed
         ],
         "transitions": document["next"],
     }  # fmt: skip
@@ -124,17 +128,23 @@ def _teacher(
     eos: int | None,
     offset: int,
 ) -> _Teacher:
-    if model.head != "GPT2LMHeadModel":
-        raise SofthatError("only language models are decompiled: a classifier says no language")
+    classifies = model.head != "GPT2LMHeadModel"
+    if classifies and model.outputs != 2:
+        raise SofthatError(
+            f"a classifier with {model.outputs} classes says no language: expected two, false and "
+            "true"
+        )
     names = dict(symbols) if isinstance(symbols, Mapping) else {s: k for k, s in enumerate(symbols)}
     if not names:
         raise SofthatError("there are no symbols: name those that words are made of")
     first, last = model.bos if bos is None else bos, model.eos if eos is None else eos
-    if first is None or last is None:
+    if first is None or (last is None and not classifies):
         raise SofthatError(
             "the configuration does not say what <bos> and <eos> are: give their ids"
         )
-    for name, token in {**names, "<bos>": first, "<eos>": last}.items():
+    last = None if classifies else last
+    tokens = {**names, "<bos>": first, **({} if last is None else {"<eos>": last})}
+    for name, token in tokens.items():
         if not 0 <= token < model.vocabulary:
             raise SofthatError(f"the token id {token} of {name!r} is not in the vocabulary")
     return _Teacher(model, tuple(names), tuple(names.values()), first, last, offset)
@@ -158,7 +168,8 @@ def _differs(
 
 
 class _Teacher:
-    """Answers which tokens follow a word; None once a word has a symbol that did not."""
+    """Answers which tokens follow a word; None once a word has a symbol that did not. Of a
+    classifier: its answer after a word; there is none after the empty word."""
 
     def __init__(
         self,
@@ -166,12 +177,13 @@ class _Teacher:
         names: tuple[str, ...],
         ids: tuple[int, ...],
         bos: int,
-        eos: int,
+        eos: int | None,
         offset: int,
     ) -> None:
         self.model, self.names, self.ids, self.bos, self.eos = model, names, ids, bos, eos
         self.offset = offset
-        self.room = model.context - 2 - offset
+        self.classifies = eos is None
+        self.room = model.context - 2 - offset + self.classifies
         self.known: dict[Word, frozenset[int] | None] = {}
         self.asked = 0
 
@@ -183,6 +195,11 @@ class _Teacher:
             with np.errstate(all="ignore"):
                 logits = forward(self.model, ids, self.offset)[0]
             lost = False
+            if self.classifies:
+                self.known[()] = frozenset()
+                for end in range(1, len(word) + 1):
+                    self.known[word[:end]] = frozenset([int(logits[end].argmax())])
+                return self.known[word]
             for end in range(len(word) + 1):
                 positive = frozenset(int(k) for k in np.flatnonzero(logits[end] > 0))
                 self.known[word[:end]] = None if lost else positive
@@ -229,12 +246,14 @@ class _Learner:
             follow = teacher.follows(word) or frozenset()
             allowed.append(follow)
             for k in symbols:
-                if teacher.ids[k] in follow:
+                if teacher.classifies or teacher.ids[k] in follow:
                     step[at, k] = place.get(self.row((*word, k)), -1)
         self.states = states
         self.machine = Specification(
-            teacher.names, teacher.ids, teacher.bos, teacher.eos, "sign",
+            teacher.names, teacher.ids, teacher.bos, teacher.eos,
+            "argmax" if teacher.classifies else "sign",
             tuple(f"q{at}" for at in range(len(states))), 0, step, tuple(allowed),
+            (("false", 0), ("true", 1)) if teacher.classifies else (),
         )  # fmt: skip
         return self.machine
 

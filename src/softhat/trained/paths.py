@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from softhat.trained.points import own_error
 from softhat.trained.rounding import Array, lowered, raised
-from softhat.trained.support import Machine
+from softhat.trained.support import Transitions
 
 SWEEPS = 14
 CLOSE = 1e-6
@@ -50,7 +50,7 @@ class Nodes:
     """(queries, states): from which states the query's own state is reached by its symbol."""
 
 
-def largest_means(nodes: Nodes, machine: Machine) -> Array:
+def largest_means(nodes: Nodes, machine: Transitions) -> Array:
     """(queries, directions): upper bounds of the weighted means; NaN where nothing can be said."""
     there: NDArray[np.bool_] = np.asarray(nodes.high > 0)
     low = np.where(there, nodes.low, np.inf).min((2, 3))  # (queries, positions)
@@ -78,7 +78,7 @@ def largest_means(nodes: Nodes, machine: Machine) -> Array:
     return np.where(np.isnan(bound), np.nan, np.minimum(bound, top))
 
 
-def _sweep(nodes: Nodes, machine: Machine, level: Array) -> tuple[Array, Array]:
+def _sweep(nodes: Nodes, machine: Transitions, level: Array) -> tuple[Array, Array]:
     """F(λ) for each query and direction, and the weight of the path that attains it."""
     queries, positions, states, pieces = nodes.low.shape
     directions = level.shape[1]
