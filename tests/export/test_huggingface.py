@@ -22,11 +22,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 transformers.utils.logging.disable_progress_bar()
 
-from softhat.export.huggingface import (  # noqa: E402
-    SofthatConfig,
-    SofthatForTokenClassification,
-    to_huggingface,
-)
+from softhat.export.huggingface import SofthatConfig, SofthatForTokenClassification, to_huggingface  # noqa: E402
 
 
 def loaded(folder: Path, **options: Any) -> tuple[Any, Any]:

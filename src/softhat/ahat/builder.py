@@ -19,16 +19,7 @@ from typing import Any, TypeAlias
 
 from softhat.ahat.model import AHAT, BOS, MASKS, TIES, FeedForward, Head, Layer, Mask, Matrix, Ties
 from softhat.io.errors import SofthatError
-from softhat.numbers.positions import (
-    NAMES,
-    DigitFeature,
-    Feature,
-    Holds,
-    Mod,
-    Named,
-    Table,
-    text,
-)
+from softhat.numbers.positions import NAMES, DigitFeature, Feature, Holds, Mod, Named, Table, text
 
 Number = int | Fraction
 

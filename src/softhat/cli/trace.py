@@ -12,12 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from softhat.cli.inputs import AlphabetOption, PropsOption, SymbolsOption
-from softhat.cli.models import (
-    AttentionOption,
-    DtypeOption,
-    ModelArgument,
-    read_model_and_words,
-)
+from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model_and_words
 from softhat.cli.output import check_suffix, head_name, print_json, say
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_file

@@ -9,13 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import (
-    AlphabetOption,
-    JsonOption,
-    PropsOption,
-    SymbolsOption,
-    show_word,
-)
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption, show_word
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.export.checking import verify

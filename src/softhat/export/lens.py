@@ -39,13 +39,7 @@ from softhat.numbers.laws import Constant
 from softhat.numbers.positions import floats, needs_end
 from softhat.runtime.answers import Answers
 from softhat.transformer.lowering.lower import lower, lowered
-from softhat.transformer.weights import (
-    Layer,
-    Transformer,
-    inverse_temperature,
-    scale,
-    sharpness_of,
-)
+from softhat.transformer.weights import Layer, Transformer, inverse_temperature, scale, sharpness_of
 
 Array = NDArray[np.float64]
 

@@ -14,14 +14,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic import fragments
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Relation, Term
-from softhat.logic.syntax.signs import (
-    CONNECTIVES,
-    CONSTANTS,
-    COUNTS,
-    PREFIX,
-    TEMPORAL,
-    VARIABLES,
-)
+from softhat.logic.syntax.signs import CONNECTIVES, CONSTANTS, COUNTS, PREFIX, TEMPORAL, VARIABLES
 
 BOOLEAN = frozenset(("!", *CONNECTIVES, "true", "false"))
 PAST, FUTURE = (

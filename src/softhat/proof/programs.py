@@ -29,13 +29,7 @@ from softhat.program.heads import (
     StrictLatest,
     Width,
 )
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionBit,
-    PositionMod,
-    TokenIn,
-)
+from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, PositionMod, TokenIn
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
 from softhat.proof.atoms import Atoms, CountSum

@@ -9,15 +9,7 @@ import pytest
 import softhat
 from softhat.ahat.analysis.embedding import embedded
 from softhat.ahat.model import AHAT, Head, Layer
-from softhat.numbers.positions import (
-    NAMES,
-    DigitFeature,
-    Feature,
-    Mod,
-    Named,
-    Table,
-    exact,
-)
+from softhat.numbers.positions import NAMES, DigitFeature, Feature, Mod, Named, Table, exact
 
 ZERO, ONE = Fraction(0), Fraction(1)
 

@@ -10,13 +10,7 @@ from itertools import product
 import numpy as np
 
 from softhat.ahat.analysis.analyze import analyze
-from softhat.ahat.analysis.structure import (
-    erroneous,
-    error_free,
-    live,
-    looks_back,
-    structure,
-)
+from softhat.ahat.analysis.structure import erroneous, error_free, live, looks_back, structure
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT

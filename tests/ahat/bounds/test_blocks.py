@@ -15,15 +15,7 @@ from softhat.ahat.bounds.envelope import envelope
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, BOS, EOS, Mask
-from softhat.numbers.positions import (
-    NAMES,
-    DigitFeature,
-    Feature,
-    Mod,
-    Named,
-    Table,
-    exact,
-)
+from softhat.numbers.positions import NAMES, DigitFeature, Feature, Mod, Named, Table, exact
 from tests.ahat.models import random_deep, random_model, random_program
 
 FEATURES: tuple[Feature, ...] = (

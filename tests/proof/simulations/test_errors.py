@@ -9,12 +9,7 @@ import pytest
 from softhat.ahat.gallery import GALLERY
 from softhat.io.errors import VoidError
 from softhat.numbers.laws import Constant, N, minimum
-from softhat.proof.simulations.errors import (
-    erring,
-    flat_radius,
-    inverse,
-    require,
-)
+from softhat.proof.simulations.errors import erring, flat_radius, inverse, require
 from softhat.proof.simulations.source import Forward
 from tests.proof.simulations.claims import claims_of, source_of, streams_of
 

@@ -11,12 +11,7 @@ from softhat.numbers.grids import Grid
 from softhat.proof.simulations.residual import ResidualStream
 from softhat.proof.simulations.source import Vector
 from softhat.proof.simulations.words import all_words, run
-from tests.proof.simulations.claims import (
-    random_source,
-    read_somewhere,
-    source_of,
-    streams_of,
-)
+from tests.proof.simulations.claims import random_source, read_somewhere, source_of, streams_of
 
 
 def on_grid(x: Fraction, grid: Grid, n: int) -> bool:

@@ -25,15 +25,7 @@ from softhat.ahat.analysis.levels import (
     head_rows,
 )
 from softhat.ahat.analysis.structure import live
-from softhat.ahat.exact import (
-    Integers,
-    Scaled,
-    add,
-    embedding_table,
-    linear,
-    reduced,
-    scaled,
-)
+from softhat.ahat.exact import Integers, Scaled, add, embedding_table, linear, reduced, scaled
 from softhat.ahat.model import AHAT, FeedForward, Head
 
 MAX_ENTRIES = 300  # vectors a position, where another layer reads them

@@ -12,14 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softhat.ahat.model import AHAT, Head, Vector
-from softhat.numbers.positions import (
-    DigitFeature,
-    Holds,
-    Mod,
-    Named,
-    Table,
-    needs_end,
-)
+from softhat.numbers.positions import DigitFeature, Holds, Mod, Named, Table, needs_end
 
 
 @dataclass(frozen=True, slots=True)

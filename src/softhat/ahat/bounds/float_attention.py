@@ -32,7 +32,7 @@ from softhat.ahat.bounds.noise import (
     half_unit,
     low_bit,
 )
-from softhat.ahat.bounds.rounding import RANGE, gamma
+from softhat.ahat.bounds.rounding import RANGE, SLACK, gamma
 from softhat.ahat.bounds.weights import ANY, HeadEntries
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import NARROW, WIDE_DIGITS
@@ -158,7 +158,7 @@ class StoredScores:
             return
         near = form.store(product.astype(np.float64 if wide else form.accumulate))
         unit = half_unit(beta * (np.abs(score) + off + common), form.digits, form.smallest)
-        unit = unit * (1.01 if wide or program.narrow else 1) + OWN * beta * whole
+        unit = unit * (SLACK if wide or program.narrow else 1) + OWN * beta * whole
         if form.kernel.scales_queries:
             unit = unit + 2.0**-form.sum_digits * beta * whole
         self.stored = np.where(still, near.astype(np.float64), product)
@@ -212,7 +212,7 @@ def mean_of(
     dead = ~seen | (below - off - first > form.lost + 2)
     farther = np.where(seen, below, 0.0) + off + first
     exp_off = EXP_OFF + form.kernel.exp_units - DENSE.exp_units
-    eta = off + u * farther * 1.01 + exp_off * u + (1.01 * stored if program.narrow else 0.0)
+    eta = off + SLACK * u * farther + exp_off * u + (SLACK * stored if program.narrow else 0.0)
     eta = np.where(equal, 0.0, eta)
     lost = np.any(~dead & (eta > STEEPEST), axis=2)[..., None]
     eta = np.minimum(eta, STEEPEST)

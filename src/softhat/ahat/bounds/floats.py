@@ -174,7 +174,7 @@ class _BoxWalk:
         error = np.minimum(error, np.where(np.isnan(closed), np.inf, closed))
         nothing = (v.size == 0).all(axis=0) & (v.error == 0).all(axis=0)
         error = np.where(nothing, 0.0, error)
-        size = (1.01 * leaked * hat + at.tiny * (leak > 0)).max(axis=0)
+        size = (SLACK * leaked * hat + at.tiny * (leak > 0)).max(axis=0)
         tied = np.where(whole.all(axis=0), size, np.inf)
         return Rounded(error, hull, np.zeros_like(error), np.where(nothing, 0.0, tied))
 

@@ -19,7 +19,10 @@ from softhat.numbers.formats import FORMATS, Format
 Floats = npt.NDArray[np.float64]
 INEXACT = 0.0  # a grid of 0: not known to be exact
 RANGE = "something may leave the format's range"
-SLACK = 1.01  # (1 + u)^k - 1 ≤ 1.01·k·u for the k that occur
+SLACK = 1.01
+"""For products of roundings. A result is stored at most three times, u ≤ 2^-8, and is summed with
+fewer than 2^15 roundings of u' ≤ 2^-24: (1 + u)^3 - 1 ≤ 1.004·3u, (1 + u')^k - 1 ≤ 1.001·k·u' for
+such k, and the product of both adds at most 2^-9 of the larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +118,14 @@ class Arithmetic:
         grid = self.on_grid(np.minimum(y.grid, steps), total)
         error = np.where(grid > 0, 0.0, np.where(moved | self.narrow, error, y.error))
         box = Box(y.box.low + shift, y.box.high + shift)
-        tied = np.where((grid > 0).all(axis=0), 0.0, np.where(moved, np.inf, 1.01 * y.tied))
+        tied = np.where((grid > 0).all(axis=0), 0.0, np.where(moved, np.inf, SLACK * y.tied))
         return Rounded(error, box, grid, tied)
 
 
 def scaled(matrix: Entries, tied: Floats, alone: bool = False) -> Floats:
     """How far rows of a matrix keep equal numbers apart (`alone`: rows with one entry only)."""
     used = matrix.size > 0
-    found = np.where(used, 1.01 * matrix.size * np.where(used, tied, 0.0), 0.0).sum(axis=1)
+    found = np.where(used, SLACK * matrix.size * np.where(used, tied, 0.0), 0.0).sum(axis=1)
     found = np.where((used & (tied == np.inf)).any(axis=1), np.inf, found)
     return np.where(used.sum(axis=1) == 1, found, np.inf) if alone else found
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from softhat.ahat.gallery.languages import (
-    a_b_c_in_equal_numbers,
-    bounded_dyck_2,
-    parity,
-)
+from softhat.ahat.gallery.languages import a_b_c_in_equal_numbers, bounded_dyck_2, parity
 from softhat.ahat.gallery.lookup import (
     dyck_argmin,
     dyck_uniform,

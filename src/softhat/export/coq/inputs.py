@@ -9,13 +9,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.walk import distinct
 from softhat.numbers.predicates import Predicate
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionIn,
-    PositionMod,
-    TokenIn,
-)
+from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod, TokenIn
 from softhat.program.signals import Program, Signal
 
 

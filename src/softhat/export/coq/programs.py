@@ -16,21 +16,8 @@ from softhat.export.coq.syntax import boolean, call, integer, optional, sequence
 from softhat.io.errors import SofthatError
 from softhat.numbers.positions import Feature, Holds, Mod, Named
 from softhat.program.gates import And, Xor
-from softhat.program.heads import (
-    Average,
-    Latest,
-    Previous,
-    Shift,
-    Sign,
-    StrictLatest,
-)
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionIn,
-    PositionMod,
-    TokenIn,
-)
+from softhat.program.heads import Average, Latest, Previous, Shift, Sign, StrictLatest
+from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod, TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Allocation, Register, allocate, read, stored_layers
 from softhat.program.schedule import AT_THE_END, Schedule, Term, schedule

@@ -16,15 +16,7 @@ from softhat.ahat.model import AHAT, Head, Layer, Matrix
 from softhat.export.coq.syntax import boolean, call, comment, form, lines, rational, sequence
 from softhat.export.coq.weights import MASKS
 from softhat.io.errors import SofthatError
-from softhat.numbers.positions import (
-    PLACES,
-    SHARES,
-    Feature,
-    Holds,
-    Mod,
-    Named,
-    Table,
-)
+from softhat.numbers.positions import PLACES, SHARES, Feature, Holds, Mod, Named, Table
 from softhat.numbers.predicates import Predicate
 
 _NAMED = {

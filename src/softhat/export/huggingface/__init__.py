@@ -17,10 +17,7 @@ except ImportError:
 
 # Only now: their modules need both libraries.
 from softhat.export.architecture.configuration_softhat import SofthatConfig  # noqa: E402
-from softhat.export.architecture.modeling_softhat import (  # noqa: E402
-    SofthatForTokenClassification,
-    SofthatModel,
-)
+from softhat.export.architecture.modeling_softhat import SofthatForTokenClassification, SofthatModel  # noqa: E402
 
 __all__ = ["SofthatConfig", "SofthatForTokenClassification", "SofthatModel", "to_huggingface"]
 

@@ -28,12 +28,7 @@ from softhat.export.native.token_classifier import (
     huggingface_state,
 )
 from softhat.export.tokenizer import tokenizer_files, vocabulary
-from softhat.export.torch import (
-    import_torch,
-    sources,
-    torch_dtype,
-    transformer_of,
-)
+from softhat.export.torch import import_torch, sources, torch_dtype, transformer_of
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes, write_folder
 from softhat.models.model import Model

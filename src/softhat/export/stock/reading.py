@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 
 from softhat.export.certificates import digest_of
 from softhat.export.closed import AGAIN, check_files, check_tensors, choice, whole
-from softhat.export.reading import (
-    WEIGHTS,
-    alphabet_of,
-    check_named,
-    formulas_of,
-    stated_in,
-)
+from softhat.export.reading import WEIGHTS, alphabet_of, check_named, formulas_of, stated_in
 from softhat.export.stock.config import class_of
 from softhat.export.stock.folder import DIRECTIONS, GENERATION, MACHINE, generation
 from softhat.export.stock.heads import HeadName, token_sets

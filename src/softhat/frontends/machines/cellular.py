@@ -20,28 +20,12 @@ from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import (
-    EOS,
-    MOST_STEPS,
-    Machine,
-    Run,
-    checked_steps,
-    shown,
-)
+from softhat.frontends.machines.machine import EOS, MOST_STEPS, Machine, Run, checked_steps, shown
 from softhat.frontends.machines.tables import check_name
 from softhat.frontends.machines.tapes import TapeReading, symbol_bits
 from softhat.frontends.machines.tokens import TokenSets, all_of
 from softhat.io.errors import SofthatError
-from softhat.logic.syntax.nodes import (
-    FALSE,
-    TRUE,
-    And,
-    Formula,
-    Not,
-    Or,
-    Since,
-    Yesterday,
-)
+from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or, Since, Yesterday
 
 START = "|"
 MOST_CELLS = 1024

@@ -21,14 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import (
-    EOS,
-    MOST_STEPS,
-    Machine,
-    Run,
-    checked_steps,
-    shown,
-)
+from softhat.frontends.machines.machine import EOS, MOST_STEPS, Machine, Run, checked_steps, shown
 from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, any_of
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import FALSE, And, Comparison, Count, Formula, Not

@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import (
-    MOST_STEPS,
-    Machine,
-    Run,
-    checked_steps,
-    shown,
-)
+from softhat.frontends.machines.machine import MOST_STEPS, Machine, Run, checked_steps, shown
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 

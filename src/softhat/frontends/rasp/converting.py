@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import partial
 
-from softhat.frontends.rasp.changes import (
-    affine_values,
-    changing,
-    fitted_line,
-    plain,
-    positions_of,
-)
+from softhat.frontends.rasp.changes import affine_values, changing, fitted_line, plain, positions_of
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.places import categories_at
 from softhat.frontends.rasp.values import (

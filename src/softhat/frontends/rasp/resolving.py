@@ -23,10 +23,7 @@ from softhat.frontends.rasp.conditions import (
     Some,
     conjuncts,
 )
-from softhat.frontends.rasp.values import (
-    CountForm,
-    Order,
-)
+from softhat.frontends.rasp.values import CountForm, Order
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.program.heads import Mask, Selector
 from softhat.program.literals import FALSE, TRUE, Literal

@@ -25,7 +25,7 @@ from softhat.numbers.kernels import EAGER, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
 from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import Cell, Constant, magnitude
 
 Vector = NDArray[np.float64]
@@ -139,7 +139,7 @@ class DenseBounds(ABC, Generic[H]):
         self.bounds.clear()
         self.bounds |= dict.fromkeys((*names, "sum that a gate clips"), 0.0)
         off = np.zeros(self.variables)
-        noise = self.embedded_off + U * self.norm_of_x * 1.01
+        noise = self.embedded_off + U * self.norm_of_x * SECOND
         self._embedded()
         for at in range(self.blocks):
             noise = self._attend(at, off, noise, n)
@@ -207,12 +207,12 @@ class DenseBounds(ABC, Generic[H]):
 
     def rounding(self, terms: int, magnitudes: float, total: float) -> float:
         """Of a dot product: see the module's docstring."""
-        return 1.01 * U * (terms / 2 * (magnitudes + min(total, magnitudes)) + magnitudes)
+        return SECOND * U * (terms / 2 * (magnitudes + min(total, magnitudes)) + magnitudes)
 
     def roundings(self, magnitudes: Vector, totals: Vector) -> Vector:
         """Of dot products with the residual stream."""
         each = magnitudes + np.minimum(totals, magnitudes)
-        found: Vector = 1.01 * U * (self.d / 2 * each + magnitudes)
+        found: Vector = SECOND * U * (self.d / 2 * each + magnitudes)
         return found
 
     def along(self, form: Vector, off: Vector, norm: NormError, size: Vector) -> Vector:
@@ -229,7 +229,7 @@ class DenseBounds(ABC, Generic[H]):
     def extent(self, reading: MatrixReading, rows: Vector) -> float:
         """Norm of a whole query, key or value."""
         own = 1.07 * float(np.sqrt((rows**2).sum()))  # none is off by more than 2^-4
-        return own + reading.idle * self.reach * 1.01 + reading.idle_bias
+        return own + reading.idle * self.reach * SECOND + reading.idle_bias
 
     def summation(self, n: int) -> float:
         """The error of a sum over the keys of n symbols and `<bos>`, in units of Σ |terms|."""
@@ -263,7 +263,7 @@ class DenseBounds(ABC, Generic[H]):
             need(self._largest_score(at, h, before, norm) < HUGE, "heads: scores overflow")
             added, along = self._looked_up(head, values, sizes, before, norm, n)
             rounding = self.spread(values.reading, extent, SILENT) + added * U * extent
-            along += values.rows * norm.noise + values.rows_ones * norm.shift + 1.01 * rounding
+            along += values.rows * norm.noise + values.rows_ones * norm.shift + SECOND * rounding
             off += along @ np.abs(values.written)
             noise += float(values.off @ v_hat)
             noise += values.through * (norm.noise + norm.shift) + values.writing * rounding
@@ -297,11 +297,11 @@ class DenseBounds(ABC, Generic[H]):
             # and of the weights, which are not quite equal.
             scores = self._uneven(head, off, norm)
             need(scores < EVEN, "Average heads: scores may be off too far")
-            uneven = 1.01 * expm1(2 * scores) + 2 * EXP
+            uneven = SECOND * expm1(2 * scores) + 2 * EXP
             own = self.along(form, off, norm, self.own)
             start = self.along(form, np.zeros_like(off), norm, self.bos)
             whole = sizes[0] + sizes[1] / (n + 1)
-            return self.summation(n), own + start / (n + 1) + uneven * 1.01 * whole
+            return self.summation(n), own + start / (n + 1) + uneven * SECOND * whole
         leak, added = self._leak(head, off, norm, n)
         return added, along + 2.2 * leak * np.maximum(*sizes)
 

@@ -22,7 +22,7 @@ from softhat.proof.gpt2.lookups import check_scores, lookup
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import SMOOTH, U, need, smooth_tail
+from softhat.proof.stock.storage import SECOND, SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import Bit
 
 
@@ -132,7 +132,7 @@ class Bounds(Sums):
         # Bits are all counted, as stored: one that is not yet written is exact.
         bits = self.bit[[isinstance(cell, Bit) for cell in self.found.cells[number]]]
         raws = float((self.amplitude**2).sum()) * (4 * self.output + 8 * self.output**2)
-        means = float(((1.01 * self.means) ** 2).sum())
+        means = float(((SECOND * self.means) ** 2).sum())
         variance = self.found.variance
         squares = share / variance * (float((2 * bits + bits**2).sum()) + raws + means)
         squares += self.c.epsilon / variance

@@ -7,7 +7,7 @@ import numpy as np
 from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import Sums
 from softhat.proof.stock.counts import MeanCount
-from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import Constant, Mean
 
 
@@ -43,8 +43,8 @@ def _mean_errors(sums: Sums, head: GPT2Head, positions: int) -> list[float]:
     for r, count in enumerate(head.counts):
         if not count.least:
             continue  # its sign is read by nothing
-        size = 1.01 * count.size
-        constant = 1.01 * abs(count.bos) / positions
+        size = SECOND * count.size
+        constant = SECOND * abs(count.bos) / positions
         if storage.wide:
             only_bos = float(np.abs(matrix[at, r]).sum()) / positions
             value = float(values[r]) + only_bos * (scale + 8 * U)

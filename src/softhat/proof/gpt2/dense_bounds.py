@@ -17,7 +17,7 @@ from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation, norm_weight
 from softhat.proof.gpt2.undisguise import Plain
-from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
 from softhat.transformer.directions import Directions
 
@@ -152,7 +152,7 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         of_query = q_off * (k_extent + k_off) + float(q_along @ (k + k_along))
         of_key = q_extent * k_off + float(q @ k_along)
         of_key += float(v_hat @ matrices.scores_off @ v_hat)
-        of_key += (self.c.d_head + 2) * 1.01 * U * (q_extent + q_off) * (k_extent + k_off)
+        of_key += (self.c.d_head + 2) * SECOND * U * (q_extent + q_off) * (k_extent + k_off)
         return of_query / root, of_key / root + scaled
 
     def _sign(
@@ -178,17 +178,17 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         k_off = self.spread(key, k_extent, norm) + float(
             self.along(key.form, off, norm, self.size).max()
         )
-        apart = 1.01 * float(rows[0]) + 2.02 * key.idle * self.reach + 2 * k_off
-        idle = query.idle * self.reach * 1.01 + query.idle_bias
+        apart = SECOND * float(rows[0]) + 2 * SECOND * key.idle * self.reach + 2 * k_off
+        idle = query.idle * self.reach * SECOND + query.idle_bias
         magnitudes = query.whole * self.reach + query.offset
         q_off = self.rounding(self.d, magnitudes, idle) + query.stretch * norm.noise
         q_off += query.ones * norm.shift
         v_hat = np.append((1 + norm.scale) * (self.size + off), 1.0)
         product_off = matrices.scores_off @ v_hat
         others = np.delete(v_hat, p) @ np.delete(product_off, p)
-        dot = (self.c.d_head + 2) * 1.01 * U
+        dot = (self.c.d_head + 2) * SECOND * U
         root = self.c.d_head**0.5
-        fixed = (q_off + 1.01 * weight * float(off[p])) * apart
+        fixed = (q_off + SECOND * weight * float(off[p])) * apart
         fixed += 2 * (idle + q_off) * (k_off + dot * (k_extent + k_off)) + 2 * float(others)
         relative = norm.scale + (2 * k_off + self.d * U * apart) / k
         relative += 2.1 * dot * (k_extent + k_off) / k + 2 * float(product_off[p]) / (weight * k)
@@ -265,7 +265,7 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         first_units = len(self.units[at][0][first])
         held = (gate.high + worst) * factors[:first_units].sum()
         held += (gate.low + worst) * factors[first_units:].sum()
-        return ClipTerm(1.01 * bit, 1.01 * loose, 1.01 * float(held), len(units))
+        return ClipTerm(SECOND * bit, SECOND * loose, SECOND * float(held), len(units))
 
     def _idle_units(self, at: int, norm: NormError) -> list[ClipTerm]:
         return [self._idle(group, norm) for group in self.units[at][1]]
@@ -277,8 +277,8 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         left = group.left * largest + group.apart * reach_y + group.apart_bias
         for unit in group.units:
             left += self.rounding(self.d, largest, largest) * unit.out
-        magnitudes = 1.01 * largest * sum(unit.out for unit in group.units)
-        return ClipTerm(0.0, 1.01 * left, magnitudes, len(group.units))
+        magnitudes = SECOND * largest * sum(unit.out for unit in group.units)
+        return ClipTerm(0.0, SECOND * left, magnitudes, len(group.units))
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
         name = "lm_head.weight" if self.c.head == "lm" else "classifier.weight"

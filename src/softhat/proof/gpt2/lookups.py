@@ -16,7 +16,7 @@ from softhat.numbers.rationals import grid_of
 from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import KEPT, Sums, Vector
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.storage import LEAST_GAP, U, need
+from softhat.proof.stock.storage import LEAST_GAP, SECOND, U, need
 
 
 def lookup(sums: Sums, head: GPT2Head) -> float:
@@ -128,7 +128,7 @@ def _recalled(sums: Sums, head: GPT2Head) -> tuple[float, float]:
 
     def off(matrix: Array, bias: Array) -> Vector:
         read = np.abs(matrix[0::2].astype(np.float64) * 2)
-        return np.asarray(1.01 * (own @ read) + sums.rounding(matrix, bias, mean))
+        return np.asarray(SECOND * (own @ read) + sums.rounding(matrix, bias, mean))
 
     a, b = off(*query), off(*key)
     terms = np.count_nonzero(q) + 2
@@ -141,7 +141,7 @@ def _recalled(sums: Sums, head: GPT2Head) -> tuple[float, float]:
     added = terms * U * (float(q[rest] @ k[rest]) / root + apart + alike)
     near = 2 * (apart + added) + 2 * scale * (alike + head.anchored) + scale * head.gap
     far = 2 * (float(a @ k + q @ b + a @ b) / root + terms * U * size) + 5 * scale * size
-    return head.gap - 1.01 * near, head.clear - 1.01 * far
+    return head.gap - SECOND * near, head.clear - SECOND * far
 
 
 def _grid(sums: Sums, head: GPT2Head) -> float:
@@ -151,7 +151,7 @@ def _grid(sums: Sums, head: GPT2Head) -> float:
     grids = []
     for part in (0, 1):
         matrix, bias = sums.part(head, part)
-        size = sums.reach(matrix, bias, 0.0) / 1.01
+        size = sums.reach(matrix, bias, 0.0) / SECOND
         columns = [
             min((grid_of(float(w)) for w in (*matrix[:, r], bias[r]) if w), default=inf)
             for r in range(matrix.shape[1])

@@ -10,7 +10,7 @@ from softhat.numbers.kernels import EAGER, SDPA
 from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.storage import U
+from softhat.proof.stock.storage import SECOND, U
 from softhat.proof.stock.variables import Mean, Raw, magnitude
 
 Vector = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Sums:
                     self.means[p] = magnitude(cell)
         self.raw = self.amplitude > 0
         self.smallest = float(min(self.amplitude[self.raw], default=1.0))
-        self.magnitude = size * 1.01  # confirmed below: no relative error reaches 2^-7
+        self.magnitude = size * SECOND  # confirmed below: no relative error reaches 2^-7
 
     def read_error(self, number: int) -> Vector:
         """How far the value v = (x₊ - x₋)/2 of a pair may be off after a norm of the block."""
@@ -58,7 +58,7 @@ class Sums:
         drowned = 2 * self.storage.unit * mean + 2 * self.storage.floor
         amplitude = self.amplitude[self.raw]
         if self.storage.wide:
-            error = self.bit + (scale + 3 * U) * np.maximum(1.0, self.magnitude / 1.01)
+            error = self.bit + (scale + 3 * U) * np.maximum(1.0, self.magnitude / SECOND)
             error[self.raw] = amplitude * (2 * self.output + scale + 3 * U) + drowned
         else:
             error = np.zeros(self.pairs)

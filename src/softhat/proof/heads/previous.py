@@ -22,14 +22,7 @@ from softhat.proof.atoms import Direction
 from softhat.proof.cells import Cell, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
-from softhat.proof.scores import (
-    Row,
-    Scores,
-    power_of_two,
-    rounded,
-    rows_of,
-    total_of,
-)
+from softhat.proof.scores import Row, Scores, power_of_two, rounded, rows_of, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {"Previous": "looks at the position before", "Next": "looks at the position after"}

@@ -26,15 +26,7 @@ from softhat.proof.atoms import Direction
 from softhat.proof.cells import Bit, Cell, Feature, Form, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
-from softhat.proof.scores import (
-    CARE,
-    Scores,
-    power_of_two,
-    rounded,
-    rows_of,
-    scale,
-    total_of,
-)
+from softhat.proof.scores import CARE, Scores, power_of_two, rounded, rows_of, scale, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {

@@ -26,7 +26,7 @@ from softhat.proof.llama.recalls import Resting, apart
 from softhat.proof.llama.scores import RotaryScores, StoredRows
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import LEAST_GAP, U, need
+from softhat.proof.stock.storage import LEAST_GAP, SECOND, U, need
 from softhat.proof.stock.variables import Cell, Constant, Mean, magnitude
 
 FAR = 24.0
@@ -102,7 +102,7 @@ class LlamaBounds:
         whole = all(map(_whole, cells)) and d < 2**20
         if whole and not bits.any() and self.c.epsilon <= 2.0**-26:  # 1 + ε is stored as 1
             return Read(cells, bits, 0.0, True)
-        means = sum((1.01 * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
+        means = sum((SECOND * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
         squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
         scale = 0.51 * (squares + min(d + 4, 256) * U) + 4 * U
         need(scale < 2.0**-7, "RMSNorm's error is not small")
@@ -130,7 +130,7 @@ class LlamaBounds:
                 for row, size in zip(rows, weights @ sizes, strict=True)
             ]
             return np.where(exact, 0.0, rounding)
-        off = 1.01 * read.off + sizes * (read.scale + 3 * U)
+        off = SECOND * read.off + sizes * (read.scale + 3 * U)
         return np.asarray(weights @ off + rounding, np.float64)
 
     def _rows(self, rows: Array, read: Read) -> StoredRows:
@@ -273,8 +273,8 @@ class LlamaBounds:
         for r, (target, count) in enumerate(zip(targets.tolist(), head.counts, strict=True)):
             if not count.least:
                 continue  # its sign is read by nothing
-            size = 1.01 * count.size
-            constant = 1.01 * abs(count.bos) / positions
+            size = SECOND * count.size
+            constant = SECOND * abs(count.bos) / positions
             amplitude = float(block.output[target, own][columns[r]])
             added = self.kernel.roundings(positions) * U * (size + constant)
             value = 0.0

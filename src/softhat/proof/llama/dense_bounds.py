@@ -24,7 +24,7 @@ from softhat.proof.llama.rope import ERROR
 from softhat.proof.llama.scores import RotaryScores
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
-from softhat.proof.stock.storage import LEAST_GAP, STORAGES, U, need
+from softhat.proof.stock.storage import LEAST_GAP, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import Bit, Cell, Constant, Mean
 from softhat.transformer.directions import Directions
 
@@ -273,7 +273,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         form = self.values[head.block][head.head].reading.form.T
         same = min(1.0, float(np.sqrt(((form @ held.constants[:, 0]) ** 2).sum())) / extent)
         share = same / 2 + (1 - same) + 0.5
-        units = 1.01 * exp(2 * uneven) * share * self.summation(n) + 8
+        units = SECOND * exp(2 * uneven) * share * self.summation(n) + 8
         leak = (n + 1) * exp(-decision)
         return leak, max(units, self.kernel.lookup_roundings(n + 1, leak, U))  # <bos> wins
 
@@ -323,7 +323,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         most = (1 + scale) * float(k[p]) + float(k_off[p])
         apart = most + float(k_off[p])
         own = float(q_off[p]) * (apart + 2 * (turn + dot) * most)
-        others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * 1.01
+        others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * SECOND
         fixed = own + 2 * float(np.delete(others, p).sum())
         relative = 2.1 * scale + 1.03 * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
         least = head.decision * self.c.context / (n + 1)

@@ -14,7 +14,7 @@ from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, row_norms
 from softhat.proof.llama.bounds import FAR, TAIL
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, exactly_read, read
 from softhat.proof.llama.gates import SwiGLUGate
-from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.storage import SECOND, U, need
 from softhat.transformer.directions import Units
 
 Vector = NDArray[np.float64]
@@ -146,7 +146,7 @@ def clipped(
     bit = 2 * ((1 + scale) ** 2 - 1) + own
     loose = 1.05 * (clip.across * bounds.reach + slack) + float(row_norms(across) @ alone)
     magnitudes = 1.06 * float(row_norms(clip.out) @ seen)
-    return ClipTerm(1.01 * bit, 1.01 * loose, magnitudes, 0, 1.01 * own)
+    return ClipTerm(SECOND * bit, SECOND * loose, magnitudes, 0, SECOND * own)
 
 
 def idle_terms(bounds: DenseBounds[Any], units: HiddenUnits) -> list[ClipTerm]:

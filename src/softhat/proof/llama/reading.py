@@ -27,15 +27,7 @@ from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
 from softhat.proof.stock.readout import Readout
-from softhat.proof.stock.variables import (
-    Bit,
-    Cell,
-    Constant,
-    Form,
-    Mean,
-    forms,
-    of_tokens,
-)
+from softhat.proof.stock.variables import Bit, Cell, Constant, Form, Mean, forms, of_tokens
 
 LARGE = 256
 """Heads of this size have rows for the digits of a recall: `last[…]` is then an atom of its own."""

@@ -13,15 +13,7 @@ from fractions import Fraction
 
 from softhat.numbers.grids import ZERO, Generator, Grid
 from softhat.numbers.growth import Interval, Polynomial, constant, hull
-from softhat.numbers.positions import (
-    PLACES,
-    SHARES,
-    Feature,
-    Mod,
-    Named,
-    Table,
-    exact,
-)
+from softhat.numbers.positions import PLACES, SHARES, Feature, Mod, Named, Table, exact
 from softhat.numbers.rationals import common_divisor
 from softhat.proof.simulations.residual import Atom, Class, Form, ResidualStream, Residues, combined
 from softhat.proof.simulations.source import BOS, EOS, NOTHING, SourceModel, Vector

@@ -10,6 +10,10 @@ from softhat.numbers.formats import FORMATS
 
 U = 2.0 ** -FORMATS["float32"].digits
 """Unit roundoff of float32, in which every kernel adds up."""
+SECOND = 1.01
+"""For products of errors, which sums of errors leave out. No relative error that is multiplied with
+another exceeds 2^-7 (a norm's is refused from there on, and heads and gates err less), so that
+(1 + x)(1 + y) - 1 ≤ 1.004·(x + y), and (1 + U)^k - 1 ≤ 1.01·k·U for k up to 2^17 roundings."""
 SMOOTH = 6.0
 """gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on."""
 LEAST_TAIL = 1.0
