@@ -93,7 +93,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "ahat/analysis/levels.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/margins.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/pairs.py": ("ahat/analysis/test_gap_laws.py", LAWS),
-    "ahat/analysis/residual.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/bounds/along_laws.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/floats.py": (
         "ahat/simulation/test_finite_floats.py",

@@ -9,12 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from softhat.ahat.analysis.portrait import Portrait, may_be_empty, portrait, row_size
-from softhat.ahat.analysis.residual import StreamState
+from softhat.ahat.analysis.portrait import Portrait, portrait
 from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, MASKS
 from softhat.numbers.grids import Grid
+from softhat.proof.simulations.residual import ResidualStream
+from softhat.proof.simulations.steps import row_size
 from tests.ahat import definition
 from tests.ahat.models import random_model
 
@@ -28,7 +29,7 @@ def words(model: AHAT) -> list[tuple[int, ...]]:
     return [w for n in range(1, longest + 1) for w in product(letters, repeat=n)][:40]
 
 
-def check(state: StreamState, residual: list[list[Fraction]], n: int) -> None:
+def check(state: ResidualStream, residual: list[list[Fraction]], n: int) -> None:
     """Every coordinate of every position, and its differences between positions."""
     d = len(residual[0])
     for c in range(d):
@@ -38,7 +39,7 @@ def check(state: StreamState, residual: list[list[Fraction]], n: int) -> None:
         low, high = interval.low.at(n), interval.high.at(n)
         column = [x[c] for x in residual]
         assert all(low <= x <= high for x in column)
-        whole, spread = state.whole(read), state.spread(read).paired()
+        whole, spread = state.whole(read), state.apart(read).paired()
         assert all(on(whole, x, n) for x in column)
         assert all(on(spread, x - y, n) for x in column for y in column)
 
@@ -85,6 +86,6 @@ def test_the_size_of_a_row(sinks: int) -> None:
             total = n + sinks
             sizes = [sum(definition.sees(mask, i, j) for j in range(total)) for i in range(total)]
             assert max(sizes) <= bound.at(n)
-            assert (min(sizes) == 0) == may_be_empty(mask)
+            assert (min(sizes) == 0) == (mask in ("<", ">"))
             if mask == "none":
                 assert set(sizes) == {bound.at(n)}

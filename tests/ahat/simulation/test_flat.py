@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from softhat.ahat.analysis.residual import ContentClass, StreamState
 from softhat.ahat.model import FeedForward
 from softhat.ahat.simulation.flat import flat_radius
+from softhat.proof.simulations.residual import Class, ResidualStream
 
 F = Fraction
 
@@ -31,8 +31,8 @@ def through(forward: FeedForward, x: Fraction) -> Fraction:
     return x + sum((w * max(F(0), row[0] * x + b) for row, b, w in units), F(0))
 
 
-def state_of(contents: list[Fraction]) -> StreamState:
-    return StreamState(tuple(ContentClass((x,)) for x in contents), ({},), ())
+def state_of(contents: list[Fraction]) -> ResidualStream:
+    return ResidualStream(tuple(Class((x,)) for x in contents), ({},), ())
 
 
 @pytest.mark.parametrize("half", [F(1, 10), F(1, 4), F(2, 5)])

@@ -21,8 +21,8 @@ from softhat.ahat.simulation import temperature_laws
 from softhat.ahat.simulation.magnitudes import number
 from softhat.io.errors import SofthatError, VoidError
 from softhat.numbers.laws import Law, Tabled, from_json
-from tests.ahat.analysis.test_embedding import table_with_eos
 from tests.proof.simulations.claims import Claims, claims_of, random_source
+from tests.proof.simulations.test_embedding_features import table_with_eos
 from tests.proof.simulations.test_source import leaves
 
 NAMES = ("last-token", "induction-average", "histogram", "leftmost-b", "previous-token")

@@ -10,8 +10,8 @@ from softhat.ahat.model import AHAT
 from softhat.numbers.positions import Feature
 from softhat.proof.simulations.embedding import embedded
 from softhat.proof.simulations.words import run
-from tests.ahat.analysis.test_embedding import FEATURES, ONE, ZERO, table_with_eos
 from tests.proof.simulations.claims import source_of
+from tests.proof.simulations.test_embedding_features import FEATURES, ONE, ZERO, table_with_eos
 from tests.proof.simulations.test_steps import holds
 
 

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.ahat.analysis.peaks import single_peak
-from softhat.ahat.analysis.residual import HeadView, bilinear, combined
 from softhat.ahat.analysis.rows import critical_beta, critical_betas
-from softhat.ahat.model import BOS, Mask
+from softhat.ahat.model import BOS, EOS
+from softhat.proof.simulations.residual import Sight, combined
+from softhat.proof.simulations.single import single_peak
 
 NEGLIGIBLE = 60.0  # e^-60 beside 1
 
@@ -26,7 +26,7 @@ class StepProfile:
 
     weight: Fraction
     shared: bool  # divided by n
-    mask: Mask
+    mask: str
     bos: bool
 
     @property
@@ -53,7 +53,7 @@ class SquareProfile:
     weight: Fraction
     at: tuple[Fraction, Fraction, Fraction]
     at_bos: tuple[Fraction, Fraction] | None  # of the query `<bos>`, if there is one: a + c·n
-    mask: Mask
+    mask: str
 
     @property
     def text(self) -> str:
@@ -84,10 +84,10 @@ class SquareProfile:
 Profiles = StepProfile | SquareProfile
 
 
-def symbolic_profile(view: HeadView) -> Profiles | None:
+def symbolic_profile(view: Sight) -> Profiles | None:
     """The head's gap profile in closed form; None if there is none."""
-    state = view.state
-    if state.has_eos:
+    state = view.stream
+    if state.has(EOS):
         return None
     used = [r for r, q in enumerate(view.query) if q.form or any(q.content)]
     if any(len(set(view.key[r].content)) > 1 for r in used):
@@ -100,36 +100,36 @@ def symbolic_profile(view: HeadView) -> Profiles | None:
         return None
     linear = _linear(view, asked.pop())
     bos = _linear(view, at_bos.pop()) if at_bos else None
-    if not bilinear(view) and len(linear) == 1 and bos in (None, linear):
+    if not view.bilinear and len(linear) == 1 and bos in (None, linear):
         ((name, weight),) = linear.items()
         # Counted from the end, `<bos>` is not next to the keys before the last one.
-        apart = name == "n+1-i" and view.head.mask == "<" and bos is not None
-        if name in ("i", "n+1-i", "i/n") and not apart:
+        apart = name == "r" and view.head.mask == "<" and bos is not None
+        if name in ("i", "r", "i/n") and not apart:
             return StepProfile(abs(weight), name == "i/n", view.head.mask, bos is not None)
     return _squares(view, linear, bos) if single_peak(view) else None
 
 
-def _linear(view: HeadView, contents: tuple[Fraction, ...]) -> dict[str, Fraction]:
-    atoms = view.state.atoms
+def _linear(view: Sight, contents: tuple[Fraction, ...]) -> dict[str, Fraction]:
+    atoms = view.stream.atoms
     form = combined((k.form, q) for q, k in zip(contents, view.key, strict=True))
-    return {atoms[a].name: w for a, w in form.items() if atoms[a].spread.unit}
+    return {atoms[a].name: w for a, w in form.items() if atoms[a].apart.unit}
 
 
 def _squares(
-    view: HeadView, linear: dict[str, Fraction], bos: dict[str, Fraction] | None
+    view: Sight, linear: dict[str, Fraction], bos: dict[str, Fraction] | None
 ) -> SquareProfile:
     """The peak of b·j - c·j² is b/2c, where b is linear in i, n and n+1-i."""
-    atoms = view.state.atoms
-    weight = -linear["i²"]
+    atoms = view.stream.atoms
+    weight = -linear["i^2"]
     a, b, c = linear.get("i", Fraction(0)), Fraction(0), Fraction(0)
     still = Fraction(0)  # what remains at <bos>, where i and n+1-i are 0
-    for x, _, w in bilinear(view):
+    for x, _, w in view.bilinear:
         match atoms[x].name:
             case "i":
                 b += w
             case "n":
                 c, still = c + w, still + w
-            case "n+1-i":
+            case "r":
                 a, b, c = a + w, b - w, c + w
     peak = (a / (2 * weight), b / (2 * weight), c / (2 * weight))
     if bos is None:

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
-from softhat.ahat.analysis.residual import HeadView
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Law
+from softhat.proof.simulations.residual import Sight
 
 Floats = npt.NDArray[np.float64]
 WIDER = 1 + 1e-11  # covers the rounding of this computation itself
@@ -90,10 +90,10 @@ class AlongLaws:
 class _LawHead:
     """One head that is not uniform: its gap law, its crowd, and the ranges of what it reads."""
 
-    def __init__(self, view: HeadView, gap: Law, copies: bool, model: AHAT) -> None:
+    def __init__(self, view: Sight, gap: Law, copies: bool, model: AHAT) -> None:
         self.gap, self.copies, self.keys = gap, copies, model.sinks
         self.crowd = crowd(view)
-        d, state, head = model.d_model, view.state, view.head
+        d, state, head = model.d_model, view.stream, view.head
         self.query = np.abs(floats(head.query, d))
         self.key = np.abs(floats(head.key, d))
         self.apart = [state.range(k).width for k in view.key]

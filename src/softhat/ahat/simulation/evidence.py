@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from softhat.ahat.analysis.gap_laws import GapLaws, gap_laws
-from softhat.ahat.analysis.residual import StreamState
 from softhat.ahat.simulation.magnitudes import Magnitude
 from softhat.ahat.simulation.temperature_laws import HeadTemperature, TemperatureLaws
 from softhat.ahat.simulation.unique import without_terms
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Law
 from softhat.proof.simulations.evidence import FORMAT
+from softhat.proof.simulations.residual import ResidualStream
 
 
 def evidence_of(found: TemperatureLaws, allowed: Law | None, share: Fraction) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _before_terms(found: TemperatureLaws) -> GapLaws | None:
     return None if shorter is found.model else gap_laws(shorter)
 
 
-def _stream(state: StreamState, width: int) -> list[dict[str, Any]]:
+def _stream(state: ResidualStream, width: int) -> list[dict[str, Any]]:
     result = []
     for c in range(width):
         x = state.read(tuple(Fraction(int(k == c)) for k in range(width)))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softhat.ahat.analysis.residual import StreamState
 from softhat.ahat.bounds.functionals import diagonal
 from softhat.ahat.model import FeedForward
+from softhat.proof.simulations.residual import ResidualStream
 
 
-def flat_radius(state: StreamState | None, forward: FeedForward, c: int) -> Fraction:
+def flat_radius(state: ResidualStream | None, forward: FeedForward, c: int) -> Fraction:
     """How far coordinate c may be off and still come out exactly; 0 if not at all."""
     if state is None or state.forms[c] or c not in diagonal(forward):
         return Fraction(0)

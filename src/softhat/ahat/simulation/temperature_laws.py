@@ -29,7 +29,6 @@ from fractions import Fraction
 from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.analysis.portrait import Portrait
-from softhat.ahat.analysis.residual import HeadView, StreamState
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT, Head, Layer, Vector
 from softhat.ahat.simulation.flat import flat_radius
@@ -43,6 +42,7 @@ from softhat.ahat.simulation.magnitudes import (
 )
 from softhat.numbers.laws import Constant, Law, Length, Log, rounded_up
 from softhat.proof.simulations.check import HeadFact
+from softhat.proof.simulations.residual import ResidualStream, Sight
 
 LOOSE = Fraction(1, 2)  # θ where one key is maximal
 LEAST = Fraction(3)  # 1/δ is at least this, so that logarithms are at least 1
@@ -157,7 +157,7 @@ def _wrong(
 
 
 def _before_forward(
-    layer: Layer, state: StreamState, weights: Weights, wrong: frozenset[int]
+    layer: Layer, state: ResidualStream, weights: Weights, wrong: frozenset[int]
 ) -> Weights:
     """Weights before a ReLU sublayer, which is Lipschitz; a flat stretch only has to be met."""
     forward = layer.feed_forward
@@ -229,21 +229,21 @@ def _temperature(
     return HeadTemperature(beta, gap, logarithm, leak, erroneous, dangerous, rows)
 
 
-def _influence(view: HeadView, weights: Weights) -> Magnitude:
+def _influence(view: Sight, weights: Weights) -> Magnitude:
     """Σ a_c · range of what the head writes to c: the weight of its total variation."""
     total = Magnitude()
     for c, a in weights.items():
-        row = _through(view.head, c)
+        row = view.head.through(c)
         if any(row):
-            width = view.state.range(view.state.read(row)).width
+            width = view.stream.range(view.stream.read(row)).width
             total = total + a * of_polynomial(width)
     return total
 
 
-def _read_by_scores(view: HeadView, wrong: frozenset[int]) -> Weights:
+def _read_by_scores(view: Sight, wrong: frozenset[int]) -> Weights:
     """What the error of each coordinate adds to the difference of two scores (|err q| ≤ 1)."""
     result: Weights = {}
-    state = view.state
+    state = view.stream
     for r, (q, k) in enumerate(zip(view.head.query, view.head.key, strict=True)):
         apart = of_polynomial(state.range(view.key[r]).width)
         size = of_polynomial(state.range(view.query[r]).size)
@@ -257,7 +257,7 @@ def _read_by_scores(view: HeadView, wrong: frozenset[int]) -> Weights:
     return result
 
 
-def _queries(view: HeadView, wrong: frozenset[int]) -> Weights:
+def _queries(view: Sight, wrong: frozenset[int]) -> Weights:
     """|err q_r| ≤ 1 for the rows where the key errs too."""
     result: Weights = {}
     for q, k in zip(view.head.query, view.head.key, strict=True):

@@ -8,6 +8,7 @@ mask or residues forbid the ties that levels would allow; or a term κ·j decide
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,13 +20,13 @@ from softhat.proof.simulations.scores import ScoreDifference, at_most, monomials
 from softhat.proof.simulations.source import BOS, EOS, NOTHING, SourceHead, SourceModel, Vector
 
 
-def one_maximum(sight: Sight, found: list[ScoreDifference]) -> bool:
+def one_maximum(sight: Sight, found: Iterable[ScoreDifference]) -> bool:
     """Has every row one maximum? `found` are all pairs of the head."""
     if _in_steps(sight):
         return True
     if all(pair.never_zero for pair in found):
         return True
-    return not sight.stream.has(EOS) and (single_peak(sight) or _integer_peak(sight))
+    return not sight.stream.has(EOS) and (single_peak(sight) or integer_peak(sight))
 
 
 def crowded(sight: Sight, found: list[ScoreDifference], gap: Law) -> int | None:
@@ -91,7 +92,7 @@ def asked_of(sight: Sight, weights: list[Fraction]) -> LinearReading:
     )
 
 
-def _integer_peak(sight: Sight) -> bool:
+def integer_peak(sight: Sight) -> bool:
     """Scores b·j - c·j² with c = s/T and b a multiple of 2s/T, T the number of all positions."""
     found = parabolas(sight)
     if found is None:

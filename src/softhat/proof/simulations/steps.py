@@ -54,7 +54,7 @@ def attended(
         picked |= {(NOTHING,) * len(sight.value)} if empty else set()
         if len(picked) * len(stream.classes) <= MOST_CLASSES:
             return _copied(stream, sight, sorted(picked), label)
-    size = _row_size(head.mask, sinks)
+    size = row_size(head.mask, sinks)
     if not uniform and not copies:
         size = set_size(sight, f"argmax set of {label}", size.shift)
     atoms, forms = list(stream.atoms), [dict(form) for form in stream.forms]
@@ -77,7 +77,7 @@ def attended(
     return ResidualStream(classes, tuple(forms), tuple(atoms), _unwritten(stream, head.output))
 
 
-def _row_size(mask: str, sinks: int) -> Generator:
+def row_size(mask: str, sinks: int) -> Generator:
     """The number of keys of a row."""
     match mask:
         case "none":

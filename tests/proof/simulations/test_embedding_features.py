@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 
 import softhat
-from softhat.ahat.analysis.embedding import embedded
+from softhat.ahat.analysis.portrait import source_of
 from softhat.ahat.model import AHAT, Head, Layer
 from softhat.numbers.positions import NAMES, DigitFeature, Feature, Mod, Named, Table, exact
+from softhat.proof.simulations.embedding import embedded
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -81,7 +82,7 @@ def test_features_lie_on_their_grids_and_in_their_ranges(feature: Feature, sinks
         output_weights=(ONE,),
         output_bias=ZERO,
     )
-    state = embedded(model)
+    state = embedded(source_of(model))
     for n in range(1, 9):
         rows = exact((feature,), n, bos=model.bos, eos=model.eos)
         values = [row[0] for row in rows]
@@ -100,7 +101,7 @@ def test_features_lie_on_their_grids_and_in_their_ranges(feature: Feature, sinks
             assert local or (x * scale / atom.whole.unit).denominator == 1
             for y in values:
                 apart = (x - y) * scale
-                if atom.spread.unit == 0:
+                if atom.apart.unit == 0:
                     assert apart == 0
                 else:
-                    assert local or (apart / atom.spread.unit).denominator == 1
+                    assert local or (apart / atom.apart.unit).denominator == 1

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import pytest
 
-from softhat.ahat.analysis.argmax_sets import one_value, same_or_apart
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.portrait import portrait
 from softhat.ahat.analysis.tally import row_tally
 from softhat.ahat.builder import Builder, Expr
 from softhat.ahat.model import AHAT, BOS, MASKS, Mask
+from softhat.proof.simulations.argmax import one_value, set_size
 from tests.ahat.analysis.test_gap_laws import least_gaps
 from tests.ahat.counting import COUNTING
 from tests.ahat.definition import embed, evaluate
@@ -96,7 +96,8 @@ def check(seed: int, models: int, longest: int) -> tuple[int, int]:
     for _ in range(models):
         model = random_contents(rng)
         view = portrait(model).views[0, 0]
-        sizes, picked = same_or_apart(view), one_value(view, [True])
+        size, picked = set_size(view, "size", 2), one_value(view, [True])
+        sizes = None if size.together is None else size
         apart, equal = apart + (sizes is not None), equal + (picked is not None)
         if sizes is None and picked is None:
             continue
@@ -111,11 +112,11 @@ def check(seed: int, models: int, longest: int) -> tuple[int, int]:
                         (value,) = {values[j] for j in found}
                         assert (value,) in picked
                 if sizes is not None:
-                    assert all(len(found) <= n + sizes.alone for found in sets)
+                    assert all(len(found) <= n + sizes.shift for found in sets)
                     for one, other in itertools.combinations(sets, 2):
                         assert one & other <= ends
                         small = min(len(one), len(other)) == 1
-                        assert small or len(one) + len(other) <= n + sizes.together
+                        assert small or len(one) + len(other) <= n + (sizes.together or 0)
     return apart, equal
 
 
@@ -149,7 +150,7 @@ def test_a_query_that_does_not_see_itself_may_miss_its_class(mask: Mask) -> None
     b.output(b.head(mask, value={"x": b.token("a")}, score=own)["x"])
     view = portrait(b.build()).views[0, 0]
     assert (one_value(view, [True]) is None) == (mask in ("<", ">"))
-    assert (same_or_apart(view) is None) == (mask != "none")
+    assert (set_size(view, "size", 2).together is None) == (mask != "none")
 
 
 @pytest.mark.parametrize(("add", "known"), [(0, True), (-2, False), (Fraction(-1, 2), True)])
@@ -159,4 +160,4 @@ def test_the_sign_of_a_query_must_be_known(add: Fraction, known: bool) -> None:
         b = Builder("ab")
         score = [(sign * (b.position("i") + add), b.token("a"))]
         b.output(b.head("none", value={"x": b.token("a")}, score=score)["x"])
-        assert (same_or_apart(portrait(b.build()).views[0, 0]) is not None) == known
+        assert (set_size(portrait(b.build()).views[0, 0], "size", 2).together is not None) == known

@@ -9,11 +9,11 @@ from fractions import Fraction
 import pytest
 
 from softhat.ahat import Builder
-from softhat.ahat.analysis.concave import concave, integer_peak
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.builder import Expr
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, BOS
+from softhat.proof.simulations.single import integer_peak, parabolas
 from tests.ahat.definition import evaluate
 
 
@@ -46,7 +46,7 @@ def rows_of(model: AHAT, n: int) -> list[list[Fraction]]:
 def test_peaks_that_averages_find(slope: int, curve: int, shift: int, single: bool) -> None:
     model = by_count(Fraction(slope), Fraction(curve), shift=shift)
     view = gap_laws(model).portrait.views[1, 0]
-    assert concave(view) is not None
+    assert parabolas(view) is not None
     assert integer_peak(view) == single
     tied = any(row.count(max(row)) > 1 for n in range(1, 6) for row in rows_of(model, n))
     assert not (single and tied)
@@ -55,9 +55,9 @@ def test_peaks_that_averages_find(slope: int, curve: int, shift: int, single: bo
 def test_a_unit_that_may_be_anything_is_no_unit() -> None:
     """1/(n+1) must come from a sink: the share of b's is a multiple of it."""
     view = gap_laws(by_count(Fraction(2), Fraction(1), of="b")).portrait.views[1, 0]
-    assert concave(view) is not None and not integer_peak(view)
+    assert parabolas(view) is not None and not integer_peak(view)
     convex = gap_laws(by_count(Fraction(2), Fraction(-1))).portrait.views[1, 0]
-    assert concave(convex) is None and not integer_peak(convex)
+    assert not integer_peak(convex)
 
 
 def test_neighbours_lie_whole_gaps_below() -> None:
