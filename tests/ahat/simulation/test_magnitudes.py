@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from softhat.ahat.simulation.magnitudes import (
     Magnitude,
-    inverse,
     neat,
     number,
     of_law,
@@ -18,6 +17,7 @@ from softhat.ahat.simulation.magnitudes import (
 )
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Constant, Law, Lcm, Length, Maximum, N, minimum, product
+from softhat.proof.simulations.errors import inverse
 from tests.numbers.test_growth import LENGTHS, polynomials
 
 SHORT = (1, 2, 3, 7, 40)

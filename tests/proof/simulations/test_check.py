@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,17 @@ from typing import Any
 import pytest
 
 import softhat
-from softhat.ahat.analysis import embedding, gap_laws, pairs, peaks, portrait
+from softhat.ahat.analysis import gap_laws, pairs, peaks, portrait
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation import every_length as laws_module
 from softhat.ahat.simulation import temperature_laws
 from softhat.ahat.simulation.magnitudes import number
 from softhat.io.errors import SofthatError, VoidError
 from softhat.numbers.laws import Law, Tabled, from_json
+from softhat.numbers.positions import Table
+from softhat.proof.simulations import embedding
+from softhat.proof.simulations.residual import ResidualStream
+from softhat.proof.simulations.source import SourceModel
 from tests.proof.simulations.claims import Claims, claims_of, random_source
 from tests.proof.simulations.test_embedding_features import table_with_eos
 from tests.proof.simulations.test_source import leaves
@@ -248,15 +253,14 @@ def _bold_gap(view: Any) -> Law:
     return 4 * pairs.gap_law(view)
 
 
-def _always(view: Any) -> bool:
+def _always(*given: Any) -> bool:
     return True
 
 
-def _forgets_eos(feature: Any, eos: bool) -> Any:
-    return embedding_atom(feature, False)
-
-
-embedding_atom = embedding._position_atom
+def _forgets_eos(source: SourceModel) -> ResidualStream:
+    tables = [feature for feature in source.features if isinstance(feature, Table)]
+    atoms = tuple(embedding._atom(table, eos=False) for table in tables)
+    return replace(embedding.embedded(source), atoms=atoms)
 
 
 def _tiny_share(view: Any, weights: Any) -> Any:
@@ -269,7 +273,7 @@ def _tiny_share(view: Any, weights: Any) -> Any:
     [
         (gap_laws, "gap_law", _bold_gap),
         (portrait, "one_maximum", _always),
-        (peaks, "single_peak", _always),
+        (peaks, "crowded", _always),
         (temperature_laws, "_influence", _tiny_share),
     ],
 )
@@ -298,7 +302,7 @@ def test_a_wrong_analysis_proves_nothing_wrong(
 def test_the_hole_that_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """An analysis that forgets that a table is 0 at `<eos>` is found out by the checker alone."""
     gap_laws.gap_laws.cache_clear()
-    monkeypatch.setattr(embedding, "_position_atom", _forgets_eos)
+    monkeypatch.setattr(portrait, "embedded", _forgets_eos)
     monkeypatch.setattr(laws_module, "hold_against", lambda laws, tally: None)
     with pytest.raises(VoidError):
         _ = softhat.simulate(table_with_eos(), epsilon=0.01).certificate

@@ -20,7 +20,6 @@ from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import SimulatedHead, SimulationCertificate
 from softhat.ahat.simulation.evidence import evidence_of
 from softhat.ahat.simulation.law_floats import law_lengths
-from softhat.ahat.simulation.magnitudes import inverse
 from softhat.ahat.simulation.snap import snapped_everywhere
 from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.ahat.simulation.temperature_laws import (
@@ -32,6 +31,7 @@ from softhat.ahat.simulation.unique import require_broken, tie_broken
 from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.laws import ONE, Law, Length, Tabled, as_law, log, rounded_up
 from softhat.proof.simulations.check import EvidenceVerdict, check
+from softhat.proof.simulations.errors import inverse
 
 SHARES = {
     None: Fraction(15, 16),

@@ -18,11 +18,9 @@ from softhat.numbers.laws import (
     Length,
     Log,
     Maximum,
-    Minimum,
     N,
     Power,
     Product,
-    as_law,
 )
 from softhat.numbers.laws import product as law_product
 
@@ -108,14 +106,6 @@ def of_law(law: Law) -> Magnitude:
                 result = result + of_law(part)
             return result
     raise AssertionError(f"not a law that a gap has: {law}")  # gap laws are made of the above
-
-
-def inverse(law: Law) -> Law:
-    """1 / law, with minima turned into maxima."""
-    match law:
-        case Minimum(parts):
-            return Maximum(tuple(inverse(part) for part in parts))
-    return as_law(1) / law
 
 
 def neat(x: Fraction) -> Fraction:

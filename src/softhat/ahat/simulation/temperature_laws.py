@@ -28,13 +28,11 @@ from fractions import Fraction
 
 from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
-from softhat.ahat.analysis.portrait import Portrait
+from softhat.ahat.analysis.portrait import Portrait, source_of
 from softhat.ahat.analysis.structure import structure
-from softhat.ahat.model import AHAT, Head, Layer, Vector
-from softhat.ahat.simulation.flat import flat_radius
+from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.magnitudes import (
     Magnitude,
-    inverse,
     number,
     of_law,
     of_log,
@@ -42,7 +40,9 @@ from softhat.ahat.simulation.magnitudes import (
 )
 from softhat.numbers.laws import Constant, Law, Length, Log, rounded_up
 from softhat.proof.simulations.check import HeadFact
+from softhat.proof.simulations.errors import erring, flat_radius, inverse
 from softhat.proof.simulations.residual import ResidualStream, Sight
+from softhat.proof.simulations.source import SourceLayer, SourceModel, columns, support
 
 LOOSE = Fraction(1, 2)  # θ where one key is maximal
 LEAST = Fraction(3)  # 1/δ is at least this, so that logarithms are at least 1
@@ -111,8 +111,8 @@ def proved_temperature(fact: HeadFact, beta: Law) -> HeadTemperature:
 
 def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
     """β(n) of every head such that every value errs by at most 1/strictness(n), in the reals."""
-    laws = gap_laws(model)
-    wrong, middles = _wrong(model, laws.portrait)
+    laws, source = gap_laws(model), source_of(model)
+    wrong, middles = _wrong(source, laws.portrait)
     goal = of_law(strictness)
     weights = {
         c: goal.times(abs(w)) for c, w in enumerate(model.output_weights) if w and c in wrong[-1]
@@ -120,9 +120,9 @@ def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
     end = weights
     heads: dict[HeadId, HeadTemperature | None] = dict.fromkeys(model.heads, None)
     history: list[tuple[Weights, Weights]] = []
-    for l in reversed(range(len(model.layers))):
-        layer = model.layers[l]
-        if layer.feed_forward is not None:
+    for l in reversed(range(len(source.layers))):
+        layer = source.layers[l]
+        if layer.forward is not None:
             weights = _before_forward(layer, laws.portrait.states[l], weights, middles[l])
         middle = weights
         weights = _before_heads(l, layer, laws, weights, wrong[l], heads)
@@ -131,48 +131,37 @@ def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
 
 
 def _wrong(
-    model: AHAT, seen: Portrait
+    source: SourceModel, seen: Portrait
 ) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[int], ...]]:
     """Coordinates that carry error before each layer (and at the end), and after its heads."""
-    facts = structure(model)
+    facts = structure(seen.model)
     wrong: list[frozenset[int]] = [frozenset()]
     middles = []
-    for l, layer in enumerate(model.layers):
-        middle = set(wrong[-1])
-        for h, head in enumerate(layer.heads):
-            clean = facts[l, h].uniform and not _reads(head.value) & wrong[-1]
-            if not clean:
-                middle |= {c for c, row in enumerate(head.output) if any(row)}
-        middles.append(frozenset(middle))
-        after = set(middle)
-        forward = layer.feed_forward
-        if forward is not None:
-            for u, row in enumerate(forward.in_weights):
-                if _support(row) & middle:
-                    after |= {c for c, out in enumerate(forward.out_weights) if out[u]}
-            state = seen.states[l] if not layer.heads else None
-            after -= {c for c in after if flat_radius(state, forward, c)}
-        wrong.append(frozenset(after))
+    for l, layer in enumerate(source.layers):
+        uniform = [facts[l, h].uniform for h in range(len(layer.heads))]
+        middle, after = erring(layer, seen.states[l], wrong[-1], uniform)
+        middles.append(middle)
+        wrong.append(after)
     return tuple(wrong), tuple(middles)
 
 
 def _before_forward(
-    layer: Layer, state: ResidualStream, weights: Weights, wrong: frozenset[int]
+    layer: SourceLayer, stream: ResidualStream, weights: Weights, wrong: frozenset[int]
 ) -> Weights:
     """Weights before a ReLU sublayer, which is Lipschitz; a flat stretch only has to be met."""
-    forward = layer.feed_forward
+    forward = layer.forward
     assert forward is not None
     result: Weights = {}
     for d in wrong:
-        radius = flat_radius(state if not layer.heads else None, forward, d)
+        radius = Fraction(0) if layer.heads else flat_radius(stream, forward, d)
         if radius:
             result[d] = number(1 / radius)
             continue
         total = weights.get(d, Magnitude())
-        for u, row in enumerate(forward.in_weights):
+        for u, row in enumerate(forward.into):
             if row[d]:
                 for c, a in weights.items():
-                    total = total + a.times(abs(forward.out_weights[c][u] * row[d]))
+                    total = total + a.times(abs(forward.out[c][u] * row[d]))
         if total.coefficient:
             result[d] = total
     return result
@@ -180,7 +169,7 @@ def _before_forward(
 
 def _before_heads(
     l: int,
-    layer: Layer,
+    layer: SourceLayer,
     laws: GapLaws,
     weights: Weights,
     wrong: frozenset[int],
@@ -192,7 +181,7 @@ def _before_heads(
     result: Weights = {d: weights[d].times(Fraction(2)) for d in wrong if d in weights}
     for head in layer.heads:
         for c, a in weights.items():
-            for d, w in enumerate(_through(head, c)):
+            for d, w in enumerate(head.through(c)):
                 if w and d in wrong:
                     result[d] = result.get(d, Magnitude()) + a.times(2 * abs(w))
     for h in sharp:
@@ -214,7 +203,7 @@ def _temperature(
     """β for a head that must leave at most 1/share."""
     view, gap = laws.portrait.views[name], laws.gap[name]
     assert gap is not None
-    erroneous = bool((_reads(view.head.query) | _reads(view.head.key)) & wrong)
+    erroneous = bool((columns(view.head.query) | columns(view.head.key)) & wrong)
     dangerous = erroneous and not laws.portrait.copies[name]
     leak = share.at_least(LEAST)
     rows = crowd(view)
@@ -247,7 +236,7 @@ def _read_by_scores(view: Sight, wrong: frozenset[int]) -> Weights:
     for r, (q, k) in enumerate(zip(view.head.query, view.head.key, strict=True)):
         apart = of_polynomial(state.range(view.key[r]).width)
         size = of_polynomial(state.range(view.query[r]).size)
-        if _support(q) & wrong:
+        if support(q) & wrong:
             size = size + number(1)
         for d in wrong:
             if q[d]:
@@ -261,26 +250,7 @@ def _queries(view: Sight, wrong: frozenset[int]) -> Weights:
     """|err q_r| ≤ 1 for the rows where the key errs too."""
     result: Weights = {}
     for q, k in zip(view.head.query, view.head.key, strict=True):
-        if _support(q) & wrong and _support(k) & wrong:
-            for d in _support(q) & wrong:
+        if support(q) & wrong and support(k) & wrong:
+            for d in support(q) & wrong:
                 result[d] = result.get(d, Magnitude()) + number(abs(q[d]))
     return result
-
-
-def _through(head: Head, c: int) -> Vector:
-    """Row c of output · value."""
-    width = len(head.output)
-    row = [Fraction(0)] * width
-    for k, w in enumerate(head.output[c]):
-        if w:
-            for d, v in enumerate(head.value[k]):
-                row[d] += w * v
-    return tuple(row)
-
-
-def _reads(matrix: tuple[Vector, ...]) -> set[int]:
-    return {c for row in matrix for c, w in enumerate(row) if w}
-
-
-def _support(row: Vector) -> set[int]:
-    return {c for c, w in enumerate(row) if w}

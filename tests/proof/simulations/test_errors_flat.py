@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import pytest
 
-from softhat.ahat.model import FeedForward
-from softhat.ahat.simulation.flat import flat_radius
+from softhat.proof.simulations.errors import flat_radius
 from softhat.proof.simulations.residual import Class, ResidualStream
+from softhat.proof.simulations.source import Forward
 
 F = Fraction
 
 
-def snapping(centres: list[Fraction], half: Fraction) -> FeedForward:
+def snapping(centres: list[Fraction], half: Fraction) -> Forward:
     """x + Σ out·ReLU(in·x + bias) on one coordinate: flat within `half` of each centre, steep
     between. Built from the slopes: -1 on a flat stretch, what is needed between two of them."""
     kinks: list[tuple[Fraction, Fraction]] = [(centres[0] - half, F(-1))]
@@ -23,11 +23,11 @@ def snapping(centres: list[Fraction], half: Fraction) -> FeedForward:
         kinks += [(left + half, climb), (right - half, -climb)]
     kinks.append((centres[-1] + half, F(1)))
     rows = tuple((F(1),) for _ in kinks)
-    return FeedForward(rows, tuple(-at for at, _ in kinks), (tuple(w for _, w in kinks),), (F(0),))
+    return Forward(rows, tuple(-at for at, _ in kinks), (tuple(w for _, w in kinks),), (F(0),))
 
 
-def through(forward: FeedForward, x: Fraction) -> Fraction:
-    units = zip(forward.in_weights, forward.in_bias, forward.out_weights[0], strict=True)
+def through(forward: Forward, x: Fraction) -> Fraction:
+    units = zip(forward.into, forward.into_bias, forward.out[0], strict=True)
     return x + sum((w * max(F(0), row[0] * x + b) for row, b, w in units), F(0))
 
 
@@ -51,5 +51,4 @@ def test_an_error_within_the_radius_vanishes(half: Fraction) -> None:
 def test_a_value_beside_the_flat_stretch_has_no_radius() -> None:
     forward = snapping([F(0), F(1)], F(1, 4))
     assert flat_radius(state_of([F(0), F(1, 2)]), forward, 0) == 0
-    assert flat_radius(None, forward, 0) == 0
     assert flat_radius(state_of([F(1, 5)]), forward, 0) == F(1, 20)
