@@ -10,6 +10,7 @@ import pytest
 import softhat
 from softhat import SofthatError
 from softhat.frontends.regular.dfa import read_dfa
+from softhat.trained.training import train
 from tests.trained import tiny
 
 MODELS = Path(__file__).resolve().parent / "models"
@@ -31,6 +32,27 @@ def test_dyck2_is_found() -> None:
     for n in range(9):
         for word in product("ab", repeat=n):
             assert dfa.accepts(word) == _in_dyck2(word)
+
+
+def test_states_without_an_end_are_asked_too(tmp_path: Path) -> None:
+    """A machine whose states complete no word would be proved by having no words."""
+    pytest.importorskip("transformers")
+    spec = softhat.spec(regex="(abab)*", alphabet="ab")
+    train(spec, tmp_path / "m", width=16, context=18, steps=250, seed=0)
+    machine, _ = softhat.decompile(tmp_path / "m", "ab", max_length=12, budget=6)
+    dfa = read_dfa(machine)
+    for n in range(13):
+        for word in product("ab", repeat=n):
+            assert dfa.accepts(word) == (n % 4 == 0 and "".join(word) == "abab" * (n // 4))
+
+
+@pytest.mark.parametrize("formula", ["!b S a", "Y a & !O c", "H (a | b) | c"])
+def test_disguised_exports(tmp_path: Path, formula: str) -> None:
+    """Compiled, disguised, learned from the weights' answers, and a formula again."""
+    model = softhat.compile(formula, alphabet="abc")
+    softhat.to_gpt2(model, tmp_path / "m", context=16, disguise=3)
+    machine, _ = softhat.decompile(tmp_path / "m", "abc", budget=0.6)
+    assert softhat.equivalent(formula, softhat.from_dfa(machine), alphabet="abc") is None
 
 
 def test_what_cannot_be_decompiled(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.prove import prove
 from softhat.trained.rounding import rounding_of
 from softhat.trained.searching import Search
-from softhat.trained.specification import Specification
+from softhat.trained.specification import FAR, Specification
 from softhat.trained.verdict import Verdict
 from softhat.trained.walk import forward
 
@@ -107,12 +107,14 @@ def learned(
         left = max(deadline - thread_time(), 0.1)
         if progress is not None:
             progress("states", machine.states, None, f"{teacher.asked:,} questions")
-        word = _differs(model, machine, offset, most, min(LOOKING, left / 4), seed)
+        # A state from which the machine completes no word is in no word's way: then all are asked.
+        domain = "completable" if (machine.need < FAR).all() else "all"
+        word = _differs(model, machine, offset, most, domain, min(LOOKING, left / 4), seed)
         if word is not None and left > 0.1 and learner.learn(word):
             continue
         verdict = prove(
-            model, machine, max_length=most, offset=offset, dtype=dtype, budget=left, seed=seed,
-            progress=progress,
+            model, machine, max_length=most, offset=offset, dtype=dtype, domain=domain,
+            budget=left, seed=seed, progress=progress,
         )  # fmt: skip
         if verdict.broken_by is None or thread_time() > deadline:
             return machine, verdict
@@ -151,18 +153,24 @@ def _teacher(
 
 
 def _differs(
-    model: Checkpoint, machine: Specification, offset: int, most: int, seconds: float, seed: int
+    model: Checkpoint,
+    machine: Specification,
+    offset: int,
+    most: int,
+    domain: str,
+    seconds: float,
+    seed: int,
 ) -> Word | None:
     """A short word after which the model and the machine differ, if a search finds one."""
     end = thread_time() + seconds
-    tree = Enumeration(model, machine, offset, most, "completable", rounding_of("float64"))
+    tree = Enumeration(model, machine, offset, most, domain, rounding_of("float64"))
     try:
         failures = tree.walk(tree.depth(FEW).level, end, 0.0).failures
     except OutOfTimeError:
         failures = []
     if failures:
         return failures[0].word
-    search = Search(model, machine, offset, most, "completable", seed)
+    search = Search(model, machine, offset, most, domain, seed)
     failure = search.evolve(most, end)
     return None if failure is None else failure.word
 

@@ -32,7 +32,7 @@ from softhat.trained.zonotopes import Zonotope
 
 KEPT = 24
 """Generators of a key's set that are kept; the others are boxed."""
-PIECES = 16
+PIECES = 24
 """A query's set is cut into at most so many pieces, each of which attends."""
 INNER = 24
 """What it then reads is cut into at most so many."""
