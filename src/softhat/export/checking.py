@@ -25,6 +25,7 @@ from softhat.numbers.formats import format_of
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
 from softhat.proof.llama.certificate import certify as certify_llama
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.proved import ProvedLengths
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
@@ -40,7 +41,7 @@ C_co = TypeVar("C_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class ExportCertificate:
+class ExportCertificate(ProvedLengths):
     """What is proved about an export, from its weights, and what it states of itself."""
 
     kind: str

@@ -10,6 +10,7 @@ from typing import Any
 
 from softhat.io.errors import SofthatError
 from softhat.proof.document import document, kind_of
+from softhat.proof.proved import ProvedLengths
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class OutputCertificate:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(ProvedLengths):
     """For every word of at most `max_length[dtype]` symbols the model's answers are right."""
 
     attention: str
@@ -102,22 +103,9 @@ class Certificate:
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise SofthatError(f"not a certificate: {error}") from None
 
-    def latex(self) -> str:
-        """The proved lengths as a table for papers (booktabs)."""
-        from softhat.proof.latex import lengths_table
-
-        return lengths_table(self.max_length)
-
     def __repr__(self) -> str:
         lengths = ", ".join(f"{name} {length:,}" for name, length in self.max_length.items())
         return f"<softhat.Certificate {'void' if self.void else lengths}>"
-
-    def _repr_html_(self) -> str:
-        from softhat.io.markup import table
-
-        rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
-        first = next(iter(self.explain().splitlines()), "")
-        return table(["number format", "proved right to length"], rows, first)
 
     def explain(self) -> str:
         """Why the model is right, in plain sentences."""

@@ -17,6 +17,7 @@ from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.laws import Law
 from softhat.numbers.laws import from_json as law_from_json
 from softhat.proof.document import document, kind_of
+from softhat.proof.proved import ProvedLengths
 
 MANY_LENGTHS = 256
 ASSUMPTIONS = (
@@ -56,7 +57,7 @@ class LengthCertificate:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationCertificate:
+class SimulationCertificate(ProvedLengths):
     """What is proved about a simulation. `epsilon` None: only the decisions were asked for."""
 
     epsilon: float | None
@@ -91,22 +92,9 @@ class SimulationCertificate:
             **({} if self.evidence is None else {"evidence": self.evidence}),
         )
 
-    def latex(self) -> str:
-        """The proved lengths as a table for papers (booktabs)."""
-        from softhat.proof.latex import lengths_table
-
-        return lengths_table(self.max_length)
-
     def __repr__(self) -> str:
         reach = "every length" if self.length is None else f"length {self.length}"
         return f"<softhat certificate of a simulation, {self.guarantee} to {reach}>"
-
-    def _repr_html_(self) -> str:
-        from softhat.io.markup import table
-
-        rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
-        first = next(iter(self.explain().splitlines()), "")
-        return table(["number format", "proved right to length"], rows, first)
 
     def explain(self) -> str:
         """The certificate in words."""
