@@ -217,6 +217,12 @@ def test_a_tampered_model_is_not_certified() -> None:
             ),
             "conjunctions",
         ),
+        (
+            lambda: softhat.compile(
+                softhat.from_dfa(word_problem(S5, "ab"), depth="log"), max_length=512
+            ),
+            "120 states in 9 rounds need up to .* parameters, and 1,000,000,000 is the limit",
+        ),
         (lambda: softhat.from_regex("(aa)*"), "--depth log"),
     ],
 )

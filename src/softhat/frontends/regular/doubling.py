@@ -41,6 +41,8 @@ MOST_LENGTH = 1 << 20
 """Longer words would need a code of more digits than is ever certified."""
 MOST_CONJUNCTIONS = 2_000_000
 """Of all rounds together: a model that has more does not fit into memory."""
+MOST_PARAMETERS = 1_000_000_000
+"""Eight bytes each. A round has about q²⌈log₂ q⌉ hidden units that read 2q⌈log₂ q⌉ coordinates."""
 MEMBER = "member"
 """The output's name: the prefix up to here belongs to the language."""
 
@@ -122,6 +124,13 @@ def doubled(
         raise SofthatError(
             f"{states:,} states in {rounds} rounds need {conjunctions:,} conjunctions, and "
             f"{MOST_CONJUNCTIONS:,} is the limit: use a smaller automaton or a shorter length"
+        )
+    # The last round computes one bit: it is small.
+    parameters = 3 * (rounds - 1) * 2 * states * digits * states * states * (digits + 1)
+    if parameters > MOST_PARAMETERS:
+        raise SofthatError(
+            f"{states:,} states in {rounds} rounds need up to {parameters:,} parameters, and "
+            f"{MOST_PARAMETERS:,} is the limit: use a smaller automaton or a shorter length"
         )
     return _Doubling(Draft(symbols), dfa, digits, rounds, max_length, shifts).run()
 

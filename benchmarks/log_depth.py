@@ -1,0 +1,50 @@
+"""Compile time of regular languages in logarithmic depth: against |Q|³·log n.
+
+    python benchmarks/log_depth.py
+
+Random automata over two symbols; processor seconds of `softhat.compile`, the best of three. The
+last column is the time divided by |Q|³·⌈log₂ n⌉, relative to the first row: where it does not grow,
+time is linear in that.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from typing import Any
+
+import softhat
+
+ROWS = ((8, 1_024), (12, 1_024), (16, 1_024), (24, 1_024), (32, 1_024), (16, 32), (16, 65_536))
+
+
+def automaton(states: int) -> dict[str, Any]:
+    dice = random.Random(states)
+    names = [str(q) for q in range(states)]
+    edges = {q: {s: dice.choice(names) for s in "ab"} for q in names}
+    return {"alphabet": ["a", "b"], "states": names, "start": "0",
+            "accept": [q for q in names if dice.random() < 0.5], "transitions": edges}  # fmt: skip
+
+
+def main() -> int:
+    print(f"{'states':>6} {'n':>7} {'layers':>6} {'parameters':>12} {'seconds':>8} {'relative':>8}")
+    first: float | None = None
+    for states, n in ROWS:
+        language = softhat.from_dfa(automaton(states), depth="log")
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            model = softhat.compile(language, max_length=n)
+            best = min(best, time.process_time() - start)
+        kept = len(language.dfa.step)
+        cost = best / (kept**3 * model.size.layers)
+        first = first or cost
+        size = model.size
+        print(f"{kept:>6} {n:>7} {size.layers:>6} {size.parameters:>12,} {best:>8.3f} "
+              f"{cost / first:>8.2f}")  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
