@@ -1,13 +1,13 @@
 (** What is proved, in one file. Each theorem below is a claim that softhat's README makes, restated
     with nothing but definitions; each proof is one line that names where the work was done. Everything
-    is about real numbers. Rounding is not: floats are the business of softhat's own checker.
+    is about real numbers but the last theorem: rounding is the business of softhat's own checker.
 
     To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines), `Model.logit`
     what a model computes (Model.v, 40 lines), `Simulated.hard_value` and `soft_value` the same for
     hard attention and its simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
 From Coq Require Import Reals QArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
-  Matching Laws Model Kernel Compiled Simulated.
+  Matching Laws Model Kernel Compiled Simulated FloatRow FloatHeads.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -66,3 +66,12 @@ Theorem exact_leak beta s gap n p delta : p < n -> (delta < 1)%R ->
   (leak (fun j => beta * s j) n p <= delta
    <-> others p (fun j => exp (- (beta * gap j))) n <= delta / (1 - delta))%R.
 Proof. exact (leak_iff beta s gap n p delta). Qed.
+
+(** Floats, begun. Whatever order a runtime adds up in, rounding to nearest even: the head
+    Latest in binary32 returns the bit of the last position that is not bad, to 1/16, up to 8,192 keys.
+    `FloatRow.attends` says what it may compute. *)
+Theorem latest_in_float32 bad v i p o : (Z.of_nat i <= 8191)%Z -> p <= i ->
+  (forall j, j <= i -> bad j = 0%R \/ bad j = 1%R) -> (forall j, j <= i -> v j = 0%R \/ v j = 1%R) ->
+  bad p = 0%R -> (forall j, p < j <= i -> bad j = 1%R) ->
+  attends (S i) (latest_scores bad i) v o -> (Rabs (o - v p) <= 1 / 16)%R.
+Proof. exact (latest_head_binary32 bad v i p o). Qed.
