@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from softhat.export.coq import checker
-from softhat.export.coq.checker import Verdict
+from softhat.export.coq.checker import CoqVerdict
 from tests.cli.run import softhat
 from tests.proofs.coq import needs_coq
 
@@ -40,7 +40,9 @@ def test_a_rasp_program_is_machine_checked(name: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def without_coq(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "ask", lambda *_: Verdict(None, "Coq is not installed: get it;"))
+    monkeypatch.setattr(
+        checker, "ask", lambda *_: CoqVerdict(None, "Coq is not installed: get it;")
+    )
 
 
 @pytest.mark.usefixtures("without_coq")

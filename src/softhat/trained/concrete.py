@@ -99,7 +99,7 @@ def _scores(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ConcreteRow:
     """What later positions need of one, in one layer: queries, keys and values in a box, and the
     errors of the keys as generators."""
 
@@ -114,7 +114,7 @@ class _Row:
 class _Prefix:
     """A prefix: the rows of its last position, layer by layer, and its logits."""
 
-    rows: tuple[_Row, ...]
+    rows: tuple[_ConcreteRow, ...]
     logits: Zonotope
 
 
@@ -152,15 +152,15 @@ class Prefixes:
             x = feed_forward(x, block, model, rounding)
         return _Prefix(tuple(rows), logits(x, model, rounding))
 
-    def _row(self, mixed: Zonotope) -> _Row:
+    def _row(self, mixed: Zonotope) -> _ConcreteRow:
         box = Points(mixed.centre, raised(mixed.radius + mixed.error, 4))
         keys = slice(self.model.width, 2 * self.model.width)
         if len(self.known) > MANY:
-            return _Row(box, np.zeros((0, self.model.width)), box.error[keys])
-        return _Row(box, mixed.generators[:, keys], mixed.error[keys])
+            return _ConcreteRow(box, np.zeros((0, self.model.width)), box.error[keys])
+        return _ConcreteRow(box, mixed.generators[:, keys], mixed.error[keys])
 
     def _attended(
-        self, x: Zonotope, mixed: Zonotope, rows: Sequence[_Row], block: Block
+        self, x: Zonotope, mixed: Zonotope, rows: Sequence[_ConcreteRow], block: Block
     ) -> Zonotope:
         """Attention of the last position to all, its errors as generators."""
         model, rounding = self.model, self.rounding

@@ -47,7 +47,7 @@ Box = tuple[Array, Array, Array, Array]
 
 
 @dataclass(frozen=True)
-class Head:
+class TokenHead:
     """A head of the first layer for every token at every position: (tokens, positions, …)."""
 
     query: Points
@@ -92,12 +92,12 @@ class FirstLayer:
         return embedded(self.model, ids, positions, self.rounding)
 
     @cached_property
-    def heads(self) -> tuple[Head, ...]:
+    def heads(self) -> tuple[TokenHead, ...]:
         model = self.model
         mixed = queries_keys_values(self.stream, model.blocks[0], model, self.rounding)
         return tuple(self._head(mixed, head) for head in range(model.heads))
 
-    def _head(self, mixed: Points, head: int) -> Head:
+    def _head(self, mixed: Points, head: int) -> TokenHead:
         model = self.model
         query, key, value = head_parts(mixed, head, model)
         size = model.width // model.heads
@@ -109,12 +109,12 @@ class FirstLayer:
         wide = max(1, np.count_nonzero(sizes > FLAT * sizes[0]))
         axes = axes[: min(self.axes, size, wide)]
         along = (projected - middle) @ axes.T
-        return Head(
+        return TokenHead(
             query, key, value, projection, middle, axes, sizes[: len(axes)] ** 2 / len(used),
             np.moveaxis(along, -1, 0), used - middle, (used.min(0), used.max(0)),
         )  # fmt: skip
 
-    def weights(self, head: Head, cells: Sequence[Cell]) -> tuple[Array, Array]:
+    def weights(self, head: TokenHead, cells: Sequence[Cell]) -> tuple[Array, Array]:
         """(cells, tokens, positions) softmax weights up to a factor, and for each cell how far
         their logarithms can be from the model's."""
         read = np.array([cell.read for cell in cells])
@@ -157,7 +157,7 @@ class FirstLayer:
         read = np.array([cell.read for cell in cells])
         return Rows(read, np.array([cell.last for cell in cells]), before)
 
-    def _boxes(self, head: Head, cells: Sequence[Cell]) -> list[Box]:
+    def _boxes(self, head: TokenHead, cells: Sequence[Cell]) -> list[Box]:
         """For each cell what a head gives: centre, generators, errors of its output before the
         projection, and after it."""
         weights, off = self.weights(head, cells)
@@ -192,7 +192,7 @@ class FirstLayer:
             parts.append((centre, boxed, raised(inner, rounds), raised(error, rounds)))
         return parts
 
-    def _turned(self, head: Head, cells: Sequence[Cell], weights: Array) -> Array:
+    def _turned(self, head: TokenHead, cells: Sequence[Cell], weights: Array) -> Array:
         """(cells, directions, directions): for each cell a rotation of the head's axes, to the
         principal ones of what sampled words read."""
         count = len(head.axes)

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.ahat.simulation.magnitudes import (
-    Magnitude,
-    neat,
-    number,
-    of_law,
-    of_polynomial,
-)
+from softhat.ahat.simulation.magnitudes import Magnitude, neat, number, of_law, of_polynomial
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Constant, Law, Lcm, Length, Maximum, N, minimum, product
 from softhat.proof.simulations.errors import inverse

@@ -246,9 +246,9 @@ def test_interrupt_and_resume_do_each_item_once(
 
 
 def _settings(result: Any) -> Any:
-    from softhat.models.verification.items import Settings
+    from softhat.models.verification.items import VerificationSettings
 
-    return Settings(5, 20, 10, result.max_length, 2_000_000, "float32", "dense", 0)
+    return VerificationSettings(5, 20, 10, result.max_length, 2_000_000, "float32", "dense", 0)
 
 
 def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -269,10 +269,10 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_the_words_of_items_are_all_words_once() -> None:
     """The exhaustive items together hold every word up to the length, exactly once."""
-    from softhat.models.verification.items import Settings
+    from softhat.models.verification.items import VerificationSettings
 
     model = softhat.compile("p S q", propositions="pqr")  # r is not mentioned: it stays false
-    job = Job(model, Settings(4, 0, 0, 1, 10**6, "float32", "dense", 0))
+    job = Job(model, VerificationSettings(4, 0, 0, 1, 10**6, "float32", "dense", 0))
     seen: list[bytes] = []
     for item in job.items():
         for tokens, _ in job._batches(item, None):

@@ -21,7 +21,7 @@ from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import derive
 from softhat.proof.llama.undisguise import undisguise
-from softhat.proof.stock.variables import Bit
+from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
 from tests.transformer.lowering.suite import all_codes, expected, long_words
@@ -97,7 +97,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_p
     LlamaNetwork(tmp_path / "m").run(long_words(longest, 2, 5), seen=seen)
     last = seen[f"blocks.{c.blocks - 1}.hook_resid_post"]
     values = last @ plain.basis
-    stored = [p for p, cell in enumerate(found.cells[-1]) if isinstance(cell, Bit)]
+    stored = [p for p, cell in enumerate(found.cells[-1]) if isinstance(cell, BitCell)]
     off = np.abs(np.abs(values[..., stored]) - 1).max()
     most = max(bounds.bounds["stored bit"], 2 * bounds.bounds["head output"])
     assert off <= most + bounds.bounds["noise"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, lengths
-from softhat.proof.stock.variables import Bit, Cell, Constant
+from softhat.proof.stock.variables import BitCell, Cell, ConstantCell
 
 CELLS: list[Cell] = [
-    Constant(1.0, 1.0),
-    Constant(0.0, 1.0),
-    Constant(1.0, 0.0),
-    Constant(2.0, 2.0),
-    Bit(1),
-    Bit(2),
+    ConstantCell(1.0, 1.0),
+    ConstantCell(0.0, 1.0),
+    ConstantCell(1.0, 0.0),
+    ConstantCell(2.0, 2.0),
+    BitCell(1),
+    BitCell(2),
 ]
 
 
@@ -25,7 +25,7 @@ def test_the_largest_reading_is_not_exceeded() -> None:
     for ordinary in (True, False):
         for bits in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             state = [
-                (cell.ordinary if ordinary else cell.bos) if isinstance(cell, Constant) else bit
+                (cell.ordinary if ordinary else cell.bos) if isinstance(cell, ConstantCell) else bit
                 for cell, bit in zip(CELLS, (0, 0, 0, 0, *bits), strict=True)
             ]
             read = np.sqrt(((rows @ np.array(state)) ** 2).sum(axis=1))

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from softhat.numbers.formats import FORMATS
-from softhat.proof.llama.kinds import Head, Pair
+from softhat.proof.llama.kinds import LlamaHead, Pair
 from softhat.proof.llama.recalls import Resting, recall_errors
 from softhat.proof.llama.scores import RotaryScores, StoredRows
-from softhat.proof.stock.variables import Bit, Constant
+from softhat.proof.stock.variables import BitCell, ConstantCell
 
 SLOW = np.array([1e-9] * 4)
 
 
-def head(zeros: tuple[tuple[int, int, float], ...]) -> Head:
+def head(zeros: tuple[tuple[int, int, float], ...]) -> LlamaHead:
     pairs = tuple(Pair(p, "content", 0j, True) for p in range(3))
-    return Head(0, 0, "Recall", pairs, 64.0, 512.0, compares=(1, 2), zeros=zeros)
+    return LlamaHead(0, 0, "Recall", pairs, 64.0, 512.0, compares=(1, 2), zeros=zeros)
 
 
 def errors(zeros: tuple[tuple[int, int, float], ...], quiet: set[int]) -> tuple[float, float]:
     scores = RotaryScores(FORMATS["float32"], True, SLOW, 64)
     sizes = np.array([8.0, 1000.0, 1000.0, 0.0] + [0.0] * 4)
     rows = StoredRows(sizes, 1e-5 * sizes)
-    start = [Constant(-1.0, -1.0), Constant(1.0, -1.0), Bit(3)]
+    start = [ConstantCell(-1.0, -1.0), ConstantCell(1.0, -1.0), BitCell(3)]
     return recall_errors(scores, head(zeros), rows, rows, Resting(list(start), quiet))
 
 

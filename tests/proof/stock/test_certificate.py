@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from softhat.io.errors import VoidError
 from softhat.proof.stock.certificate import (
+    FormatVerdict,
     StockCertificate,
-    Verdict,
     dense_verdicts,
     longest,
     only_wide,
@@ -35,11 +35,11 @@ def test_bisection_finds_the_longest_and_its_bounds(most: int, limit: int) -> No
 
 def test_what_does_not_depend_on_the_length_comes_first() -> None:
     found = longest(lambda n: None, 10, {}, lambda: need(False, "never"))
-    assert found == Verdict(0, "never", {})
+    assert found == FormatVerdict(0, "never", {})
 
 
 def test_why_nothing_is_proved() -> None:
-    def fails() -> dict[str, Verdict]:
+    def fails() -> dict[str, FormatVerdict]:
         raise VoidError("because")
 
     assert or_reason(fails) == "because"
@@ -47,7 +47,7 @@ def test_why_nothing_is_proved() -> None:
     verdicts, void = or_void(fails)
     assert {(v.max_length, v.reason) for v in verdicts.values()} == {(0, "because")}
     assert void == ("because",)
-    right = only_wide(Verdict(7, "", {}))
+    right = only_wide(FormatVerdict(7, "", {}))
     assert or_void(lambda: right) == (right, ())
 
 
@@ -61,13 +61,13 @@ def test_dense_bounds_are_for_wide_formats() -> None:
             need(n <= self.limit, "too long")
 
     found = dense_verdicts(lambda: Some(5), 9)
-    assert found["float32"] == found["float64"] == Verdict(5, "too long", {"noise": 0.5})
+    assert found["float32"] == found["float64"] == FormatVerdict(5, "too long", {"noise": 0.5})
     assert not found["bfloat16"].max_length and not found["float16"].max_length
-    assert dense_verdicts(lambda: Some(0), 9)["float32"] == Verdict(0, "no bounds", {})
+    assert dense_verdicts(lambda: Some(0), 9)["float32"] == FormatVerdict(0, "no bounds", {})
 
 
 def test_json_says_where_padding_may_stand() -> None:
-    verdicts = only_wide(Verdict(7, "", {"noise": 1e-6}))
+    verdicts = only_wide(FormatVerdict(7, "", {"noise": 1e-6}))
     made = StockCertificate("gpt2", 8, "eager", None, verdicts, ("none",), ("float64",))
     document = made.to_json()
     assert document["max_length"] == {"float32": 7, "bfloat16": 0, "float16": 0, "float64": 7}

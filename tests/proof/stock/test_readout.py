@@ -10,7 +10,7 @@ from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.readout import Readout
-from softhat.proof.stock.variables import Bit, Cell, Constant, Form
+from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, Form
 
 ONE, BOS, A, B = range(4)
 
@@ -19,8 +19,8 @@ def readout(**formulas: str) -> Readout:
     """Over a constant, `<bos>`, and the bits of a and b."""
     atoms = BoundedAtoms(Space(("a", "b"), False), 7)
     parsed = {name: parse(text, alphabet=("a", "b")) for name, text in formulas.items()}
-    bits: list[Cell] = [Bit(atoms.space.symbols(1)), Bit(atoms.space.symbols(2))]
-    cells = [Constant(1.0, 1.0), Constant(0.0, 1.0), *bits]
+    bits: list[Cell] = [BitCell(atoms.space.symbols(1)), BitCell(atoms.space.symbols(2))]
+    cells = [ConstantCell(1.0, 1.0), ConstantCell(0.0, 1.0), *bits]
     return Readout(cells, atoms, Claims(atoms, parsed), parsed, 1e-4)
 
 

@@ -15,7 +15,7 @@ from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.recalls import read_recall
-from softhat.proof.stock.variables import Bit, Constant, Form, Table
+from softhat.proof.stock.variables import BitCell, ConstantCell, Form, TableCell
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
 from tests.transformer.lowering.suite import expected
@@ -90,9 +90,9 @@ def attacked(tmp_path: Path, target: str, mutations: int) -> None:
 def cells_of(atoms: BoundedAtoms) -> list[Any]:
     index = np.arange(4)
     tables = [np.where(index >> b & 1, 1.0, -1.0) for b in range(2)]
-    digits = [Table(atoms.table(table[1:] > 0, 1 << 19), table) for table in tables]
-    a, b = (Bit(atoms.space.symbol(name)) for name in "ab")
-    return [Constant(1.0, 1.0), Constant(0.0, 1.0), Constant(1.0, 0.0), *digits, a, b]
+    digits = [TableCell(atoms.table(table[1:] > 0, 1 << 19), table) for table in tables]
+    a, b = (BitCell(atoms.space.symbol(name)) for name in "ab")
+    return [ConstantCell(1.0, 1.0), ConstantCell(0.0, 1.0), ConstantCell(1.0, 0.0), *digits, a, b]
 
 
 def rows(penalty: float = 64.0, clear: float = 8.0, step: float = 4.0) -> list[tuple[Form, Form]]:

@@ -11,17 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.numbers.growth import Polynomial
-from softhat.numbers.laws import (
-    Constant,
-    Law,
-    Lcm,
-    Length,
-    Log,
-    Maximum,
-    N,
-    Power,
-    Product,
-)
+from softhat.numbers.laws import Constant, Law, Lcm, Length, Log, Maximum, N, Power, Product
 from softhat.numbers.laws import product as law_product
 
 

@@ -31,13 +31,7 @@ from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.analysis.portrait import Portrait, source_of
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.magnitudes import (
-    Magnitude,
-    number,
-    of_law,
-    of_log,
-    of_polynomial,
-)
+from softhat.ahat.simulation.magnitudes import Magnitude, number, of_law, of_log, of_polynomial
 from softhat.numbers.laws import Constant, Law, Length, Log, rounded_up
 from softhat.proof.simulations.check import HeadFact
 from softhat.proof.simulations.errors import erring, flat_radius, inverse

@@ -32,7 +32,7 @@ _MINUTES = 30
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CoqVerdict:
     """What Coq said: `accepted` is None where it could not be asked, and `text` says why."""
 
     accepted: bool | None
@@ -56,14 +56,16 @@ def proofs_folder() -> Path | None:
     return None
 
 
-def ask(text: str, name: str = "Right.v") -> Verdict:
+def ask(text: str, name: str = "Right.v") -> CoqVerdict:
     """Compile the file in a folder of its own; accepted only if nothing but the axioms is used."""
     coqc = shutil.which("coqc")
     if coqc is None:
-        return Verdict(None, f"Coq is not installed: {INSTALL}; then make proofs, then")
+        return CoqVerdict(None, f"Coq is not installed: {INSTALL}; then make proofs, then")
     folder = proofs_folder()
     if folder is None:
-        return Verdict(None, "the theorems are not built: make proofs in softhat's sources; then")
+        return CoqVerdict(
+            None, "the theorems are not built: make proofs in softhat's sources; then"
+        )
     with TemporaryDirectory() as place:
         file = Path(place) / name
         file.write_text(text, encoding="utf-8")
@@ -73,13 +75,13 @@ def ask(text: str, name: str = "Right.v") -> Verdict:
                 command, capture_output=True, text=True, check=False, timeout=60 * _MINUTES
             )
         except subprocess.TimeoutExpired:
-            return Verdict(None, f"Coq had not finished after {_MINUTES} minutes; to go on,")
+            return CoqVerdict(None, f"Coq had not finished after {_MINUTES} minutes; to go on,")
     if done.returncode:
-        return Verdict(False, _reason(done.stderr))
+        return CoqVerdict(False, _reason(done.stderr))
     used = set(re.findall(r"^([\w.']+)\s*:(?!=)", done.stdout.partition("Axioms:")[2], re.M))
     if not used <= AXIOMS:
-        return Verdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
-    return Verdict(True, SAID)
+        return CoqVerdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
+    return CoqVerdict(True, SAID)
 
 
 def _reason(error: str) -> str:

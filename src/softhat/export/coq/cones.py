@@ -33,12 +33,12 @@ MOST_RESIDUES = 16
 OPPOSITE: dict[Direction, Direction] = {"past": "future", "future": "past"}
 
 
-class LeftOpenError(Exception):
+class ConeOpenError(Exception):
     """The question is too large."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ConePair:
     """The signal `beside` is `signal`, one position before along the direction."""
 
     signal: int
@@ -75,7 +75,7 @@ class Cone:
         self.residues: list[int] = []
         self.computed: list[int] = []
         """Gates, and heads that follow from what stands beside them."""
-        self.pairs: list[Pair] = []
+        self.pairs: list[ConePair] = []
         self._seen: set[int] = set()
         self.include([literal.signal for literal in goal if literal.signal >= 0])
         ahead = sum(pair.direction == "future" for pair in self.pairs)
@@ -123,10 +123,10 @@ class Cone:
         self.computed.sort()
         self.pairs.sort(key=lambda pair: (pair.direction != self.way, pair.signal))
         if len(self.pairs) > MOST_PAIRS:
-            raise LeftOpenError
+            raise ConeOpenError
 
     def pair(self, signal: int, direction: Direction) -> int:
-        pair = Pair(signal, self.beside(signal, direction), direction)
+        pair = ConePair(signal, self.beside(signal, direction), direction)
         if pair not in self.pairs:
             self.pairs.append(pair)
         return pair.beside
@@ -144,7 +144,7 @@ class Cone:
                 yield from (x.signal for x in (bad, value) if x.signal >= 0)
             case Previous(value, direction):
                 if value.signal < 0:
-                    raise LeftOpenError
+                    raise ConeOpenError
                 self.pair(value.signal, direction)
                 if not value.positive:
                     self.computed.append(at)
@@ -180,7 +180,7 @@ class Cone:
         for at in self.computed:
             yield self._definition(at)
 
-    def _outside(self, pair: Pair) -> Fact:
+    def _outside(self, pair: ConePair) -> Fact:
         """There is nothing before the first position, and the last is before none."""
         beside, edge = pair.beside, self.edges[pair.direction]
         if pair.signal == self.edges.get(OPPOSITE[pair.direction]):
@@ -253,7 +253,7 @@ class Cone:
                 )
         raise TypeError(f"not computed: {signal!r}")
 
-    def returned(self, pair: Pair) -> Fact:
+    def returned(self, pair: ConePair) -> Fact:
         """One step against the pair's direction, and one along it."""
         against = OPPOSITE[pair.direction]
         twice, edge = self.beside(pair.beside, against), self.edges[against]

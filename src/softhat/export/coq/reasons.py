@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from softhat.export.coq.cones import LETTER, OPPOSITE, Cone, Fact, LeftOpenError
+from softhat.export.coq.cones import LETTER, OPPOSITE, Cone, ConeOpenError, Fact
 from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.situations import Codes, Walk
 from softhat.export.coq.tallies import Tallies
@@ -43,7 +43,7 @@ class Reasons:
         for free, sums in product(self._free(left, right), (False, True)):
             try:
                 proof = _Proof(Cone(self.matcher, (left, right), free), sums, kept)
-            except LeftOpenError:
+            except ConeOpenError:
                 continue
             if proof.complete:
                 self.texts += proof.texts

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softhat.export.coq.cones import LETTER, Bools, LeftOpenError, value_of
+from softhat.export.coq.cones import LETTER, Bools, ConeOpenError, value_of
 from softhat.export.coq.linear import Linear
 from softhat.export.coq.matcher import Matcher
 from softhat.program.gates import And, Xor
@@ -22,17 +22,17 @@ MOST_ROWS = 1 << 12
 
 
 @dataclass(frozen=True)
-class Share:
+class CountShare:
     """Σ a·signal + each, at one position."""
 
     parts: Mapping[int, int]
     each: int
 
-    def less(self, other: Share) -> Share:
+    def less(self, other: CountShare) -> CountShare:
         parts = dict(self.parts)
         for signal, a in other.parts.items():
             parts[signal] = parts.get(signal, 0) - a
-        return Share(parts, self.each - other.each)
+        return CountShare(parts, self.each - other.each)
 
     @property
     def used(self) -> list[int]:
@@ -46,9 +46,9 @@ class Share:
 class Shares:
     """What positions behind, at and ahead of a position add to a form; the rest is a constant."""
 
-    behind: Share
-    here: Share
-    ahead: Share
+    behind: CountShare
+    here: CountShare
+    ahead: CountShare
     constant: int
 
 
@@ -61,14 +61,14 @@ def shares_of(form: Linear) -> Shares:
     ahead = form.length
     here = form.position + form.length
     return Shares(
-        Share(sides["past"], here),
-        Share(sides["here"], here),
-        Share(sides["future"], ahead),
+        CountShare(sides["past"], here),
+        CountShare(sides["here"], here),
+        CountShare(sides["future"], ahead),
         form.constant,
     )
 
 
-class Local:
+class LocalShare:
     """Signals at one position: what sets of symbols and gates say of them, and nothing else."""
 
     def __init__(self, matcher: Matcher, signals: Iterator[int] | list[int]) -> None:
@@ -92,7 +92,7 @@ class Local:
         self.gates.sort()
         letters = len(matcher.space.rank) if self.tokens else 1
         if letters << len(self.leaves) > MOST_ROWS:
-            raise LeftOpenError
+            raise ConeOpenError
         self.values = self._rows(matcher, letters)
 
     @property
@@ -128,7 +128,7 @@ class Local:
                     values[at] = values[left] ^ values[right]
         return values
 
-    def least(self, share: Share, where: Mapping[int, bool]) -> int | None:
+    def least(self, share: CountShare, where: Mapping[int, bool]) -> int | None:
         """The least amount where some signals have given values; None if that is nowhere."""
         total = np.full(len(self.values[LETTER]), share.each)
         for signal, a in share.parts.items():

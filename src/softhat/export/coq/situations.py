@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.coq.cones import LETTER, OPPOSITE, Bools, Cone, Fact, LeftOpenError, value_of
+from softhat.export.coq.cones import LETTER, OPPOSITE, Bools, Cone, ConeOpenError, Fact, value_of
 from softhat.program.inputs import TokenIn
 
 Codes = NDArray[np.int64]
@@ -99,7 +99,7 @@ class Walk:
         possible = np.ones(len(values[self.first]), np.bool_)
         self.spent += len(possible)
         if self.spent > MOST_ROWS:
-            raise LeftOpenError
+            raise ConeOpenError
         for fact in self.checks.get(at, ()):
             assert fact.holds is not None
             possible &= fact.holds(values)

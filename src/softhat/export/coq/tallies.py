@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
-from softhat.export.coq.cones import LETTER, Cone, Fact, LeftOpenError, Values
+from softhat.export.coq.cones import LETTER, Cone, ConeOpenError, Fact, Values
 from softhat.export.coq.linear import Linear
-from softhat.export.coq.shares import Local, Share, Shares, guard_text, shares_of
+from softhat.export.coq.shares import CountShare, LocalShare, Shares, guard_text, shares_of
 from softhat.export.coq.syntax import boolean, integer
 from softhat.program.heads import Average, Range, Sign
 from softhat.program.inputs import LastPosition
@@ -88,7 +88,7 @@ class Tallies:
             for at in todo:
                 done.add(at)
                 if len(done) > MOST_SIGNS:
-                    raise LeftOpenError
+                    raise ConeOpenError
                 sign = self.matcher.signals[at]
                 assert isinstance(sign, Sign)
                 self._keep_one(at, sign)
@@ -100,7 +100,7 @@ class Tallies:
         back = whole.behind if self.way == "past" else whole.ahead
         least = sign.threshold - form.constant
         self.cone.include([*whole.here.used, *back.used])
-        local = Local(self.matcher, [*whole.here.parts, *back.parts])
+        local = LocalShare(self.matcher, [*whole.here.parts, *back.parts])
         if whole.behind == whole.here == whole.ahead:
             self.cone.pair(at, self.way)
             for value in (True, False):
@@ -108,7 +108,7 @@ class Tallies:
         here = local.valuations(whole.here.used)
         steps = local.valuations(back.used)
         if max(len(here), len(steps)) > MOST_VALUATIONS:
-            raise LeftOpenError
+            raise ConeOpenError
         needed = {least - whole.here.amount(where) for where in here}
         levels = self._levels(needed, {back.amount(where) for where in steps})
         rungs = {k: self._threshold(back, k) for k in levels}
@@ -131,10 +131,10 @@ class Tallies:
                 levels.add(k)
                 todo += (k - amount for amount in amounts)
         if len(levels) > MOST_THRESHOLDS:
-            raise LeftOpenError
+            raise ConeOpenError
         return sorted(levels)
 
-    def _threshold(self, back: Share, k: int) -> int:
+    def _threshold(self, back: CountShare, k: int) -> int:
         """The signal that says whether what positions up to here add is k or more."""
         over: Range = self.way
         terms = tuple((back.parts[s], s) for s in back.used)
@@ -151,7 +151,7 @@ class Tallies:
     def _steps(
         self,
         target: tuple[int, int],
-        adds: Share,
+        adds: CountShare,
         valuations: Sequence[Mapping[int, bool]],
         rungs: Mapping[int, int],
     ) -> None:
@@ -197,7 +197,7 @@ class Tallies:
 
     def _fact(self, clause: Clause, earlier: Sequence[Fact]) -> Iterator[Fact]:
         target = self._half(clause.concluded)
-        nothing = Share({}, 0)
+        nothing = CountShare({}, 0)
         source = Shares(nothing, nothing, nothing, 0)
         if clause.assumed is not None:
             source = self._half(clause.assumed)
@@ -230,20 +230,20 @@ class Tallies:
         yield from missing
         yield self._clause_fact(clause, local, [*earlier, *missing], near_adds, here_adds)
 
-    def _local(self, shares: Iterable[Share], guard: Mapping[int, bool]) -> Local | None:
+    def _local(self, shares: Iterable[CountShare], guard: Mapping[int, bool]) -> LocalShare | None:
         signals = {signal for share in shares for signal in share.parts} | guard.keys()
         try:
-            return Local(self.matcher, sorted(signals))
-        except LeftOpenError:
+            return LocalShare(self.matcher, sorted(signals))
+        except ConeOpenError:
             return None
 
-    def _defined(self, local: Local) -> Iterator[Fact]:
+    def _defined(self, local: LocalShare) -> Iterator[Fact]:
         for at in local.order:
             for text in local.definition(at):
                 yield Fact(text, frozenset(), local=True)
 
     def _clause_fact(
-        self, clause: Clause, local: Local, earlier: Sequence[Fact], near: int, here: int
+        self, clause: Clause, local: LocalShare, earlier: Sequence[Fact], near: int, here: int
     ) -> Fact:
         far = self._order(local, earlier)
         cases = (far, far, far, self._order(local, earlier, clause.guard))
@@ -284,7 +284,7 @@ class Tallies:
         return Fact(text, frozenset(about), holds)
 
     def _order(
-        self, local: Local, earlier: Sequence[Fact], guard: Mapping[int, bool] | None = None
+        self, local: LocalShare, earlier: Sequence[Fact], guard: Mapping[int, bool] | None = None
     ) -> str:
         """Cases over the signals of one position. The guard, where there is one, is the newest
         fact."""

@@ -72,7 +72,7 @@ Proof. exact (certified_right _ _ _ checks). Qed.
 
 
 @dataclass(frozen=True)
-class Statement:
+class TheoremText:
     """What a file says after its preamble."""
 
     title: str
@@ -105,7 +105,7 @@ def theorem(model: Model) -> str:
     return f"{preamble}\n{said.definitions}\n{said.conclusion}\nPrint Assumptions right.\n"
 
 
-def statement(model: Model) -> Statement:
+def statement(model: Model) -> TheoremText:
     """The claim about a model, with the evidence for it, whether it will convince or not."""
     weights = model.transformer
     # An operator with bounds is its definition in operators without.
@@ -139,7 +139,7 @@ def statement(model: Model) -> Statement:
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
     text += _evidence(plan, inputs, matcher, reasons, hints)
     conclusion = _CHECKS + (_ONE if len(terms) == 1 else _SEVERAL)
-    return Statement(_title(formulas), text, conclusion, tuple(unmatched))
+    return TheoremText(_title(formulas), text, conclusion, tuple(unmatched))
 
 
 def _title(formulas: Mapping[str, Formula]) -> str:

@@ -18,13 +18,7 @@ from softhat.export.gpt2.disguise import disguised_labels
 from softhat.export.gpt2.labels import label
 from softhat.export.stock.config import GPT2Shape, gpt2_config
 from softhat.export.stock.folder import stock_files
-from softhat.export.stock.heads import (
-    HeadName,
-    asked_of,
-    claimed_weights,
-    logit_rows,
-    token_sets,
-)
+from softhat.export.stock.heads import HeadName, asked_of, claimed_weights, logit_rows, token_sets
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import (
     EPSILON,

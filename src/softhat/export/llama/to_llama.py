@@ -20,13 +20,7 @@ from softhat.export.llama.disguise import disguised_llama_labels
 from softhat.export.llama.labels import label
 from softhat.export.stock.config import CLASSES, LlamaShape, llama_config
 from softhat.export.stock.folder import stock_files
-from softhat.export.stock.heads import (
-    HeadName,
-    asked_of,
-    claimed_weights,
-    logit_rows,
-    token_sets,
-)
+from softhat.export.stock.heads import HeadName, asked_of, claimed_weights, logit_rows, token_sets
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import (
     EPSILON,

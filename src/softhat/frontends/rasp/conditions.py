@@ -22,7 +22,7 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ClassPairs:
     """keys[k] at j and queries[k] at i, for some k. No two keys hold at one position."""
 
     keys: tuple[Literal, ...]
@@ -85,7 +85,7 @@ class Opposite:
     inner: Condition
 
 
-Condition = Everything | Pairs | Distance | Point | Pointer | Code | All | Some | Opposite
+Condition = Everything | ClassPairs | Distance | Point | Pointer | Code | All | Some | Opposite
 
 
 def conjuncts(condition: Condition) -> list[Condition]:

@@ -12,12 +12,12 @@ from typing import Literal as Choice
 
 from softhat.frontends.rasp.conditions import (
     All,
+    ClassPairs,
     Code,
     Condition,
     Distance,
     Everything,
     Opposite,
-    Pairs,
     Point,
     Pointer,
     Some,
@@ -75,7 +75,7 @@ class AtPoint:
     """One position: at a distance, an affine number, or a pointer; with further conditions."""
 
     place: int | CountForm | Pointer
-    pairs: tuple[Pairs, ...]
+    pairs: tuple[ClassPairs, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class AtCode:
     queries: tuple[Literal, ...]
     mask: Mask
     order: Order | None
-    pairs: tuple[Pairs, ...]
+    pairs: tuple[ClassPairs, ...]
 
 
 Looked = Masked | AtPoint | AtCode
@@ -104,7 +104,7 @@ def resolved(shop: Workshop, condition: Condition) -> Looked:
     points = [part for part in found if _is_point(part)]
     if points:
         rest = [part for part in found if part not in points]
-        pairs = tuple(part for part in rest if isinstance(part, Pairs))
+        pairs = tuple(part for part in rest if isinstance(part, ClassPairs))
         if len(points) > 1 or len(pairs) < len(rest):
             raise shop.fault("one position and another condition on positions: use one of them")
         point = points[0]
@@ -144,7 +144,7 @@ def _coded(shop: Workshop, codes: list[Code], rest: list[Condition]) -> AtCode:
     pairs = []
     for part in rest:
         match part:
-            case Pairs():
+            case ClassPairs():
                 more = _pair_digits(shop, part)
                 keys += more[0]
                 queries += more[1]
@@ -167,7 +167,7 @@ def _coded(shop: Workshop, codes: list[Code], rest: list[Condition]) -> AtCode:
     return AtCode(tuple(keys), tuple(queries), masks[low, high], order, tuple(pairs))
 
 
-def _pair_digits(shop: Workshop, pairs: Pairs) -> tuple[list[Literal], list[Literal]]:
+def _pair_digits(shop: Workshop, pairs: ClassPairs) -> tuple[list[Literal], list[Literal]]:
     """Numbers of the classes, in binary, the same on both sides."""
     for k, query in enumerate(pairs.queries):
         if not all(shop.exclude(query, other) for other in pairs.queries[:k]):
@@ -186,7 +186,7 @@ def _pair_digits(shop: Workshop, pairs: Pairs) -> tuple[list[Literal], list[Lite
 
 
 def _masked(shop: Workshop, condition: Condition) -> Masked:
-    leaves = [leaf for leaf in _leaves(condition) if isinstance(leaf, Pairs)]
+    leaves = [leaf for leaf in _leaves(condition) if isinstance(leaf, ClassPairs)]
     classes = _key_classes(shop, list(dict.fromkeys(leaves)))
     cells = _cells(condition)
     together: dict[tuple[Where, bool], list[tuple[Literal, Literal]]] = {}
@@ -209,7 +209,7 @@ def _masked(shop: Workshop, condition: Condition) -> Masked:
 
 def _order(condition: Condition, parts: tuple[Part, ...]) -> Order | None:
     """What equal widths of this selector say of two positions."""
-    if isinstance(condition, Pairs | Some) and condition.order is not None:
+    if isinstance(condition, ClassPairs | Some) and condition.order is not None:
         return condition.order
     match parts:
         case [Part("<" | ">", keys, queries, _)] if keys == queries:
@@ -227,10 +227,10 @@ def _leaves(condition: Condition) -> list[Condition]:
 
 
 def _key_classes(
-    shop: Workshop, leaves: list[Pairs]
-) -> list[tuple[Literal, dict[Pairs, int], bool]]:
+    shop: Workshop, leaves: list[ClassPairs]
+) -> list[tuple[Literal, dict[ClassPairs, int], bool]]:
     """(bit, which key of each leaf holds, at one position only) for all classes of keys."""
-    classes: list[tuple[Literal, dict[Pairs, int], bool]] = [(TRUE, {}, False)]
+    classes: list[tuple[Literal, dict[ClassPairs, int], bool]] = [(TRUE, {}, False)]
     for leaf in leaves:
         rest = ~shop.either(leaf.keys)
         finer = []
@@ -261,13 +261,13 @@ def _cells(condition: Condition) -> list[DistanceWindow]:
 
 
 def _query(
-    shop: Workshop, condition: Condition, chosen: dict[Pairs, int], cell: DistanceWindow
+    shop: Workshop, condition: Condition, chosen: dict[ClassPairs, int], cell: DistanceWindow
 ) -> Literal:
     """Which queries select a class of keys in a cell."""
     match condition:
         case Everything(value):
             return TRUE if value else FALSE
-        case Pairs():
+        case ClassPairs():
             return condition.queries[chosen[condition]] if condition in chosen else FALSE
         case Distance(low, high):
             return TRUE if _inside(low, high, cell) else FALSE

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from softhat.frontends.rasp.changes import affine_values, plain
-from softhat.frontends.rasp.conditions import All, Condition, Everything, Pairs, Some
+from softhat.frontends.rasp.conditions import All, ClassPairs, Condition, Everything, Some
 from softhat.frontends.rasp.converting import alike
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.places import column, places_of
@@ -46,13 +46,13 @@ def select_pairs(
             if holds is None:
                 return None
             if any(holds.values()):
-                parts.append(All((Pairs((key[0],), (query[0],)), distances_of(holds, n))))
+                parts.append(All((ClassPairs((key[0],), (query[0],)), distances_of(holds, n))))
     parts = [part for part in parts if _is_possible(part)]
     return Some(tuple(parts)) if parts else Everything(False)
 
 
 def _is_possible(part: Condition) -> bool:
-    assert isinstance(part, All) and isinstance(part.parts[0], Pairs)
+    assert isinstance(part, All) and isinstance(part.parts[0], ClassPairs)
     return FALSE not in (*part.parts[0].keys, *part.parts[0].queries)
 
 

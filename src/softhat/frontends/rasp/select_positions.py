@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from softhat.frontends.rasp.changes import plain
-from softhat.frontends.rasp.conditions import Condition, Distance, Everything, Pairs, Point, Some
+from softhat.frontends.rasp.conditions import (
+    ClassPairs,
+    Condition,
+    Distance,
+    Everything,
+    Point,
+    Some,
+)
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.places import places_of
 from softhat.frontends.rasp.pointing import MOST_TRIES, pointed
@@ -49,7 +56,7 @@ def select_positions(
 def _compared_positions(shop: Workshop, key: CountForm, query: CountForm, sign: str) -> Condition:
     """a·j + b·n + c ∘ a'·i + b'·n + c'."""
     if not key.position:
-        return Pairs((TRUE,), (holds(shop, key.plus(query, -1), sign),))
+        return ClassPairs((TRUE,), (holds(shop, key.plus(query, -1), sign),))
     if not query.position:
         return _one_side(shop, key.plus(query, -1), sign)
     alike = key.position == query.position and key.length == query.length
@@ -100,11 +107,11 @@ def _one_side(shop: Workshop, form: CountForm, sign: str) -> Condition:
         place = form.times(-form.position)  # j = length·n + constant
         wanted = (int(place.length), int(place.constant))
         if wanted == (0, 1):
-            return Pairs((shop.draft.add(FirstPosition(), "first"),), (TRUE,), single=True)
+            return ClassPairs((shop.draft.add(FirstPosition(), "first"),), (TRUE,), single=True)
         if wanted == (1, 0):
-            return Pairs((shop.draft.add(LastPosition(), "last"),), (TRUE,), single=True)
+            return ClassPairs((shop.draft.add(LastPosition(), "last"),), (TRUE,), single=True)
     single = sign == "==" and bool(form.position)
-    return Pairs((holds(shop, form, sign),), (TRUE,), single=single)
+    return ClassPairs((holds(shop, form, sign),), (TRUE,), single=single)
 
 
 def _tried_positions(

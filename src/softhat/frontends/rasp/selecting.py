@@ -13,11 +13,11 @@ from itertools import pairwise
 from softhat.frontends.rasp.changes import affine_values, plain, positions_of
 from softhat.frontends.rasp.conditions import (
     All,
+    ClassPairs,
     Code,
     Condition,
     Distance,
     Everything,
-    Pairs,
     Some,
 )
 from softhat.frontends.rasp.converting import quantity_of, to_categories
@@ -129,7 +129,7 @@ def _classes(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) 
     order = None
     if keys is queries and _is_order(key_values, predicate) and isinstance(keys, Categories):
         order = Order(classes=keys.bits)
-    return Pairs(tuple(k for k, _ in made), tuple(q for _, q in made), order)
+    return ClassPairs(tuple(k for k, _ in made), tuple(q for _, q in made), order)
 
 
 def _check_order(
@@ -266,7 +266,7 @@ def _of_whole(shop: Workshop, keys: Known, queries: Known, sign: str) -> Conditi
             for other in asked.cases
         ]
         made.append((case.when, shop.either(answers)))
-    return Pairs(tuple(k for k, _ in made), tuple(q for _, q in made))
+    return ClassPairs(tuple(k for k, _ in made), tuple(q for _, q in made))
 
 
 def _is_global(case: QuotientCase) -> bool:

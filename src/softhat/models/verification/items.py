@@ -51,7 +51,7 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class VerificationSettings:
     """What is to be verified, beside the model. `longest` bounds random and adversarial words."""
 
     exhaustive: int
@@ -67,7 +67,7 @@ class Settings:
 class Job:
     """A model, made ready to run items."""
 
-    def __init__(self, model: Model, settings: Settings) -> None:
+    def __init__(self, model: Model, settings: VerificationSettings) -> None:
         self.model = model
         self.settings = settings
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from softhat.models.folders import load_compiled
 from softhat.models.model import Model
-from softhat.models.verification.items import Item, Job, Settings
+from softhat.models.verification.items import Item, Job, VerificationSettings
 
 
 def pack_model(model: Model) -> bytes:
@@ -41,4 +41,4 @@ def _job(packed: bytes, settings: tuple[tuple[str, Any], ...]) -> Job:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             for name in archive.namelist():
                 (place / Path(name).name).write_bytes(archive.read(name))
-        return Job(load_compiled(place), Settings(**dict(settings)))
+        return Job(load_compiled(place), VerificationSettings(**dict(settings)))

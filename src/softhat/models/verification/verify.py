@@ -21,7 +21,7 @@ from typing import Any
 from softhat.io.errors import SofthatError
 from softhat.io.work import Results, Task, run, source_digest
 from softhat.models.model import Model
-from softhat.models.verification.items import KINDS, Item, Job, Settings
+from softhat.models.verification.items import KINDS, Item, Job, VerificationSettings
 from softhat.models.verification.locate import locate
 from softhat.models.verification.proved import is_proved
 from softhat.models.verification.remote import pack_model, run_item
@@ -62,7 +62,9 @@ def verify(
     result so far.
     """
     how = (format_of(dtype).name, _runtime(runtime))
-    settings = Settings(exhaustive, random, adversarial, max_length, max_words, *how, seed)
+    settings = VerificationSettings(
+        exhaustive, random, adversarial, max_length, max_words, *how, seed
+    )
     _check(settings)
     tables = model.longest_word
     if tables is not None:  # longer words are refused
@@ -102,7 +104,7 @@ def _runtime(name: str) -> Runtime:
     raise SofthatError(f"unknown runtime {name!r}: choose one of {', '.join(RUNTIMES)}")
 
 
-def _check(settings: Settings) -> None:
+def _check(settings: VerificationSettings) -> None:
     for name in ("exhaustive", "random", "adversarial", "max_words"):
         value = getattr(settings, name)
         if value < 0:
@@ -115,7 +117,7 @@ def _check(settings: Settings) -> None:
         raise SofthatError("nothing to verify: exhaustive, random and adversarial are all 0")
 
 
-def _fingerprint(model: Model, settings: Settings, items: int) -> str:
+def _fingerprint(model: Model, settings: VerificationSettings, items: int) -> str:
     digest = hashlib.sha256(pack_model(model))
     asked = [asdict(settings), items, source_digest()]
     digest.update(json.dumps(asked, sort_keys=True).encode())

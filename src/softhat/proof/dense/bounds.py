@@ -26,7 +26,7 @@ from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixVal
 from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import SECOND, U, need
-from softhat.proof.stock.variables import Cell, Constant, magnitude
+from softhat.proof.stock.variables import Cell, ConstantCell, magnitude
 
 Vector = NDArray[np.float64]
 EVEN = 0.2
@@ -112,7 +112,7 @@ class DenseBounds(ABC, Generic[H]):
                 self.size[p] = max(self.size[p], magnitude(cell))
         for p, cell in enumerate(stream.cells[0][:count]):
             self.own[p] = self.bos[p] = self.size[p]
-            if isinstance(cell, Constant) and cell == stream.cells[-1][p]:
+            if isinstance(cell, ConstantCell) and cell == stream.cells[-1][p]:
                 self.own[p], self.bos[p] = abs(cell.ordinary), abs(cell.bos)
         self.norm_of_x = stream.square**0.5
         self.gain = gain

@@ -23,7 +23,7 @@ from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import SECOND, SMOOTH, U, need, smooth_tail
-from softhat.proof.stock.variables import Bit
+from softhat.proof.stock.variables import BitCell
 
 
 class Bounds(Sums):
@@ -130,7 +130,7 @@ class Bounds(Sums):
         share = 2 / self.c.d_model
         k = min(self.c.d_model + 64, 256) * U
         # Bits are all counted, as stored: one that is not yet written is exact.
-        bits = self.bit[[isinstance(cell, Bit) for cell in self.found.cells[number]]]
+        bits = self.bit[[isinstance(cell, BitCell) for cell in self.found.cells[number]]]
         raws = float((self.amplitude**2).sum()) * (4 * self.output + 8 * self.output**2)
         means = float(((SECOND * self.means) ** 2).sum())
         variance = self.found.variance

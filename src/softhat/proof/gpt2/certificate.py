@@ -16,8 +16,8 @@ from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.certificate import (
+    FormatVerdict,
     StockCertificate,
-    Verdict,
     attention_assumptions,
     dense_verdicts,
     longest,
@@ -43,7 +43,7 @@ def certify(
     disguised checkpoint, are claims too.
     """
 
-    def prove() -> dict[str, Verdict]:
+    def prove() -> dict[str, FormatVerdict]:
         if directions is None:
             return _plain(checkpoint, formulas, kernel, margin)
         return _disguised(checkpoint, formulas, kernel, margin, directions)
@@ -69,7 +69,7 @@ def certify(
 
 def _plain(
     c: GPT2Checkpoint, formulas: Mapping[str, Claimed], kernel: str, margin: float | None
-) -> dict[str, Verdict]:
+) -> dict[str, FormatVerdict]:
     check_gpt2(c)
     derived = derive(c, formulas)
     found = {}
@@ -86,7 +86,7 @@ def _disguised(
     kernel: str,
     margin: float | None,
     directions: Directions,
-) -> dict[str, Verdict]:
+) -> dict[str, FormatVerdict]:
     if c.activation != "relu":
         raise VoidError("a disguised checkpoint is proved with the activation relu only")
     plain = undisguise(c, directions)

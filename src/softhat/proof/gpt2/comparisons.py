@@ -8,7 +8,7 @@ from softhat.io.errors import VoidError
 from softhat.proof.gpt2.kinds import GPT2Head, PairForms, amplitude
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import averaged, compared
-from softhat.proof.stock.variables import Cell, Form, Raw
+from softhat.proof.stock.variables import Cell, Form, RawCell
 
 
 def average(
@@ -40,6 +40,6 @@ def sign(
     if len(rows) != 1:
         raise VoidError(f"{where} compares by more than one row")
     function, least = compared(*rows[0], sqrt(h.d_head), values, cells, atoms, level, where)
-    made: list[Cell] = [Raw(function, amplitude(w, where), number) for w in targets]
+    made: list[Cell] = [RawCell(function, amplitude(w, where), number) for w in targets]
     decision = float(least / h.context)
     return GPT2Head(h.block, h.head, "Sign", len(values), decision=decision), made

@@ -8,7 +8,7 @@ from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import Sums
 from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.storage import SECOND, U, need
-from softhat.proof.stock.variables import Constant, Mean
+from softhat.proof.stock.variables import ConstantCell, MeanCell
 
 
 def check_counts(sums: Sums, n: int) -> float:
@@ -30,7 +30,7 @@ def _mean_errors(sums: Sums, head: GPT2Head, positions: int) -> list[float]:
     alone = [
         p
         for p, cell in enumerate(sums.found.cells[head.block])
-        if isinstance(cell, Constant) and cell.ordinary == 0
+        if isinstance(cell, ConstantCell) and cell.ordinary == 0
     ]
     at = [2 * p + side for p in alone for side in (0, 1)]
     ordinary[at] = 0  # those pairs are exactly 0 except at <bos>
@@ -64,7 +64,9 @@ def _mean_errors(sums: Sums, head: GPT2Head, positions: int) -> list[float]:
 
 def _mean_amplitude(sums: Sums, head: GPT2Head) -> float:
     found = [
-        cell.amplitude for cell in sums.found.after_attention[head.block] if isinstance(cell, Mean)
+        cell.amplitude
+        for cell in sums.found.after_attention[head.block]
+        if isinstance(cell, MeanCell)
     ]
     return min(found)
 

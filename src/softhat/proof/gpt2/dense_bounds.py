@@ -18,7 +18,7 @@ from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation, norm_weight
 from softhat.proof.gpt2.undisguise import Plain
 from softhat.proof.stock.storage import SECOND, U, need
-from softhat.proof.stock.variables import Bit, Cell, Constant, Mean, magnitude
+from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
 
 
@@ -60,7 +60,7 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
 
     def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
         statistics = min(self.d + 64, 256) * U
-        means = sum(magnitude(cell) ** 2 for cell in cells if isinstance(cell, Mean))
+        means = sum(magnitude(cell) ** 2 for cell in cells if isinstance(cell, MeanCell))
         squares = (float((2 * self.size * off + off**2).sum()) + means) / self.square
         squares += self.basis.skew + self.c.epsilon * self.d / self.square
         need(squares < 0.025, "LayerNorm: the norm is not constant enough")
@@ -124,7 +124,11 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         for p in np.flatnonzero(weights):
             start, now = self.found.cells[0][p], self.found.cells[head.block][p]
             free = -1.0 if weights[p] < 0 else 1.0  # the bit where the key is not ruled out
-            if isinstance(now, Bit) and isinstance(start, Constant) and start.ordinary == free:
+            if (
+                isinstance(now, BitCell)
+                and isinstance(start, ConstantCell)
+                and start.ordinary == free
+            ):
                 exact[p] = 0.0
         return exact
 
@@ -170,7 +174,7 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         k = float(key.bias[0])  # at the word's own positions; at <bos> it is 0
         for at in np.flatnonzero(key.form[:, 0]):
             cell = cells[at]
-            assert isinstance(cell, Constant)
+            assert isinstance(cell, ConstantCell)
             k += float(key.form[at, 0]) * cell.ordinary
         k = abs(k)
         rows = self._largest(key, off, norm)

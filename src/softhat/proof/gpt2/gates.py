@@ -17,7 +17,16 @@ from softhat.io.errors import VoidError
 from softhat.proof.gpt2.checkpoint import read_pairs, written_pairs
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.variables import Bit, Cell, Constant, Form, Raw, forms, function_of, split
+from softhat.proof.stock.variables import (
+    BitCell,
+    Cell,
+    ConstantCell,
+    Form,
+    RawCell,
+    forms,
+    function_of,
+    split,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +78,10 @@ def feed_forward(
             function = space.either(function, term)
             signs.add(sign)
             gates.append(gate)
-        if signs == {1} and cells[pair] == Constant(-1.0, -1.0):
-            after[pair] = Bit(function)
-        elif signs == {-1} and cells[pair] == Constant(1.0, -1.0):
-            after[pair] = Bit(space.negation(function))
+        if signs == {1} and cells[pair] == ConstantCell(-1.0, -1.0):
+            after[pair] = BitCell(function)
+        elif signs == {-1} and cells[pair] == ConstantCell(1.0, -1.0):
+            after[pair] = BitCell(space.negation(function))
         else:
             raise VoidError(f"{where} writes pair {pair}, which does not wait for a gate")
     return after, gates
@@ -107,7 +116,7 @@ def _clip(
         literals.append(function if w > 0 else atoms.space.negation(function))
     for p, weight in found.others.items():
         cell = cells[p]
-        if not isinstance(cell, Raw):
+        if not isinstance(cell, RawCell):
             raise VoidError(f"{where} reads a mean as a bit")
         share = abs(Fraction(weight)) * Fraction(cell.amplitude)
         top, bos = top + share, bos + share  # at <bos> a raw output may be anything

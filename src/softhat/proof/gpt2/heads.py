@@ -20,13 +20,13 @@ from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.recalls import read_recall
 from softhat.proof.stock.shifts import distance_of_codes
 from softhat.proof.stock.variables import (
-    Bit,
+    BitCell,
     Cell,
-    Constant,
+    ConstantCell,
     Form,
-    Mean,
-    Raw,
-    Table,
+    MeanCell,
+    RawCell,
+    TableCell,
     function_of,
     literal,
 )
@@ -52,16 +52,16 @@ def recognise(
     level = (1 << 50) + (number << 20)
     if not read:
         return _latest(h, rows, values, cells, number, atoms, level, targets, where)
-    recalls = any(isinstance(cell, Bit) for cell in read)
-    if not recalls and all(isinstance(cell, Table | Constant) for cell in read):
+    recalls = any(isinstance(cell, BitCell) for cell in read)
+    if not recalls and all(isinstance(cell, TableCell | ConstantCell) for cell in read):
         # A predicate of the position may be a digit that is looked for.
-        recalls = any(isinstance(cell, Constant) and cell.ordinary == cell.bos for cell in read)
+        recalls = any(isinstance(cell, ConstantCell) and cell.ordinary == cell.bos for cell in read)
         recalls = recalls and any(
-            isinstance(cell, Bit) for _, k in rows for cell in _read(k, cells)
+            isinstance(cell, BitCell) for _, k in rows for cell in _read(k, cells)
         )
     if recalls:
         return _recall(h, values, cells, number, atoms, level, targets, where)
-    if not any(isinstance(cell, Mean) for cell in read):
+    if not any(isinstance(cell, MeanCell) for cell in read):
         return _shift(h, rows, values, cells, number, atoms, level, targets, where)
     return sign(h, rows, values, cells, number, atoms, level, targets, where)
 
@@ -92,7 +92,7 @@ def _latest(
         constant += factor * Fraction(k.constant)
         for p, w in k.weights.items():
             total[p] = total.get(p, Fraction(0)) + factor * Fraction(w)
-    bits = [p for p, w in total.items() if w and isinstance(cells[p], Bit)]
+    bits = [p for p, w in total.items() if w and isinstance(cells[p], BitCell)]
     if len(bits) > 1:
         raise VoidError(f"{where} rules out keys by several bits")
     tables = [p for p, w in total.items() if w and _digits(cells[p], 2) is not None]
@@ -111,7 +111,7 @@ def _latest(
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError(f"{where}: its value does not imply that the key is not ruled out")
         function = atoms.since(bad, held, "past", level)
-        made.append(Raw(function, amplitude(weight, where), number))
+        made.append(RawCell(function, amplitude(weight, where), number))
     reach, grid = tuple(np.maximum.accumulate(np.abs(places)).tolist()), grid_of(places)
     return GPT2Head(
         h.block, h.head, "Latest", len(values), gap, clear, reach=reach, grid=grid
@@ -138,7 +138,7 @@ def _ruled(
         if p == ruling:  # w·v is -|w| or |w|: the better of the two is no penalty
             digits = _digits(cell, 2)  # a bit is -1 at <bos>
             first = -1.0 if digits is None else float(digits[0])
-            if isinstance(cell, Constant):
+            if isinstance(cell, ConstantCell):
                 function = atoms.space.true if cell.ordinary > 0 else atoms.space.false
             else:
                 function = function_of(cell)
@@ -148,9 +148,9 @@ def _ruled(
             start += w * Fraction(first)
             continue
         match cell:
-            case Table(values=table):
+            case TableCell(values=table):
                 places += float(w) * table
-            case Constant(ordinary, bos):
+            case ConstantCell(ordinary, bos):
                 own += w * Fraction(ordinary)
                 start += w * Fraction(bos)
                 size += abs(w) * max(abs(Fraction(ordinary)), abs(Fraction(bos)))
@@ -196,7 +196,7 @@ def _shift(
     for form, weight in zip(values, targets, strict=True):
         held = literal(form, cells, atoms, f"{where}: a value")
         function = atoms.earlier(held, distance, level)
-        made.append(Raw(function, amplitude(weight, where), number))
+        made.append(RawCell(function, amplitude(weight, where), number))
     head = GPT2Head(
         h.block, h.head, "Shift", len(values), 2 * min(weights), digits=len(weights),
         reach=(sum(weights),), grid=grid_of(np.array(weights)),
@@ -220,7 +220,7 @@ def _recall(
     made: list[Cell] = []
     for form, weight in zip(values, targets, strict=True):
         function = found.value(form, cells, atoms, level, where)
-        made.append(Raw(function, amplitude(weight, where), number))
+        made.append(RawCell(function, amplitude(weight, where), number))
     return GPT2Head(
         h.block,
         h.head,
@@ -238,8 +238,8 @@ def _recall(
 def _digits(cell: Cell, context: int) -> NDArray[np.float64] | None:
     """A pair that is ±1 at each position, as a table; a digit may be the same at all of them."""
     match cell:
-        case Table(values=values):
+        case TableCell(values=values):
             return values
-        case Constant(ordinary, bos) if abs(ordinary) == abs(bos) == 1:
+        case ConstantCell(ordinary, bos) if abs(ordinary) == abs(bos) == 1:
             return np.array([bos] + [ordinary] * (context - 1))
     return None

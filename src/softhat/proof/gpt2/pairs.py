@@ -10,7 +10,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, Pairs
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.variables import LEVEL, Bit, Cell, Constant, Table, of_tokens
+from softhat.proof.stock.variables import LEVEL, BitCell, Cell, ConstantCell, TableCell, of_tokens
 
 
 def embedded(c: GPT2Checkpoint, atoms: BoundedAtoms) -> list[Cell]:
@@ -45,7 +45,7 @@ def _cell(
     fixed_token = bool((token == token[0]).all())
     fixed_position = bool((position[1:] == position[1]).all())
     if fixed_token and fixed_position:
-        return Constant(float(token[0] + position[1]), start)
+        return ConstantCell(float(token[0] + position[1]), start)
     if not fixed_token and not fixed_position:
         raise VoidError(f"{where} mixes positions and symbols")
     values = (token[0] + position) if fixed_token else (token + position[1])
@@ -54,7 +54,7 @@ def _cell(
     if not np.isin(values, (-1.0, 1.0)).all():
         raise VoidError(f"{where} is neither constant nor ±1")
     if fixed_token:
-        return Table(atoms.table(values[1:] > 0, LEVEL), values)
+        return TableCell(atoms.table(values[1:] > 0, LEVEL), values)
     if start != -1.0:
         raise VoidError(f"{where} holds symbols and is not -1 at <bos>")
-    return Bit(of_tokens(c, atoms, values > 0))
+    return BitCell(of_tokens(c, atoms, values > 0))

@@ -26,7 +26,7 @@ from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
 from softhat.proof.stock.readout import Readout
-from softhat.proof.stock.variables import Cell, Constant, Form, Mean, Raw, forms
+from softhat.proof.stock.variables import Cell, ConstantCell, Form, MeanCell, RawCell, forms
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ def _variance(cells: list[Cell], d_model: int) -> float:
     """Of the residual at every position: pairs keep their squares, whatever they come to hold."""
     own = start = Fraction(0)
     for cell in cells:
-        if isinstance(cell, Constant):
+        if isinstance(cell, ConstantCell):
             own += Fraction(cell.ordinary) ** 2
             start += Fraction(cell.bos) ** 2
         else:
@@ -183,10 +183,10 @@ def _attend(
     block.heads.append(head)
     for place, cell in zip(places, made, strict=True):
         before = attended[place]
-        expected = -cell.amplitude if isinstance(cell, Raw) else 0.0
-        if before != Constant(expected, expected):
+        expected = -cell.amplitude if isinstance(cell, RawCell) else 0.0
+        if before != ConstantCell(expected, expected):
             raise VoidError(f"{where} writes pair {place}, which does not wait for a head")
-        if isinstance(cell, Raw | Mean):
+        if isinstance(cell, RawCell | MeanCell):
             attended[place] = cell
     return 1
 

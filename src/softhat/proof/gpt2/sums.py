@@ -11,7 +11,7 @@ from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.storage import SECOND, U
-from softhat.proof.stock.variables import Mean, Raw, magnitude
+from softhat.proof.stock.variables import MeanCell, RawCell, magnitude
 
 Vector = NDArray[np.float64]
 
@@ -44,9 +44,9 @@ class Sums:
         for cells in stages:
             for p, cell in enumerate(cells):
                 size[p] = max(size[p], magnitude(cell))
-                if isinstance(cell, Raw):
+                if isinstance(cell, RawCell):
                     self.amplitude[p] = cell.amplitude
-                elif isinstance(cell, Mean):
+                elif isinstance(cell, MeanCell):
                     self.means[p] = magnitude(cell)
         self.raw = self.amplitude > 0
         self.smallest = float(min(self.amplitude[self.raw], default=1.0))

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from softhat.numbers.formats import Format
 from softhat.numbers.kernels import EAGER, SDPA
 from softhat.numbers.rationals import grid_of
-from softhat.proof.llama.kinds import Head
+from softhat.proof.llama.kinds import LlamaHead
 from softhat.proof.llama.reading import LlamaBlockParts, LlamaDerivation
 from softhat.proof.llama.recalls import Resting, apart
 from softhat.proof.llama.scores import RotaryScores, StoredRows
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
 from softhat.proof.stock.storage import LEAST_GAP, SECOND, U, need
-from softhat.proof.stock.variables import Cell, Constant, Mean, magnitude
+from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
 
 FAR = 24.0
 """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
@@ -58,7 +58,7 @@ class LlamaBounds:
         self.scores = RotaryScores(storage, fused, found.frequencies, self.c.context)
         self.resting = Resting(found.cells[0], set())
         self.bounds: dict[str, float] = {}
-        self.averages: list[tuple[Head, LlamaBlockParts, Read]] = []
+        self.averages: list[tuple[LlamaHead, LlamaBlockParts, Read]] = []
 
     def check(self) -> None:
         """Everything but the means of counts, whose error grows with the length."""
@@ -102,7 +102,7 @@ class LlamaBounds:
         whole = all(map(_whole, cells)) and d < 2**20
         if whole and not bits.any() and self.c.epsilon <= 2.0**-26:  # 1 + ε is stored as 1
             return Read(cells, bits, 0.0, True)
-        means = sum((SECOND * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, Mean))
+        means = sum((SECOND * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, MeanCell))
         squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
         scale = 0.51 * (squares + min(d + 4, 256) * U) + 4 * U
         need(scale < 2.0**-7, "RMSNorm's error is not small")
@@ -116,7 +116,7 @@ class LlamaBounds:
         """No coordinate is larger; what is exact is not larger at all."""
         care = 1.0 if read.exact else 1.02
         sizes = [
-            (1.02 if isinstance(cell, Mean) else care) * magnitude(cell) for cell in read.cells
+            (1.02 if isinstance(cell, MeanCell) else care) * magnitude(cell) for cell in read.cells
         ]
         return np.array(sizes)
 
@@ -158,7 +158,7 @@ class LlamaBounds:
 
     # Heads
 
-    def _slices(self, head: Head) -> tuple[slice, slice]:
+    def _slices(self, head: LlamaHead) -> tuple[slice, slice]:
         size = self.c.head_dim
         group = head.head // (self.c.n_head // self.c.n_kv)
         return (
@@ -166,7 +166,7 @@ class LlamaBounds:
             slice(group * size, (group + 1) * size),
         )
 
-    def _lookup(self, head: Head, block: LlamaBlockParts, read: Read) -> float:
+    def _lookup(self, head: LlamaHead, block: LlamaBlockParts, read: Read) -> float:
         """How far the output of a head may be off 0 or 1."""
         own, shared = self._slices(head)
         length = self.c.context
@@ -218,7 +218,7 @@ class LlamaBounds:
         need(error < self.storage.unit / 8, f"{head.kind} heads: 1 is not rounded to exactly 1")
         return 0.0  # -1 and twice 0 or 1, rounded, is ±1
 
-    def _comparable(self, head: Head, key: StoredRows) -> None:
+    def _comparable(self, head: LlamaHead, key: StoredRows) -> None:
         """A Sign's keys are so much alike that the word's own positions share the weight. In small
         formats their scores must be the same number: what turning adds is lost in a sum."""
         (pair,) = head.pairs
@@ -230,7 +230,7 @@ class LlamaBounds:
             self.storage.wide or lost, f"Sign heads: a pair turns too fast for {self.storage.name}"
         )
 
-    def _too_far(self, head: Head) -> str:
+    def _too_far(self, head: LlamaHead) -> str:
         advice = ""
         if not self.storage.wide:
             other = [] if self.fused else ["kernel='sdpa'"]
@@ -241,7 +241,7 @@ class LlamaBounds:
             f"step{advice}"
         )
 
-    def _used(self, head: Head, block: LlamaBlockParts) -> list[int]:
+    def _used(self, head: LlamaHead, block: LlamaBlockParts) -> list[int]:
         own, _ = self._slices(head)
         return [int(r) for r in np.flatnonzero(block.output[:, own].any(axis=0))]
 
@@ -257,14 +257,16 @@ class LlamaBounds:
         need(worst <= 0.9, "counts: for longer words a mean's error may reach its size")
 
     def _mean_errors(
-        self, head: Head, block: LlamaBlockParts, read: Read, positions: int
+        self, head: LlamaHead, block: LlamaBlockParts, read: Read, positions: int
     ) -> list[float]:
         storage, cells = self.storage, read.cells
         own, shared = self._slices(head)
         targets, columns = np.nonzero(block.output[:, own])
         matrix = block.value[shared][columns]
         alone = [
-            p for p, cell in enumerate(cells) if isinstance(cell, Constant) and cell.ordinary == 0
+            p
+            for p, cell in enumerate(cells)
+            if isinstance(cell, ConstantCell) and cell.ordinary == 0
         ]
         ordinary = matrix.copy()
         ordinary[:, alone] = 0  # those coordinates are exactly 0 except at <bos>
@@ -301,7 +303,7 @@ class LlamaBounds:
         elsewhere other coordinates count."""
         for side in ("ordinary", "bos"):
             sizes = [
-                abs(getattr(cell, side)) if isinstance(cell, Constant) else magnitude(cell)
+                abs(getattr(cell, side)) if isinstance(cell, ConstantCell) else magnitude(cell)
                 for cell in cells
             ]
             size = float(np.abs(row.astype(np.float64)) @ np.array(sizes))
@@ -344,7 +346,7 @@ class LlamaBounds:
         weights = np.abs(block.gate.astype(np.float64))
         reach = weights @ self._sizes(read)
         rounding = ((block.gate != 0).sum(axis=1) + 1) * U * reach
-        fixed = [isinstance(cell, Constant) for cell in read.cells]
+        fixed = [isinstance(cell, ConstantCell) for cell in read.cells]
         constant = weights[:, fixed] @ self._sizes(read)[fixed]
         after = read.off.copy()
         entries = (block.down != 0).sum(axis=1)
@@ -390,9 +392,9 @@ class LlamaBounds:
 
 def _whole(cell: Cell) -> bool:
     """It holds integers."""
-    if isinstance(cell, Constant):
+    if isinstance(cell, ConstantCell):
         return cell.ordinary == round(cell.ordinary) and cell.bos == round(cell.bos)
-    return not isinstance(cell, Mean)
+    return not isinstance(cell, MeanCell)
 
 
 def _grid(row: Array) -> float:

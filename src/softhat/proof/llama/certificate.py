@@ -20,8 +20,8 @@ from softhat.proof.llama.reading import LlamaDerivation, derive
 from softhat.proof.llama.undisguise import undisguise
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.certificate import (
+    FormatVerdict,
     StockCertificate,
-    Verdict,
     attention_assumptions,
     dense_verdicts,
     longest,
@@ -71,7 +71,7 @@ def certify(
 
 def _plain(
     c: LlamaCheckpoint, formulas: Mapping[str, Claimed], kernel: str, margin: float | None
-) -> tuple[dict[str, Verdict], tuple[str, ...]]:
+) -> tuple[dict[str, FormatVerdict], tuple[str, ...]]:
     """float64 stores what float32 does, and float32 holds every weight: what is not derived there
     is not derived at all."""
     stored = {storage.storage: storage for storage in STORAGES}
@@ -80,7 +80,7 @@ def _plain(
     for storage in STORAGES:
         found = derived[storage.storage]
         if isinstance(found, str):
-            verdicts[storage.name] = Verdict(0, found, {})
+            verdicts[storage.name] = FormatVerdict(0, found, {})
             continue
         bounds = LlamaBounds(found, kernel == "sdpa", storage, margin)
         most = c.context - 1
@@ -111,7 +111,7 @@ def _disguised(
     kernel: str,
     margin: float | None,
     directions: Directions,
-) -> dict[str, Verdict]:
+) -> dict[str, FormatVerdict]:
     for name, tensor in c.tensors.items():
         if not np.isfinite(tensor).all():
             raise VoidError(f"{name} has an entry that is not a finite number")

@@ -18,18 +18,18 @@ from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, valu
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
-from softhat.proof.llama.kinds import Head
+from softhat.proof.llama.kinds import LlamaHead
 from softhat.proof.llama.reading import LlamaDerivation
 from softhat.proof.llama.rope import ERROR
 from softhat.proof.llama.scores import RotaryScores
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
 from softhat.proof.stock.storage import LEAST_GAP, SECOND, STORAGES, U, need
-from softhat.proof.stock.variables import Bit, Cell, Constant, Mean
+from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell
 from softhat.transformer.directions import Directions
 
 
-class LlamaDenseBounds(DenseBounds[Head]):
+class LlamaDenseBounds(DenseBounds[LlamaHead]):
     """The bounds of one disguised checkpoint for one attention kernel, in float32."""
 
     norm_name = "RMSNorm"
@@ -147,7 +147,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         old, new = self.stream.cells[at], self.stream.after_attention[at]
         changed = [a != b for a, b in zip(old, new, strict=True)]
         written = np.array(changed) | (off != before)
-        means = np.array([isinstance(cell, Mean) for cell in new])
+        means = np.array([isinstance(cell, MeanCell) for cell in new])
         squares = float(((self.size + off)[written & means] ** 2).sum())
         by = squares_off(written & ~means, before, off)
         self.squares = self.squares.attended(by / self.d, squares / self.d)
@@ -164,7 +164,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
             by += 2.3 * own + 2.1 * float(before[p])
         self.squares = self.squares.clipped(len(clips) / self.d, by / self.d)
 
-    def _value_sizes(self, head: Head | None, at: int, h: int) -> tuple[Vector, Vector]:
+    def _value_sizes(self, head: LlamaHead | None, at: int, h: int) -> tuple[Vector, Vector]:
         held = HeldValues.of(self.stream.cells[at], self.size)
         form = self.values[at][h].reading.form.T
         varying = np.abs(form) @ held.varying
@@ -177,7 +177,11 @@ class LlamaDenseBounds(DenseBounds[Head]):
     # Scores
 
     def _score_error(
-        self, head: Head, off: Vector, norm: NormError, key: tuple[HeldValues, Vector] | None = None
+        self,
+        head: LlamaHead,
+        off: Vector,
+        norm: NormError,
+        key: tuple[HeldValues, Vector] | None = None,
     ) -> float:
         """How far a score may be off, but for the factor of the query's position, which scales all
         of its scores. `key`: what keys that are not ruled out hold, and how far it is off; then
@@ -193,7 +197,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         saved = norm.noise * self._apart_noise(head, q)
         return 1.03 * ((float(total.sum()) - saved) / root + norm.spread * head.reach)
 
-    def _apart_noise(self, head: Head, q: Vector) -> float:
+    def _apart_noise(self, head: LlamaHead, q: Vector) -> float:
         """How much more noise slow pairs seem to read one by one than they read together: they
         hardly turn, and what all of them read of a key is one row, of the constants' queries."""
         slow = [pair.pair for pair in head.pairs if pair.role == "content"]
@@ -226,7 +230,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         query, key = 1.03 * float((q + q_off).sum()), 1.03 * float((k + k_off).sum())
         return max(query, key, query * key)
 
-    def _turns(self, head: Head) -> Vector:
+    def _turns(self, head: LlamaHead) -> Vector:
         """The share of each pair's product by which turning may change it."""
         content = {pair.pair for pair in head.pairs if pair.role == "content"}
         shares = [self.scores.dense(p, p in content) for p in range(self.c.head_dim // 2)]
@@ -234,7 +238,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         # What is no part of the plain score is counted whole, however it turns.
         return np.array([share if p in used else 0.0 for p, share in enumerate(shares)])
 
-    def _leak(self, head: Head, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
+    def _leak(self, head: LlamaHead, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
         if head.kind == "Sign":
             return self._sign(head, off, norm, n), 2 * self.summation(n)
         if head.kind == "Digit":
@@ -256,7 +260,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
             leak += (n + 1) * exp(min(700.0, off_all - head.clear * (1 - norm.scale)))
         return leak, self.kernel.lookup_roundings(n + 1, leak, U)
 
-    def _digit(self, head: Head, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
+    def _digit(self, head: LlamaHead, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
         """A Digit's leak and units of rounding. Where the word's own positions win, they have the
         same weight, up to errors of scores, and the same value, but for idle rows. n equal terms,
         added up in any order, pass through sums of n²/2 of them at most, not of n²."""
@@ -277,7 +281,7 @@ class LlamaDenseBounds(DenseBounds[Head]):
         leak = (n + 1) * exp(-decision)
         return leak, max(units, self.kernel.lookup_roundings(n + 1, leak, U))  # <bos> wins
 
-    def _free(self, head: Head, off: Vector) -> tuple[HeldValues, Vector]:
+    def _free(self, head: LlamaHead, off: Vector) -> tuple[HeldValues, Vector]:
         """What keys hold that a Latest head does not rule out, and their errors: the bit by which
         it rules out has one of its two values there; and a gate's bit is exact where it keeps the
         one with which it starts."""
@@ -293,22 +297,22 @@ class LlamaDenseBounds(DenseBounds[Head]):
         # What rules out is worth more than a ruled-out key lies below all others.
         for p in np.flatnonzero(2.01 * np.abs(weights) >= head.clear).tolist():
             start = self.stream.cells[0][p]
-            if isinstance(cells[p], Bit):
+            if isinstance(cells[p], BitCell):
                 free = -1.0 if weights[p] < 0 else 1.0
-                cells[p] = Constant(free, -1.0)
-                if isinstance(start, Constant) and start.ordinary == free and self._gated(p):
+                cells[p] = ConstantCell(free, -1.0)
+                if isinstance(start, ConstantCell) and start.ordinary == free and self._gated(p):
                     exact[p] = 0.0
         return HeldValues.of(cells, self.size), exact
 
     def _gated(self, p: int) -> bool:
         """A variable is a constant until a gate writes it (a head's output is never exact)."""
         stages = zip(self.stream.after_attention, self.stream.cells[1:], strict=True)
-        return any(isinstance(a[p], Constant) and isinstance(b[p], Bit) for a, b in stages)
+        return any(isinstance(a[p], ConstantCell) and isinstance(b[p], BitCell) for a, b in stages)
 
-    def _uneven(self, head: Head, off: Vector, norm: NormError) -> float:
+    def _uneven(self, head: LlamaHead, off: Vector, norm: NormError) -> float:
         return self._score_error(head, off, norm)
 
-    def _sign(self, head: Head, off: Vector, norm: NormError, n: int) -> float:
+    def _sign(self, head: LlamaHead, off: Vector, norm: NormError, n: int) -> float:
         """The leak of a Sign head whose mean keeps its sign and a twentieth of its size: errors are
         relative to the query, which may be large, or not, and those count against the least
         |score|. The query's error moves scores only by how far keys are apart."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softhat.proof.dense.bounds import DenseBounds, NormError
 from softhat.proof.dense.matrices import SLACK, Matrix
-from softhat.proof.stock.variables import Cell, Constant
+from softhat.proof.stock.variables import Cell, ConstantCell
 
 Vector = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class HeldValues:
         constants = np.zeros((len(size), 2))
         varying = size.copy()
         for p, cell in enumerate(cells[: len(size)]):
-            if isinstance(cell, Constant):
+            if isinstance(cell, ConstantCell):
                 constants[p] = cell.ordinary, cell.bos
                 varying[p] = 0.0
         return HeldValues(constants, varying)

@@ -19,11 +19,11 @@ from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.variables import (
     LEVEL,
-    Bit,
+    BitCell,
     Cell,
-    Constant,
+    ConstantCell,
     Form,
-    Table,
+    TableCell,
     forms,
     function_of,
     split,
@@ -110,10 +110,10 @@ def feed_forward(
             holds[0] = False
             if function == space.false:
                 function = atoms.table(holds[1:], LEVEL)
-        if signs == {1} and cells[target] == Constant(-1.0, -1.0):
-            after[target] = Bit(function)
-        elif signs == {-1} and cells[target] == Constant(1.0, -1.0):
-            after[target] = Bit(space.negation(function))
+        if signs == {1} and cells[target] == ConstantCell(-1.0, -1.0):
+            after[target] = BitCell(function)
+        elif signs == {-1} and cells[target] == ConstantCell(1.0, -1.0):
+            after[target] = BitCell(space.negation(function))
         else:
             raise VoidError(f"{where} writes coordinate {target}, which does not wait for a gate")
     return after, gates
@@ -122,7 +122,7 @@ def feed_forward(
 def _check_factor(form: Form, cells: list[Cell], where: str) -> None:
     """SwiGLU's second factor is exactly one coordinate that is always 1."""
     read = [(cells[p], w) for p, w in form.weights.items()]
-    if len(read) != 1 or read[0] != (Constant(1.0, 1.0), 1.0):
+    if len(read) != 1 or read[0] != (ConstantCell(1.0, 1.0), 1.0):
         raise VoidError(f"{where} multiplies a unit by something that is not 1")
 
 
@@ -130,7 +130,7 @@ def _fold(form: Form, cells: list[Cell]) -> Folded:
     constant, rest = Fraction(0), []
     for p, w in form.weights.items():
         cell = cells[p]
-        if isinstance(cell, Constant) and cell.ordinary == cell.bos:
+        if isinstance(cell, ConstantCell) and cell.ordinary == cell.bos:
             constant += Fraction(w) * Fraction(cell.ordinary)
         else:
             rest.append((p, w))
@@ -138,12 +138,12 @@ def _fold(form: Form, cells: list[Cell]) -> Folded:
 
 
 def _bits(key: tuple[tuple[int, float], ...], cells: list[Cell]) -> list[tuple[int, float]]:
-    return [(p, w) for p, w in key if isinstance(cells[p], Bit | Table)]
+    return [(p, w) for p, w in key if isinstance(cells[p], BitCell | TableCell)]
 
 
 def _values(cells: list[Cell], p: int) -> np.ndarray:
     cell = cells[p]
-    assert isinstance(cell, Table)
+    assert isinstance(cell, TableCell)
     return cell.values
 
 

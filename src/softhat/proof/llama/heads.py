@@ -16,8 +16,8 @@ import numpy as np
 
 from softhat.io.errors import VoidError
 from softhat.proof.llama.kinds import (
-    Head,
     HeadForms,
+    LlamaHead,
     Pair,
     Role,
     Vector,
@@ -30,12 +30,12 @@ from softhat.proof.stock.counts import averaged, compared, nearest
 from softhat.proof.stock.shifts import distance_of_turns
 from softhat.proof.stock.variables import (
     LEVEL,
-    Bit,
+    BitCell,
     Cell,
-    Constant,
+    ConstantCell,
     Form,
-    Mean,
-    Table,
+    MeanCell,
+    TableCell,
     function_of,
     literal,
 )
@@ -43,7 +43,7 @@ from softhat.proof.stock.variables import (
 
 def recognise(
     h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """The head and, for each value that it writes, what its coordinate then holds."""
     used = [
         p
@@ -54,9 +54,9 @@ def recognise(
         return _average(h, cells, number, atoms)
     level = (1 << 50) + (number << 20)
     read = [cells[at] for p in used for f in h.query[p] for at in f.weights]
-    if any(isinstance(cell, Mean) for cell in read):
+    if any(isinstance(cell, MeanCell) for cell in read):
         return _sign(h, used, cells, atoms, level)
-    if any(isinstance(cell, Bit) for cell in read):
+    if any(isinstance(cell, BitCell) for cell in read):
         return recall(h, used, cells, atoms, level)
     pairs = [_pair(h, p, cells) for p in used]
     roles = {pair.role for pair in pairs}
@@ -126,7 +126,7 @@ def _latest(
     cells: list[Cell],
     atoms: BoundedAtoms,
     level: int,
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 24. Scores T(i - j) + Q(j) - Π·bad_j, each step back costing at least C, over j <= i
     put all but e^-C/(1 - e^-C) + n·e^-clear on the last j <= i without bad: `<bos>` is never bad,
     the others without bad lose C a step, those with bad lie `clear` below all without."""
@@ -136,8 +136,8 @@ def _latest(
             for at, w in h.key[pair.pair][0].weights.items():
                 share = Fraction(pair.query.real) * Fraction(w) / Fraction(h.root)
                 total[at] = total.get(at, Fraction(0)) + share
-    bits = [at for at, w in total.items() if w and isinstance(cells[at], Bit)]
-    tables = [at for at, w in total.items() if w and isinstance(cells[at], Table)]
+    bits = [at for at, w in total.items() if w and isinstance(cells[at], BitCell)]
+    tables = [at for at, w in total.items() if w and isinstance(cells[at], TableCell)]
     if len(bits) > 1:
         raise VoidError(f"{h.where} rules out keys by several bits")
     step = float(-np.diff(table).max()) if h.context > 1 else 0.0
@@ -157,8 +157,8 @@ def _latest(
         held = literal(form, cells, atoms, f"{h.where}: a value")
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError(f"{h.where}: its value does not imply that the key is not ruled out")
-        made.append(Bit(atoms.since(bad, held, "past", level)))
-    return Head(h.block, h.head, "Latest", tuple(pairs), gap, clear, reach), made
+        made.append(BitCell(atoms.since(bad, held, "past", level)))
+    return LlamaHead(h.block, h.head, "Latest", tuple(pairs), gap, clear, reach), made
 
 
 _EVERY = -1
@@ -185,7 +185,7 @@ def _ruled(
         cell = cells[at]
         size += abs(w) * 2
         if at == ruling:  # w·v is -|w| or |w|: the better of the two is no penalty
-            first = Fraction(float(cell.values[0])) if isinstance(cell, Table) else Fraction(-1)
+            first = Fraction(float(cell.values[0])) if isinstance(cell, TableCell) else Fraction(-1)
             function = function_of(cell)
             bad = function if w < 0 else atoms.space.negation(function)
             penalty = 2 * abs(w)
@@ -193,9 +193,9 @@ def _ruled(
             start += w * first
             continue
         match cell:
-            case Table(values=values):
+            case TableCell(values=values):
                 places += float(w) * values
-            case Constant(ordinary, bos):
+            case ConstantCell(ordinary, bos):
                 own += w * Fraction(ordinary)
                 start += w * Fraction(bos)
             case _ if w:
@@ -221,7 +221,7 @@ def _previous(
     cells: list[Cell],
     atoms: BoundedAtoms,
     level: int,
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 25. Scores T(i - j) with T(1) - T(d) >= C for every other distance d put all but
     n·e^-C on j = i-1 (`<bos>` for i = 1)."""
     slack = float(np.abs(table).max()) * (len(pairs) + 8) * 2.0**-50
@@ -230,16 +230,16 @@ def _previous(
         raise VoidError(f"{h.where} has scores that do not single out the position before")
     check_doubled(h)
     made: list[Cell] = [
-        Bit(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), 1, level))
+        BitCell(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), 1, level))
         for form in h.values
     ]
     reach = float(np.abs(table).max()) + slack
-    return Head(h.block, h.head, "Previous", tuple(pairs), gap, reach=reach), made
+    return LlamaHead(h.block, h.head, "Previous", tuple(pairs), gap, reach=reach), made
 
 
 def _shift(
     h: HeadForms, pairs: list[Pair], cells: list[Cell], atoms: BoundedAtoms, level: int
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 39: what turns on the word's own positions, against a score of `<bos>`."""
     tables = {
         role: sum((_turning(h, pair, cells) for pair in pairs if pair.role == role), _zeros(h))
@@ -250,10 +250,10 @@ def _shift(
     distance, gap = distance_of_turns(tables["word"], tables["bos"], slack, h.where)
     check_doubled(h)
     made: list[Cell] = [
-        Bit(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), distance, level))
+        BitCell(atoms.earlier(literal(form, cells, atoms, f"{h.where}: a value"), distance, level))
         for form in h.values
     ]
-    return Head(h.block, h.head, "Shift", tuple(pairs), gap, reach=reach + slack), made
+    return LlamaHead(h.block, h.head, "Shift", tuple(pairs), gap, reach=reach + slack), made
 
 
 def _extent(h: HeadForms, pair: Pair, cells: list[Cell]) -> float:
@@ -265,7 +265,7 @@ def _extent(h: HeadForms, pair: Pair, cells: list[Cell]) -> float:
 
 def _digit(
     h: HeadForms, pairs: list[Pair], cells: list[Cell], atoms: BoundedAtoms
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 26. With a score only for `<bos>`, U(i), a head whose value is 1 on the word's own
     positions and 0 on `<bos>` returns 1 where U(i) < 0, up to e^U(i), and else 0, up to
     n·e^-U(i)."""
@@ -277,21 +277,21 @@ def _digit(
     check_doubled(h)
     values = np.where(scores < 0, 1.0, -1.0)
     values[0] = -1.0
-    made: list[Cell] = [Table(atoms.table(values[1:] > 0, LEVEL), values) for _ in h.values]
-    return Head(h.block, h.head, "Digit", tuple(pairs), scores=scores), made
+    made: list[Cell] = [TableCell(atoms.table(values[1:] > 0, LEVEL), values) for _ in h.values]
+    return LlamaHead(h.block, h.head, "Digit", tuple(pairs), scores=scores), made
 
 
 def _average(
     h: HeadForms, cells: list[Cell], number: int, atoms: BoundedAtoms
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 19: a head without scores."""
     made, counts = averaged(h.values, h.targets, cells, number, atoms, h.where)
-    return Head(h.block, h.head, "Average", counts=counts), made
+    return LlamaHead(h.block, h.head, "Average", counts=counts), made
 
 
 def _sign(
     h: HeadForms, used: list[int], cells: list[Cell], atoms: BoundedAtoms, level: int
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 20: a head whose only row compares a mean."""
     if len(used) != 1 or h.query[used[0]][1].weights or h.key[used[0]][1].weights:
         raise VoidError(f"{h.where} compares by more than one row")
@@ -299,17 +299,17 @@ def _sign(
     function, least = compared(*row, h.root, h.values, cells, atoms, level, h.where)
     check_doubled(h)
     pair = Pair(used[0], "content", 0j, True)
-    made: list[Cell] = [Bit(function) for _ in h.values]
+    made: list[Cell] = [BitCell(function) for _ in h.values]
     decision = float(least / h.context)
     scores = _positional(row[0], cells, least, h.context)
-    return Head(h.block, h.head, "Sign", (pair,), decision=decision, scores=scores), made
+    return LlamaHead(h.block, h.head, "Sign", (pair,), decision=decision, scores=scores), made
 
 
 def _positional(query: Form, cells: list[Cell], least: Fraction, context: int) -> Vector | None:
     """The |scores| of a Sign at each position, if they do not depend on the word: those of a mean
     that counts positions alone, which is small only near its threshold."""
     (mean,) = (cells[p] for p in query.weights)
-    assert isinstance(mean, Mean)
+    assert isinstance(mean, MeanCell)
     if mean.terms:
         return None
     nearest_zero, _ = nearest(mean.bos, abs(mean.base))

@@ -32,7 +32,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Head:
+class LlamaHead:
     """A query head of a block. `gap`: of Latest, in logits, what a step back costs at least, of
     Previous and Shift what every other key loses; `clear`: how far a ruled-out key lies below all
     others; `reach`: no key that is not ruled out has a larger |score|; `decision`: a Sign's least

@@ -20,14 +20,22 @@ from softhat.proof.boolean import Space
 from softhat.proof.llama.checkpoint import FAMILIES, LlamaCheckpoint
 from softhat.proof.llama.gates import SwiGLUGate, feed_forward
 from softhat.proof.llama.heads import recognise
-from softhat.proof.llama.kinds import Head, HeadForms
+from softhat.proof.llama.kinds import HeadForms, LlamaHead
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.distribution import StatedLogits, read_head
 from softhat.proof.stock.readout import Readout
-from softhat.proof.stock.variables import Bit, Cell, Constant, Form, Mean, forms, of_tokens
+from softhat.proof.stock.variables import (
+    BitCell,
+    Cell,
+    ConstantCell,
+    Form,
+    MeanCell,
+    forms,
+    of_tokens,
+)
 
 LARGE = 256
 """Heads of this size have rows for the digits of a recall: `last[…]` is then an atom of its own."""
@@ -48,7 +56,7 @@ class LlamaBlockParts:
     gate: Array
     up: Array
     down: Array
-    heads: list[Head] = field(default_factory=list)
+    heads: list[LlamaHead] = field(default_factory=list)
     gates: list[SwiGLUGate] = field(default_factory=list)
     targets: list[list[int]] = field(default_factory=list)
     """Which coordinates each of `heads` writes."""
@@ -124,9 +132,9 @@ def _embedded(c: LlamaCheckpoint, atoms: BoundedAtoms) -> list[Cell]:
         if not np.isin(np.abs(others[:, at]), np.abs(own)).all():
             raise VoidError(f"padding holds in coordinate {at} what no token holds there")
         if (own == own[0]).all():
-            cells.append(Constant(float(own[0]), start))
+            cells.append(ConstantCell(float(own[0]), start))
         elif np.isin(own, (-1.0, 1.0)).all() and start == -1.0:
-            cells.append(Bit(of_tokens(c, atoms, own > 0)))
+            cells.append(BitCell(of_tokens(c, atoms, own > 0)))
         else:
             raise VoidError(f"coordinate {at} is neither constant nor ±1, and -1 at <bos>")
     return cells
@@ -145,7 +153,7 @@ def _check_norms(c: LlamaCheckpoint, cells: list[Cell]) -> None:
     own = start = Fraction(0)
     for cell in cells:
         match cell:
-            case Constant(ordinary, bos):
+            case ConstantCell(ordinary, bos):
                 own, start = own + Fraction(ordinary) ** 2, start + Fraction(bos) ** 2
             case _:
                 own, start = own + 1, start + 1
@@ -222,8 +230,8 @@ def _attend(
     block.heads.append(head)
     block.targets.append(targets.tolist())
     for place, cell in zip(targets.tolist(), made, strict=True):
-        expected = 0.0 if isinstance(cell, Mean) else -1.0
-        if attended[place] != Constant(expected, expected):
+        expected = 0.0 if isinstance(cell, MeanCell) else -1.0
+        if attended[place] != ConstantCell(expected, expected):
             raise VoidError(f"{where} writes coordinate {place}, which does not wait for a head")
         attended[place] = cell
         if head.kind == "Digit":

@@ -15,12 +15,12 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.proof.llama.kinds import Head, HeadForms, Pair, check_doubled, constants_of
+from softhat.proof.llama.kinds import HeadForms, LlamaHead, Pair, check_doubled, constants_of
 from softhat.proof.llama.scores import RotaryScores, StoredRows
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.recalls import read_recall
 from softhat.proof.stock.storage import U
-from softhat.proof.stock.variables import Bit, Cell, Constant, Form
+from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Resting:
     def rests(self, coordinate: int, value: float) -> bool:
         """Is a coordinate, where it has this value, exactly that?"""
         cell = self.start[coordinate]
-        if isinstance(cell, Constant):
+        if isinstance(cell, ConstantCell):
             return cell.ordinary == value and coordinate in self.quiet
-        return isinstance(cell, Bit)
+        return isinstance(cell, BitCell)
 
 
 def apart(
-    scores: RotaryScores, head: Head, query: StoredRows, key: StoredRows, resting: Resting
+    scores: RotaryScores, head: LlamaHead, query: StoredRows, key: StoredRows, resting: Resting
 ) -> tuple[float, float]:
     """How far the scores of two keys that may win may be off against each other, and those of any
     two: of every kind of head that looks something up."""
@@ -56,19 +56,21 @@ def apart(
 
 def recall(
     h: HeadForms, used: list[int], cells: list[Cell], atoms: BoundedAtoms, level: int
-) -> tuple[Head, list[Cell]]:
+) -> tuple[LlamaHead, list[Cell]]:
     """Theorem 38 by slow pairs, read as they are."""
     if any(h.query[p][1].weights or h.key[p][1].weights for p in used):
         raise VoidError(f"{h.where} turns what its keys say of themselves")
     rows = [(h.query[p][0], h.key[p][0]) for p in used]
     found = read_recall(rows, Fraction(h.root), h.context, cells, atoms, h.where)
     check_doubled(h)
-    made: list[Cell] = [Bit(found.value(form, cells, atoms, level, h.where)) for form in h.values]
+    made: list[Cell] = [
+        BitCell(found.value(form, cells, atoms, level, h.where)) for form in h.values
+    ]
     compares = [used[at] for both in found.compares for at in both]
     others = [used[at] for at in found.rules]
     others += [p for p in used if (ends := constants_of(h.key[p][0], cells)) and not ends[0]]
     zeros = [(p, *zero) for p in (*compares, *others) if (zero := _zero(h.key[p][0], cells))]
-    return Head(
+    return LlamaHead(
         h.block,
         h.head,
         "Recall",
@@ -84,11 +86,11 @@ def recall(
 def _zero(form: Form, cells: list[Cell]) -> tuple[int, float] | None:
     """Where a form is exactly 0 on the word, however RMSNorm scales it: it reads one constant of
     size 1 and one bit, by weights of one size; or nothing that is not 0 there."""
-    read = {p: w for p, w in form.weights.items() if cells[p] != Constant(0.0, 1.0)}
+    read = {p: w for p, w in form.weights.items() if cells[p] != ConstantCell(0.0, 1.0)}
     if not read:
         return -1, 0.0
-    bits = [p for p in read if isinstance(cells[p], Bit)]
-    constants = [cell for p in read if isinstance(cell := cells[p], Constant)]
+    bits = [p for p in read if isinstance(cells[p], BitCell)]
+    constants = [cell for p in read if isinstance(cell := cells[p], ConstantCell)]
     if len(read) != 2 or len(bits) != 1 or len(constants) != 1 or abs(constants[0].ordinary) != 1:
         return None
     (one,) = (p for p in read if p not in bits)
@@ -99,7 +101,7 @@ def _zero(form: Form, cells: list[Cell]) -> tuple[int, float] | None:
 
 
 def recall_errors(
-    scores: RotaryScores, head: Head, query: StoredRows, key: StoredRows, resting: Resting
+    scores: RotaryScores, head: LlamaHead, query: StoredRows, key: StoredRows, resting: Resting
 ) -> tuple[float, float]:
     """How far the scores of two keys that may win may be off against each other, and those of any
     two keys."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.formats import Format
-from softhat.proof.llama.kinds import Head, Pair
+from softhat.proof.llama.kinds import LlamaHead, Pair
 from softhat.proof.llama.rope import ERROR
 from softhat.proof.stock.storage import U
 
@@ -90,7 +90,7 @@ class RotaryScores:
             total += 2.1 * (self.stored if not self.storage.wide else 0.0) * size / root
         return total
 
-    def apart(self, head: Head, query: StoredRows, key: StoredRows) -> float:
+    def apart(self, head: LlamaHead, query: StoredRows, key: StoredRows) -> float:
         """How far the scores of two keys of a Shift may be off against each other: at most one of
         them is `<bos>`, whose key is 0, up to its error, where the others' are not, and the other
         way round."""
@@ -124,7 +124,7 @@ class RotaryScores:
         both = 2.1 * (2 * self.sine(pair) + 2.5 * self.stored)
         return both + turned * ERROR + (1.02 * turned**2 if content else 0.0)
 
-    def decision(self, head: Head, query: StoredRows, key: StoredRows, scale: float) -> float:
+    def decision(self, head: LlamaHead, query: StoredRows, key: StoredRows, scale: float) -> float:
         """A Digit's least |score| of `<bos>`, which stands at position 0 and is not turned: the
         rotated query's first coordinate q₁cos - q₂sin is off by a share of each product, by the
         angle's error, and by what its sum is rounded."""

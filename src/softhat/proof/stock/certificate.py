@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FormatVerdict:
     """What is proved for one storage format: the longest word, and why not more."""
 
     max_length: int
@@ -38,7 +38,7 @@ class StockCertificate:
     context: int
     kernel: str
     margin: float | None
-    verdicts: dict[str, Verdict]
+    verdicts: dict[str, FormatVerdict]
     assumptions: tuple[str, ...]
     not_left: tuple[str, ...]
     """Formats in which words of a batch must not be padded on the left."""
@@ -116,18 +116,18 @@ def or_reason(read: Callable[[], T]) -> T | str:
 
 
 def or_void(
-    prove: Callable[[], dict[str, Verdict]],
-) -> tuple[dict[str, Verdict], tuple[str, ...]]:
+    prove: Callable[[], dict[str, FormatVerdict]],
+) -> tuple[dict[str, FormatVerdict], tuple[str, ...]]:
     """What is proved, or that nothing is in any format, and why."""
     found = or_reason(prove)
     if isinstance(found, str):
-        return {storage.name: Verdict(0, found, {}) for storage in STORAGES}, (found,)
+        return {storage.name: FormatVerdict(0, found, {}) for storage in STORAGES}, (found,)
     return found, ()
 
 
-def only_wide(wide: Verdict) -> dict[str, Verdict]:
+def only_wide(wide: FormatVerdict) -> dict[str, FormatVerdict]:
     """A dense basis is for float32; what float64 computes with the same weights errs less."""
-    narrow = Verdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
+    narrow = FormatVerdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
     return {storage.name: wide if storage.wide else narrow for storage in STORAGES}
 
 
@@ -136,7 +136,7 @@ def longest(
     most: int,
     bounds: dict[str, float],
     first: Callable[[], None] | None = None,
-) -> Verdict:
+) -> FormatVerdict:
     """The longest words that pass: errors only grow with the length, so bisect. `first` is what
     does not depend on it. `check` leaves in `bounds` what it found: of the longest words, or, where
     none pass, how far it came."""
@@ -145,7 +145,7 @@ def longest(
         if first is not None:
             first()
     except VoidError as failure:
-        return Verdict(0, str(failure), {})
+        return FormatVerdict(0, str(failure), {})
     trial, kept = most, bounds
     while too_long - found > 1:
         try:
@@ -154,7 +154,7 @@ def longest(
         except VoidError as failure:
             too_long, reason = trial, str(failure)
         trial = (found + too_long) // 2
-    return Verdict(found, reason, {name: float(f"{size:.6g}") for name, size in kept.items()})
+    return FormatVerdict(found, reason, {name: float(f"{size:.6g}") for name, size in kept.items()})
 
 
 class LengthBounds(Protocol):
@@ -165,13 +165,13 @@ class LengthBounds(Protocol):
     def check(self, n: int) -> None: ...
 
 
-def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> dict[str, Verdict]:
+def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> dict[str, FormatVerdict]:
     """What is proved of a checkpoint in a dense basis. Bounds that cannot even be set up prove
     nothing."""
     try:
         found = bounds()
     except VoidError as failure:
-        return only_wide(Verdict(0, str(failure), {}))
+        return only_wide(FormatVerdict(0, str(failure), {}))
     return only_wide(longest(found.check, most, found.bounds))
 
 

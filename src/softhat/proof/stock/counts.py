@@ -14,7 +14,7 @@ from softhat.io.errors import VoidError
 from softhat.numbers.rationals import common_divisor, grid_of
 from softhat.proof.atoms import CountSum
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.variables import Cell, Form, Mean, function_of, literal, split
+from softhat.proof.stock.variables import Cell, Form, MeanCell, function_of, literal, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def averaged(
             raise VoidError(f"{where} writes a mean with a weight that is not positive")
         low, high = atoms.space.range_of_sum([*terms, (base, atoms.space.true)])
         size = max(abs(low), abs(high))
-        made.append(Mean(terms, base, found.bos, float(size), weight, number))
+        made.append(MeanCell(terms, base, found.bos, float(size), weight, number))
         unit = common_divisor([base, *(a for a, _ in terms)])
         least, _ = nearest(found.bos, unit)
         grid = common_divisor([unit, found.bos])
@@ -76,10 +76,10 @@ def compared(
     (integer multiple of a unit + constant)/(i+1), never nearer to 0 than its least/(i+1): what the
     comparison computes, and S·least. Scores are query·key/root."""
     means = [(cells[p], w) for p, w in query.weights.items()]
-    if len(means) != 1 or query.constant or not isinstance(means[0][0], Mean):
+    if len(means) != 1 or query.constant or not isinstance(means[0][0], MeanCell):
         raise VoidError(f"{where} has scores that no kind of head has")
     mean, weight = means[0]
-    assert isinstance(mean, Mean)
+    assert isinstance(mean, MeanCell)
     against = split(key, cells)
     if against.bits or against.others or against.bos != 0 or against.ordinary == 0:
         raise VoidError(f"{where} does not compare the word's own positions with <bos>")

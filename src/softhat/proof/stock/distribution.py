@@ -21,7 +21,7 @@ from softhat.proof.stock.automata import formulas_alone
 from softhat.proof.stock.checkpoint import StockCheckpoint
 from softhat.proof.stock.readout import Readout, token_names
 from softhat.proof.stock.storage import need
-from softhat.proof.stock.variables import Bit, Form, Split, Table, split
+from softhat.proof.stock.variables import BitCell, Form, Split, TableCell, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class _BitReader:
             if self.claims.met(name, function):
                 return None, sign
         for p, cell in enumerate(self.cells):
-            if isinstance(cell, Bit | Table):
+            if isinstance(cell, BitCell | TableCell):
                 if self.claims.met(name, cell.function):
                     return p, 1
                 if self.claims.met(name, space.negation(cell.function)):

@@ -15,7 +15,7 @@ from softhat.proof.claims import Claims
 from softhat.proof.stock.automata import Claimed, LanguageClaims, formulas_alone
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.determined import exactly_one
-from softhat.proof.stock.variables import Bit, Cell, Form, Table, split
+from softhat.proof.stock.variables import BitCell, Cell, Form, TableCell, split
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Readout:
         if found.ordinary != 0:
             raise VoidError(f"{where} adds a constant to a stored bit")
         cell = self.cells[p]
-        assert isinstance(cell, Bit | Table)
+        assert isinstance(cell, BitCell | TableCell)
         function = cell.function if w > 0 else space.negation(cell.function)
         return function, float(abs(w)), float(found.bos)
 

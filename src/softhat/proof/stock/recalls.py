@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import (
-    Bit,
+    BitCell,
     Cell,
-    Constant,
+    ConstantCell,
     Form,
-    Table,
+    TableCell,
     function_of,
     literal,
     split,
@@ -92,7 +92,7 @@ def read_recall(
         if not asked.bits and not asked.others and asked.bos == asked.ordinary:
             for p, w in k.weights.items():
                 total[p] = total.get(p, Fraction(0)) + asked.ordinary / root * Fraction(w)
-            if any(isinstance(cells[p], Bit) for p in k.weights):
+            if any(isinstance(cells[p], BitCell) for p in k.weights):
                 rules.append(at)
             continue
         (query, u), (key, v) = _bit(q, cells, atoms, where), _bit(k, cells, atoms, where)
@@ -162,7 +162,7 @@ def _places(
     context: int, total: dict[int, Fraction], cells: list[Cell], atoms: BoundedAtoms, where: str
 ) -> tuple[int, Fraction, NDArray[np.float64]]:
     """What rules out keys, its penalty Π, and T at every position, `<bos>` first."""
-    ruling = [p for p, w in total.items() if w and isinstance(cells[p], Bit)]
+    ruling = [p for p, w in total.items() if w and isinstance(cells[p], BitCell)]
     if len(ruling) > 1:
         raise VoidError(f"{where} rules out keys by several bits")
     places = np.zeros(context)
@@ -170,14 +170,14 @@ def _places(
     bad, penalty = atoms.space.false, Fraction(0)
     for p, w in total.items():
         match cells[p]:
-            case Bit(function) if w:  # w·v is -|w| or |w|: the better of the two is no penalty
+            case BitCell(function) if w:  # w·v is -|w| or |w|: the better of the two is no penalty
                 bad = function if w < 0 else atoms.space.negation(function)
                 penalty = 2 * abs(w)
                 own += abs(w)
                 start -= w  # a bit is -1 at <bos>
-            case Table(values=table):
+            case TableCell(values=table):
                 places += float(w) * table
-            case Constant(ordinary, bos):
+            case ConstantCell(ordinary, bos):
                 own += w * Fraction(ordinary)
                 start += w * Fraction(bos)
             case _ if w:

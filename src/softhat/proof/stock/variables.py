@@ -38,7 +38,7 @@ LEVEL = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantCell:
     """`ordinary` at the word's own positions, `bos` at `<bos>`."""
 
     ordinary: float
@@ -46,7 +46,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TableCell:
     """±1 for each position, 0 (that of `<bos>`) included; `function` at the word's own."""
 
     function: int
@@ -54,14 +54,14 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Bit:
+class BitCell:
     """1 where `function` holds, -1 elsewhere and at `<bos>`."""
 
     function: int
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawCell:
     """±`amplitude`, up to the error of head `head` (numbered over all blocks)."""
 
     function: int
@@ -70,7 +70,7 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class MeanCell:
     """`amplitude` times the mean over j <= i of base + Σ a·bit at ordinary j and of `bos`."""
 
     terms: tuple[tuple[Fraction, int], ...]
@@ -82,7 +82,7 @@ class Mean:
     head: int
 
 
-Cell = Constant | Table | Bit | Raw | Mean
+Cell = ConstantCell | TableCell | BitCell | RawCell | MeanCell
 
 
 def of_tokens(c: Vocabulary, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
@@ -139,13 +139,13 @@ def split(form: Form, cells: list[Cell]) -> Split:
     others: dict[int, float] = {}
     for p, w in form.weights.items():
         match cells[p]:
-            case Constant(own, start):
+            case ConstantCell(own, start):
                 ordinary += Fraction(w) * Fraction(own)
                 bos += Fraction(w) * Fraction(start)
-            case Bit():
+            case BitCell():
                 bits[p] = Fraction(w)
                 bos -= Fraction(w)
-            case Table(values=values):
+            case TableCell(values=values):
                 bits[p] = Fraction(w)
                 bos += Fraction(w) * Fraction(float(values[0]))
             case _:
@@ -154,7 +154,7 @@ def split(form: Form, cells: list[Cell]) -> Split:
 
 
 def function_of(cell: Cell) -> int:
-    if not isinstance(cell, Bit | Table | Raw):
+    if not isinstance(cell, BitCell | TableCell | RawCell):
         raise VoidError("what is no bit is read as one")
     return cell.function
 
@@ -179,10 +179,10 @@ def literal(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> i
 def magnitude(cell: Cell) -> float:
     """No value of it is larger."""
     match cell:
-        case Constant(ordinary, bos):
+        case ConstantCell(ordinary, bos):
             return max(abs(ordinary), abs(bos))
-        case Raw(amplitude=amplitude):
+        case RawCell(amplitude=amplitude):
             return amplitude
-        case Mean(bos=bos, size=size, amplitude=amplitude):
+        case MeanCell(bos=bos, size=size, amplitude=amplitude):
             return amplitude * max(size, abs(float(bos)))
     return 1.0
