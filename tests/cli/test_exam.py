@@ -32,7 +32,7 @@ def test_from_the_paper_to_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sit"], "expected one of list, make, run, mark"),
+        (["sit"], "expected one of list, make, run, mark, golden"),
         (["make"], "say where: softhat exam make"),
         (["make", "-o", "p", "--only", "x"], "no question, family, level or dress 'x'"),
         (["run", "-o", "p"], "say which method"),

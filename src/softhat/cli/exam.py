@@ -14,7 +14,7 @@ from softhat.cli.output import print_facts, print_json, print_table
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
 
-ACTIONS = ("list", "make", "run", "mark")
+ACTIONS = ("list", "make", "run", "mark", "golden")
 
 
 def command(
@@ -28,7 +28,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="make: the paper's folder. run: of predictions. mark: of results."
+            "-o", "--out", help="The folder of the paper, predictions, results or golden files."
         ),
     ] = None,
     paper: Annotated[Path, typer.Option("--paper", help="run, mark: the paper's folder.")] = Path(
@@ -64,7 +64,7 @@ def command(
     make writes the paper: models whose circuits are proved, with pairs of words. run lets a method
     give every edge a score. mark compares a folder of predictions with the truth, and writes
     results.json and results.html. list names questions and methods. make and run go on where they
-    were interrupted.
+    were interrupted. golden writes expected values of 20 models, and a test for other libraries.
 
     Example: softhat exam make -o paper --only level-1
     and then: softhat exam run path-patching --paper paper -o predictions
@@ -89,6 +89,11 @@ def command(
                 raise SofthatError("expected softhat exam mark PREDICTIONS, one folder")
             _mark(Path(rest[0]), paper, out, as_json)
             return
+        case "golden":
+            from softhat.circuits.exam.golden import write_golden
+
+            folder = _given(out, "golden", "golden")
+            said = {"golden files": str(folder), "cases": write_golden(folder)}
         case _:
             raise SofthatError(f"expected one of {', '.join(ACTIONS)}, not {action!r}")
     said["seconds"] = round(time.monotonic() - start, 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import softhat
 from softhat.circuits.exam.making import listed, make_paper, read_paper
 from softhat.circuits.exam.paper import questions
 from softhat.circuits.exam.subject import read_subject
@@ -69,8 +70,6 @@ def test_circuits_are_read_as_they_were_written(paper: Path) -> None:
 
 def test_pairs_have_the_formulas_answers(paper: Path) -> None:
     """By the definition of the formula, not by the model."""
-    import softhat
-
     for id in listed(paper):
         subject = read_subject(paper, id, seed=1)
         formula = softhat.parse(subject.question["formula"])
@@ -82,3 +81,18 @@ def test_pairs_have_the_formulas_answers(paper: Path) -> None:
         _, margins = subject.network.run(subject.pairs.clean)
         own = margins[np.arange(len(pairs)), subject.pairs.position, 0]
         assert ((own > 0) == subject.pairs.answer).all()
+
+
+def test_a_question_in_the_tools_and_the_table_in_datasets(paper: Path, tmp_path: Path) -> None:
+    """`softhat.lens.load(paper, id)`, and the table as `datasets` reads it."""
+    torch = pytest.importorskip("torch")
+    datasets = pytest.importorskip("datasets")
+    subject = read_subject(paper, "star-free-1.llama")
+    bridge = softhat.lens.load(paper, "star-free-1.llama", dtype="float64")
+    with torch.no_grad():
+        logits = bridge(subject.tokens[0])
+    assert torch.allclose(logits, subject.hooked(subject.tokens[0]), atol=1e-4)
+    rows = datasets.load_dataset(
+        "json", data_files=str(paper / "questions.jsonl"), split="train", cache_dir=str(tmp_path)
+    )
+    assert rows["id"][:] == listed(paper)

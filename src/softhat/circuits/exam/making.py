@@ -161,6 +161,11 @@ def _settle(folder: Path, version: int, chosen: Sequence[Question]) -> None:
         raise SofthatError(f"{folder} is a paper with other questions: choose another folder")
 
 
+def is_paper(folder: str | Path) -> bool:
+    """Is it the folder of a paper?"""
+    return is_file(Path(folder) / "paper.json")
+
+
 def read_paper(folder: Path) -> dict[str, Any]:
     """What `paper.json` says."""
     if not is_file(folder / "paper.json"):
