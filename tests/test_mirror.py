@@ -29,6 +29,7 @@ ACROSS = {
     "export/test_machines.py": "machines in every stock architecture",
     "export/test_meanings.py": "labels of every architecture",
     "export/test_multi_label.py": "several outputs in every architecture",
+    "export/test_public_machines.py": "random Turing machines of a public generator",
     "export/test_planted.py": "one weight more in every stock architecture",
     "export/test_predicates.py": "numerical predicates in every export",
     "export/test_rasp.py": "RASP programs in every export",

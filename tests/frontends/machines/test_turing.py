@@ -36,6 +36,7 @@ def simulated(m: TuringMachine, word: str, most: int) -> tuple[int, list[str], b
         for t in range(m.tapes):
             cells[t][where[t]] = action.write[t]
             where[t] += {"L": -1, "S": 0, "R": 1}[action.move[t]]
+            where[t] = max(where[t], 0) if m.one_sided else where[t]
     shown = []
     for tape in cells:
         used = [c for c, s in tape.items() if s != m.symbols[0]]
@@ -64,7 +65,7 @@ def random_machine(rng: random.Random) -> dict[str, Any]:
     ]
     return {
         "kind": "turing", "tapes": tapes, "symbols": list(symbols), "start": "q0", "halt": ["h"],
-        "transitions": transitions, "space": 64,
+        "transitions": transitions, "space": 64, "one_sided": rng.random() < 0.5,
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from softhat.frontends.machines.turing import SPACE
 from softhat.io.errors import SofthatError
 
 KEYS = {
-    "turing": "tapes space states symbols blank start halt transitions",
+    "turing": "tapes one_sided space states symbols blank start halt transitions",
     "counter": "program",
     "automaton": "regex alphabet states start accept transitions space",
     "transducer": "alphabet states start final transitions space",

@@ -9,6 +9,9 @@ cell 0 of every tape. A halting step's digits are left out. So the vocabulary gr
 and with the digits, not with their product, and a token that writes stands where the digits are
 those of the cell that it writes: they are the keys of what is recalled.
 
+On one-sided tapes a head on cell 0, whose digits are all 0, has no digit to flip when it
+is told to go left.
+
 What the last action was (the next state, which heads move and where to) are bits of the last token
 that acts. Every history has exactly one next token, whatever these bits are: states and symbols are
 read by `TapeReading`, and each turn is somebody's.
@@ -70,7 +73,7 @@ def spelled(machine: TuringMachine, action: Action, heads: Sequence[int]) -> lis
     if action.next in machine.halting:
         return names
     for tape, move in enumerate(action.move):
-        if move == "S":
+        if move == "S" or (machine.one_sided and move == "L" and heads[tape] == 0):
             continue
         found = flip(heads[tape], MOVES[move], machine.bits)
         if found is None:
@@ -98,8 +101,8 @@ class _History:
         self.reads = [self._reads(tape) for tape in range(machine.tapes)]
         self.running = self._running()
         self.writing_input = self.last(lambda action: action.next == INPUT)
-        self.moves = [self.last(lambda a, t=t: self._goes(a, t, "LR")) for t in self._tapes]
         self.right = [self.last(lambda a, t=t: self._goes(a, t, "R")) for t in self._tapes]
+        self.moves = [self._moves(tape) for tape in self._tapes]
 
     @property
     def _tapes(self) -> range:
@@ -110,6 +113,14 @@ class _History:
         assert callable(holds)
         names = [name for name, action in self.named.items() if holds(action)]
         return Since(self._before, self.told([*names, *([GO] if starting else [])]))
+
+    def _moves(self, tape: int) -> Formula:
+        """Does the last action move this tape's head? Asked only until the head has moved."""
+        asked = self.last(lambda action: self._goes(action, tape, "LR"))
+        if not self.machine.one_sided:
+            return asked
+        at_0 = all_of([Not(digit) for digit in self.digits[tape]])
+        return And(asked, Or(self.right[tape], Not(at_0)))
 
     def _goes(self, action: Action, tape: int, moves: str) -> bool:
         if action.next in self.machine.halting or tape >= len(action.move):
@@ -201,7 +212,7 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
         far = Or(And(right, odd), And(Not(right), Not(odd)))
         leaving.append(all_of([due, far, far_leaves(digits)]))
     made[FULL] = any_of(leaving)
-    acts = any_of([case for cases in sources.values() for case in cases])
+    acts = any_of([made[action.name] for action in sources])
     halts = h.told([n for n, a in h.named.items() if a.next in machine.halting])
     stuck = And(turn, Not(acts))
     unfinished = And(h.turn(), h.writing_input)

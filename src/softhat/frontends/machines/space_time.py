@@ -97,7 +97,7 @@ def _tapes(machine: Machine, told: TuringMachine, run: Run, names: Sequence[str]
     cells: list[dict[int, str]] = [{} for _ in range(told.tapes)]
     heads = [0] * told.tapes
     for action in told.acts_of(run.prompt):
-        act(action, cells, heads)
+        act(told, action, cells, heads)
     heads = [0] * told.tapes
     wrote: list[dict[int, int]] = [dict.fromkeys(tape, 0) for tape in cells]
     actions = told.acts_of(run.tokens)[:MOST_ROWS]
@@ -111,7 +111,7 @@ def _tapes(machine: Machine, told: TuringMachine, run: Run, names: Sequence[str]
     look()
     for step, action in enumerate(actions, start=1):
         _mark(action, wrote, heads, step)
-        act(action, cells, heads)
+        act(told, action, cells, heads)
         look()
     bands = tuple(_band(names[tape], seen[tape], told.symbols[0]) for tape in shown)
     tokens = tuple(action.name for action in actions)

@@ -57,7 +57,7 @@ def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
     with several tapes read, write and move have one entry for each. An empty text reads any symbol,
     or writes nothing. `symbols` begin with the blank (or `blank` names it); `start` is the first
     transition's state unless it is given; `halt` are the states that halt. A state and symbols
-    without an entry halt, too.
+    without an entry halt, too. `one_sided` tapes begin at cell 0: there L stays.
     """
     tapes = given.get("tapes", 1)
     if tapes not in (1, 2, 3):
@@ -88,7 +88,10 @@ def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
         raise SofthatError(f"the start state {start!r} is none of the machine's: {shown(states)}")
     found = tuple((state, read, action) for (state, read), action in table.items())
     cells = cells_of(given.get("space", SPACE))
-    return TuringMachine(states, symbols, start, halting, found, tapes, cells)
+    one_sided = given.get("one_sided", False)
+    if not isinstance(one_sided, bool):
+        raise SofthatError(f"one_sided is {one_sided!r}: give true or false")
+    return TuringMachine(states, symbols, start, halting, found, tapes, cells, one_sided)
 
 
 Row = tuple[str, tuple[str, ...], Action]

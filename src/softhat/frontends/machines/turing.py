@@ -83,6 +83,8 @@ class TuringMachine(Machine):
     table: tuple[tuple[str, tuple[str, ...], Action], ...]
     tapes: int
     cells: int
+    one_sided: bool = False
+    """Do tapes begin at cell 0, where a head that would go left stays?"""
 
     @property
     def bits(self) -> int:
@@ -92,7 +94,8 @@ class TuringMachine(Machine):
     @property
     def space(self) -> str:
         half = self.cells // 2
-        return f"until a head leaves the cells from {-half} to {half - 1}; the token {FULL} says so"
+        first = 0 if self.one_sided else -half
+        return f"until a head leaves the cells from {first} to {half - 1}; the token {FULL} says so"
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -118,7 +121,8 @@ class TuringMachine(Machine):
     @cached_property
     def merged(self) -> bool:
         """Is a step one token?"""
-        return self.tapes == 1 and 2 * self.bits * len(self.actions) <= MOST_MERGED
+        tokens = 2 * self.bits * len(self.actions)
+        return self.tapes == 1 and not self.one_sided and tokens <= MOST_MERGED
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
@@ -159,7 +163,7 @@ class TuringMachine(Machine):
                 break  # the token stands for the whole step, which is not done
             steps += 1
             state = action.next
-            act(action, cells, heads)
+            act(self, action, cells, heads)
         return TapeRun(
             tuple(self.prompt(input)),
             tuple(tokens),
@@ -202,7 +206,7 @@ class TuringMachine(Machine):
                 )
             steps += at >= begin
             state = action.next if at >= begin else state
-            act(action, cells, heads)
+            act(self, action, cells, heads)
         full = FULL in names
         return TapeRun(
             tuple(names[:begin]), tuple(names[begin:]), steps, ended and not full,
@@ -218,6 +222,7 @@ class TuringMachine(Machine):
         return {
             "kind": self.kind,
             "tapes": self.tapes,
+            "one_sided": self.one_sided,
             "space": self.cells,
             "states": list(self.states),
             "symbols": list(self.symbols),
@@ -245,12 +250,16 @@ class TuringMachine(Machine):
         return word
 
 
-def act(action: Action, cells: Sequence[dict[int, str]], heads: list[int]) -> None:
+def act(
+    machine: TuringMachine, action: Action, cells: Sequence[dict[int, str]], heads: list[int]
+) -> None:
     """Do what a token says."""
     for tape, (symbol, move) in enumerate(zip(action.write, action.move, strict=True)):
         if symbol != ANY:
             cells[tape][heads[tape]] = symbol
         heads[tape] += MOVES[move]
+        if machine.one_sided:
+            heads[tape] = max(heads[tape], 0)
 
 
 def shown_tape(cells: Mapping[int, str], blank: str) -> str:
