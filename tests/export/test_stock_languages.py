@@ -19,6 +19,7 @@ from tests.proof.stock.attack import attack
 from tests.transformer.lowering.suite import all_codes, long_words
 
 EXPORTS: dict[str, Callable[..., None]] = {"gpt2": softhat.to_gpt2, "llama": softhat.to_llama}
+PARITY = DFA(("a", "b"), 0, frozenset({0}), ((1, 0), (0, 1)))
 FORMATS = ("float32", "bfloat16", "float16")
 
 
@@ -95,7 +96,7 @@ def test_random_automata_in_full(seed: int, target: str, tmp_path: Path) -> None
 
 @pytest.mark.full
 @pytest.mark.parametrize("target", EXPORTS)
-@pytest.mark.parametrize("dfa", [on_five_points(False), on_five_points(True), random_dfa(3, 2)])
+@pytest.mark.parametrize("dfa", [on_five_points(False), on_five_points(True), PARITY])
 def test_contexts_of_4096(dfa: DFA, target: str, tmp_path: Path) -> None:
     check(dfa, tmp_path / "m", target, 4096, words=3)
 
