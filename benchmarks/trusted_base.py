@@ -22,7 +22,8 @@ CHECKERS = {
     "PyTorch and ONNX": ("softhat.proof.kernels",),
     "GPT-2": ("softhat.proof.gpt2.certificate",),
     "Llama": ("softhat.proof.llama.certificate",),
-    "simulations": ("softhat.ahat.simulation.certificate",),
+    "simulations": ("softhat.proof.simulations.check", "softhat.proof.simulations.lengths"),
+    "simulations, with lengths in number formats": ("softhat.ahat.simulation.certificate",),
 }
 """The module that gives each kind of certificate."""
 

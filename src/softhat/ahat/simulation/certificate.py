@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from softhat.ahat.analysis.structure import structure
+from softhat.ahat.file import dumps
+from softhat.ahat.model import AHAT
+from softhat.ahat.simulation.evidence import evidence_to_length
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import HeadId, LengthBound, Lengths
 from softhat.ahat.simulation.temperature import BetaChoice
 from softhat.io.errors import SofthatError
 from softhat.numbers.formats import FORMATS, Format
-from softhat.numbers.laws import Law
+from softhat.numbers.laws import Constant, Law
 from softhat.numbers.laws import from_json as law_from_json
 from softhat.proof.document import document, kind_of
 from softhat.proof.proved import ProvedLengths
+from softhat.proof.simulations.lengths import Reached, check_to
 
 MANY_LENGTHS = 256
 ASSUMPTIONS = (
@@ -67,7 +73,7 @@ class SimulationCertificate(ProvedLengths):
     max_length: Mapping[str, int]
     heads: tuple[SimulatedHead, ...]
     lengths: Mapping[int, LengthCertificate]
-    evidence: Mapping[str, Any] | None = None  # for what is claimed at every length
+    evidence: Mapping[str, Any] | None = None  # for the checker in `proof.simulations`
 
     def to_json(self) -> dict[str, Any]:
         """A JSON document; infinities become null."""
@@ -124,11 +130,27 @@ class SimulationCertificate(ProvedLengths):
         return "\n".join(lines)
 
 
-def certify(lengths: Lengths, choice: BetaChoice, epsilon: float | None) -> SimulationCertificate:
-    """Certify the chosen β in every number format, and put everything together."""
+def certify(
+    lengths: Lengths, choice: BetaChoice, epsilon: float | None, evidence: Any = None
+) -> SimulationCertificate:
+    """Certify the chosen β in every number format, and put everything together.
+
+    In the reals nothing is claimed but what the checker (`proof.simulations.lengths`) accepts, by
+    the evidence that is given, or by that which follows from the model.
+    """
+    if evidence is None:
+        evidence = evidence_to_length(lengths.model)
+    proved = _checked(lengths.model, choice, evidence, epsilon)
+    if not proved:
+        return nothing_proved(epsilon)
+    choice = BetaChoice(choice.betas, {n: choice.bounds[n] for n in proved})
     found: dict[int, dict[str, LengthBound]] = {n: {"reals": b} for n, b in choice.bounds.items()}
     max_length = dict.fromkeys(FORMATS, 0)
     going = dict(FORMATS)
+
+    def certificate() -> SimulationCertificate:
+        return _certificate(lengths, choice, epsilon, max_length, found, proved, evidence)
+
     try:
         floats = FiniteFloats(lengths, choice.betas)
         for low, high in _stretches(lengths, max(choice.bounds), epsilon):
@@ -141,8 +163,24 @@ def certify(lengths: Lengths, choice: BetaChoice, epsilon: float | None) -> Simu
                         break
                     max_length[name] = n
     except KeyboardInterrupt:  # the rest holds in the reals only
-        raise Interrupted(_certificate(lengths, choice, epsilon, max_length, found)) from None
-    return _certificate(lengths, choice, epsilon, max_length, found)
+        raise Interrupted(certificate()) from None
+    return certificate()
+
+
+def nothing_proved(epsilon: float | None) -> SimulationCertificate:
+    """The certificate of a claim that does not hold for the shortest words."""
+    nothing = dict.fromkeys(FORMATS, 0)
+    return SimulationCertificate(epsilon, math.inf, "exhaustive", 0, nothing, (), {})
+
+
+def _checked(
+    model: AHAT, choice: BetaChoice, evidence: Any, epsilon: float | None
+) -> dict[int, Reached]:
+    """The lengths that the checker accepts."""
+    laws = {name: Constant(Fraction(beta)) for name, beta in choice.betas.items()}
+    wanted = None if epsilon is None else Fraction(epsilon)
+    found = json.loads(dumps(model)), laws, evidence, wanted, max(choice.bounds)
+    return {n: reached for n, reached in check_to(*found).items() if n in choice.bounds}
 
 
 def _stretches(lengths: Lengths, top: int, epsilon: float | None) -> Iterator[tuple[int, int]]:
@@ -194,10 +232,10 @@ def _worst(bounds: Sequence[LengthBound]) -> LengthBound:
     )
 
 
-def _of_length(bounds: Mapping[str, LengthBound]) -> LengthCertificate:
+def _of_length(bounds: Mapping[str, LengthBound], proved: Reached) -> LengthCertificate:
     return LengthCertificate(
-        bounds["reals"].method,
-        {name: b.error for name, b in bounds.items()},
+        proved.method,
+        {name: b.error for name, b in bounds.items()} | {"reals": proved.error},
         {name: b.decisions for name, b in bounds.items()},
     )
 
@@ -208,18 +246,21 @@ def _certificate(
     epsilon: float | None,
     max_length: Mapping[str, int],
     found: Mapping[int, Mapping[str, LengthBound]],
+    proved: Mapping[int, Reached],
+    evidence: Any,
 ) -> SimulationCertificate:
     top = max(choice.bounds)
     # In the reals a uniform model errs nowhere: of its many lengths some are enough to tell.
     told = [n for n in found if not lengths.uniform or n <= MANY_LENGTHS or _told(n, top)]
     return SimulationCertificate(
         epsilon=epsilon,
-        error=max(b.error for b in choice.bounds.values()),
-        guarantee=_guarantee(lengths, choice),
+        error=max(reached.error for reached in proved.values()),
+        guarantee=_guarantee(proved),
         length=top,
         max_length=max_length,
         heads=_heads(lengths, choice, top),
-        lengths={n: _of_length(found[n]) for n in told},
+        lengths={n: _of_length(found[n], proved[n]) for n in told},
+        evidence=evidence,
     )
 
 
@@ -227,10 +268,10 @@ def _told(n: int, top: int) -> bool:
     return n % MANY_LENGTHS == 0 or n == top
 
 
-def _guarantee(lengths: Lengths, choice: BetaChoice) -> str:
-    if lengths.uniform:
+def _guarantee(proved: Mapping[int, Reached]) -> str:
+    methods = {reached.method for reached in proved.values()}
+    if methods == {"structure"}:
         return "proved_all"
-    methods = {bound.method for bound in choice.bounds.values()}
     return "exhaustive" if methods == {"words"} else "proved_to_length"
 
 

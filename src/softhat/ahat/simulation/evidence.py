@@ -1,4 +1,4 @@
-"""The evidence that a simulation at every length gives, for `softhat.proof.simulations` to check.
+"""The evidence that a simulation gives, for `softhat.proof.simulations` to check.
 
 Before each layer: the denominators and ranges of the residual stream and the weights of errors; for
 each head its gap law, its inverse temperature and its leak. Nothing here need be believed.
@@ -10,20 +10,23 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from softhat.ahat.analysis.gap_laws import GapLaws, gap_laws
+from softhat.ahat.analysis.gap_laws import GapLaws, HeadId, gap_laws
+from softhat.ahat.analysis.margins import margin_law
+from softhat.ahat.analysis.peaks import crowd
+from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.magnitudes import Magnitude
 from softhat.ahat.simulation.temperature_laws import HeadTemperature, TemperatureLaws
 from softhat.ahat.simulation.unique import without_terms
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Law
-from softhat.proof.simulations.evidence import FORMAT
+from softhat.proof.simulations.evidence import FORMAT, LENGTH_FORMAT
 from softhat.proof.simulations.residual import ResidualStream
 
 
 def evidence_of(found: TemperatureLaws, allowed: Law | None, share: Fraction) -> dict[str, Any]:
     """What is claimed of these laws, as a JSON document."""
     model, laws = found.model, gap_laws(found.model)
-    before = _before_terms(found)
+    before = _before_terms(found.model)
     return {
         "format": FORMAT,
         "allowed": None if allowed is None else allowed.to_json(),
@@ -44,10 +47,38 @@ def evidence_of(found: TemperatureLaws, allowed: Law | None, share: Fraction) ->
     }
 
 
-def _before_terms(found: TemperatureLaws) -> GapLaws | None:
+def evidence_to_length(model: AHAT) -> dict[str, Any]:
+    """What is claimed where β are constants: coordinates and gaps, a layer, as a JSON document."""
+    laws, before = gap_laws(model), _before_terms(model)
+    margin = margin_law(laws.portrait)
+
+    def head(name: HeadId, law: Law | None) -> dict[str, Any] | None:
+        if law is None:
+            return None
+        others = None if before is None else before.gap[name]
+        return {
+            "gap": law.to_json(),
+            "crowd": crowd(laws.portrait.views[name]),
+            "others": None if others is None else others.to_json(),
+        }
+
+    return {
+        "format": LENGTH_FORMAT,
+        "layers": [
+            {
+                "stream": _stream(laws.portrait.states[l], model.d_model),
+                "heads": [head((l, h), laws.gap[l, h]) for h in range(len(layer.heads))],
+            }
+            for l, layer in enumerate(model.layers)
+        ],
+        "margin": None if margin is None else margin.to_json(),
+    }
+
+
+def _before_terms(model: AHAT) -> GapLaws | None:
     """The laws without the rows that break ties, where there are any."""
-    shorter = without_terms(found.model)
-    return None if shorter is found.model else gap_laws(shorter)
+    shorter = without_terms(model)
+    return None if shorter is model else gap_laws(shorter)
 
 
 def _stream(state: ResidualStream, width: int) -> list[dict[str, Any]]:

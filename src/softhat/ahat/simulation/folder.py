@@ -67,7 +67,7 @@ def _claimed(
     claim = from_json(_object(folder, "certificate.json"))
     if type(length) is not int or length != claim.length or length != len(claim.lengths):
         raise SofthatError("config.json and certificate.json differ in length")
-    proved = partial(recertified, source, betas, claim.epsilon, length)
+    proved = partial(recertified, source, betas, claim.epsilon, length, claim.evidence)
     return Simulation(source, betas, length, proved, dtype, claimed=True)
 
 

@@ -71,11 +71,15 @@ class LengthBound:
 class Lengths:
     """Bounds at every length of one model; what does not depend on β is kept."""
 
-    def __init__(self, model: AHAT, top: int = 1, most: int = SOME_WORDS) -> None:
-        """`top` is the greatest length asked for; to `most` words of that length are run."""
+    def __init__(
+        self, model: AHAT, top: int = 1, most: int = SOME_WORDS, sets: bool = True
+    ) -> None:
+        """`top` is the greatest length asked for; to `most` words of that length are run. Without
+        `sets` what has more words is bounded by laws."""
         self.model = model
         self.run_all = len(model.alphabet) ** top <= most
         self.most = most
+        self.by_sets = sets
         self.uniform = error_free(model)
         self._sets: dict[int, Reach] = {}
         self._set_bounds: tuple[int, SetBounds] | None = None
@@ -92,7 +96,7 @@ class Lengths:
         words = len(self.model.alphabet) ** n
         if words <= (self.most if self.run_all else FEW_WORDS):
             return "words"
-        if self._sets_do(n):
+        if self.by_sets and self._sets_do(n):
             return "sets"
         return "words" if words <= MANY_WORDS else "laws"
 
@@ -142,6 +146,14 @@ class Lengths:
             if found.error <= target and (found.decisions or not decide):
                 return found
         return self.bound(n, betas)
+
+    def accepted(self, n: int, betas: Betas, target: float, decide: bool) -> bool:
+        """Can the checker in `proof.simulations` follow? It knows no reachable sets: it runs all
+        words of a length, or has laws do."""
+        if self.uniform or len(self.model.alphabet) ** n <= MANY_WORDS:
+            return True
+        found = self.by_laws(n, betas)
+        return found.error <= target and (found.decisions or not decide)
 
     def by_laws(self, n: int, betas: Betas) -> LengthBound:
         """The bound from the gap laws alone: quick at any length, and looser."""

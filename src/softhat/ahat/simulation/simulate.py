@@ -98,6 +98,12 @@ def _to_a_length(
         choice = _choice(lengths, max_length, epsilon, progress, dtype)
     except Interrupted as early:
         raise Interrupted(_finished(model, lengths, early.kept, epsilon)) from None
+    target = math.inf if epsilon is None else epsilon * (1 - 1e-6)
+    decide = epsilon is None
+    if not all(lengths.accepted(n, choice.betas, target, decide) for n in choice.bounds):
+        # Reachable sets allow warmer heads, but the checker has laws only.
+        lengths = Lengths(model, max_length, sets=False)
+        choice = _choice(lengths, max_length, epsilon, progress, dtype)
     return _finished(model, lengths, choice, epsilon)
 
 

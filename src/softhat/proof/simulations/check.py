@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from softhat.numbers.grids import common
-from softhat.numbers.growth import Polynomial, point
-from softhat.numbers.laws import ONE, Constant, Law, Length, Log, RoundedUp, Tabled, as_law, product
+from softhat.numbers.laws import ONE, Constant, Law, Length, Log, RoundedUp, Tabled, product
 from softhat.numbers.rationals import odd_part
 from softhat.proof.simulations import evidence as claimed
 from softhat.proof.simulations import source as sources
 from softhat.proof.simulations import words
-from softhat.proof.simulations.embedding import embedded
 from softhat.proof.simulations.errors import (
     ROOT_E,
     Sharp,
@@ -30,12 +27,11 @@ from softhat.proof.simulations.errors import (
     inverse,
     require,
 )
-from softhat.proof.simulations.residual import ResidualStream, Sight, sight
-from softhat.proof.simulations.scores import ScoreDifference, at_most, pairs
-from softhat.proof.simulations.single import asked_of, crowded, decided, one_maximum, parabolas
+from softhat.proof.simulations.residual import ResidualStream, Sight
+from softhat.proof.simulations.single import asked_of, parabolas
 from softhat.proof.simulations.sizes import SizeLaw, of_law
-from softhat.proof.simulations.source import HeadId, SourceModel, Vector, columns, support
-from softhat.proof.simulations.steps import attended, fed_forward, forgotten, read_after
+from softhat.proof.simulations.source import HeadId, SourceModel, columns, support
+from softhat.proof.simulations.walk import Stage, check_margin, walked
 
 LONGEST_TABLE = 8
 MOST_WORDS = 600
@@ -86,121 +82,60 @@ class _Walk:
     ) -> None:
         self.source, self.laws, self.claims = source, laws, claims
         self.facts: dict[HeadId, HeadFact | None] = {}
-        self.pairs: dict[HeadId, list[ScoreDifference]] = {}
 
     def verdict(self, epsilon: Fraction | None) -> EvidenceVerdict:
         """The walk over all layers, then the output."""
         source, claims = self.source, self.claims
-        require(len(claims.layers) == len(source.layers), "the evidence has other layers")
         require(set(self.laws) == set(source.heads), "there are laws of β for other heads")
-        stream, wrong = embedded(source), frozenset[int]()
-        even = {c for c in range(source.width) if stream.steady(stream.read(_unit(source, c)))}
-        later = read_after(source)
+        stages, stream = walked(
+            source,
+            [layer.stream for layer in claims.layers],
+            [[_gap_claim(head) for head in layer.heads] for layer in claims.layers],
+        )
+        wrong = frozenset[int]()
         ends = [layer.before for layer in claims.layers[1:]] + [claims.end]
-        for l, (layer, claim) in enumerate(zip(source.layers, claims.layers, strict=True)):
-            self._coordinates(l, claim, stream)
-            require(
-                len(claim.heads) == len(layer.heads), f"layer {l}: the evidence has other heads"
-            )
-            sights = [sight(head, stream) for head in layer.heads]
-            uniform = [head.ties == "average" and _asked(head) <= even for head in layer.heads]
-            for h, (seen, head) in enumerate(zip(sights, claim.heads, strict=True)):
-                self._head((l, h), seen, head, uniform[h], wrong)
-            before = stream
-            for h, seen in enumerate(sights):
-                copies = self._copies((l, h))
-                stream = attended(stream, seen, uniform[h], copies, source.sinks, f"{l}.{h}")
-            middle, after = erring(layer, before, wrong, uniform)
+        for l, (stage, claim) in enumerate(zip(stages, claims.layers, strict=True)):
+            layer = stage.layer
+            for h, head in enumerate(claim.heads):
+                self.facts[l, h] = self._head((l, h), stage, head, wrong)
+            middle, after = erring(layer, stage.stream, wrong, stage.uniform)
             sharp = [None if head is None else head.sharp for head in claim.heads]
-            single = [self._copies((l, h)) for h in range(len(layer.heads))]
             weights = {c: w for c, w in claim.middle.items() if c in middle}
-            check_heads(l, layer, sights, sharp, single, claim.before, weights, wrong)
+            check_heads(l, layer, stage.sights, sharp, stage.single, claim.before, weights, wrong)
             if layer.forward is not None:
-                stream = fed_forward(stream, layer.forward, str(l))
                 after_weights = {c: w for c, w in ends[l].items() if c in after}
-                check_forward(l, layer, before, weights, after_weights, middle)
+                check_forward(l, layer, stage.stream, weights, after_weights, middle)
             else:
                 for c in after:
                     held = weights.get(c, SizeLaw()).covers(ends[l].get(c, SizeLaw()))
                     require(held, f"layer {l}: the error of coordinate {c} after it")
-            even = _still_even(layer, even, uniform)
-            stream, wrong = forgotten(stream, later[l]), after
+            wrong = after
         self._output(stream, wrong, epsilon)
         return EvidenceVerdict(claims.allowed, claims.share, source.longest, self.facts)
 
-    def _copies(self, name: HeadId) -> bool:
-        fact = self.facts[name]
-        return fact is not None and fact.single
-
-    def _coordinates(self, l: int, claim: claimed.LayerClaim, stream: ResidualStream) -> None:
-        """Denominators and ranges before the layer."""
-        require(len(claim.stream) == self.source.width, f"layer {l}: the evidence has other widths")
-        for c, told in enumerate(claim.stream):
-            x = stream.read(_unit(self.source, c))
-            grid, reach = stream.whole(x), stream.range(x)
-            fine = (
-                not grid.unit
-                if told.least is None
-                else (not grid.unit or at_most(told.least, grid.least))
-            )
-            require(fine, f"layer {l}: the denominators of coordinate {c}")
-            inside = _no_less(reach.low, told.low) and _no_less(told.high, reach.high)
-            require(inside, f"layer {l}: the range of coordinate {c}")
-
     def _head(
-        self,
-        name: HeadId,
-        seen: Sight,
-        claim: claimed.HeadClaim | None,
-        uniform: bool,
-        wrong: frozenset[int],
-    ) -> None:
-        """One head: its gap, its ties, its temperature."""
-        where = f"layer {name[0]}, head {name[1]}"
-        if claim is None:
-            require(uniform, f"{where}: not all its rows are uniform")
+        self, name: HeadId, stage: Stage, claim: claimed.HeadClaim | None, wrong: frozenset[int]
+    ) -> HeadFact | None:
+        """One head: its temperature, and what its proof rests on."""
+        l, h = name
+        where, seen, fact = f"layer {l}, head {h}", stage.sights[h], stage.facts[h]
+        if claim is None or fact is None:
             # In floats equal scores may round apart, and β would tell them apart.
             require(self.laws[name] == ONE, f"{where}: it is uniform, and its β is not 1")
-            self.facts[name] = None
-            return
-        sharp, head = claim.sharp, seen.head
-        found = list(pairs(seen))
-        require(all(pair.at_least(sharp.gap) for pair in found), f"{where}: its gap")
-        single = not uniform and one_maximum(seen, found)
-        if head.ties != "average" and not single:
-            single = self._decided(where, seen, claim)
-        if sharp.crowd is not None:
-            known = crowded(seen, found, sharp.gap)
-            require(known is not None and known <= sharp.crowd, f"{where}: its crowd")
-        errs = bool((columns(head.query) | columns(head.key)) & wrong)
-        self._beta(name, where, claim, errs, errs and not single)
-        bends = _bends(seen)
-        self.facts[name] = HeadFact(
-            sharp.gap, sharp.inside, sharp.leak, sharp.crowd, single, errs, claim.short_gaps, bends
+            return None
+        sharp = claim.sharp
+        errs = bool((columns(seen.head.query) | columns(seen.head.key)) & wrong)
+        self._beta(name, where, claim, errs, errs and not fact.single)
+        return HeadFact(
+            sharp.gap,
+            sharp.inside,
+            sharp.leak,
+            sharp.crowd,
+            fact.single,
+            errs,
+            claim.short_gaps,
+            _bends(seen),
         )
-
-    def _decided(self, where: str, seen: Sight, claim: claimed.HeadClaim) -> bool:
-        """A unique-hard head whose last row breaks ties: the others' differences are at least what
-        the evidence says, and the term is finer."""
-        head = seen.head
-        without = sight(
-            sources.SourceHead(
-                head.mask, head.ties, head.query[:-1], head.key[:-1], head.value, head.output
-            ),
-            seen.stream,
-        )
-        others = claim.others
-        rest = list(pairs(without))
-        if others is None:
-            require(not any(pair.whole.unit for pair in rest), f"{where}: its ties")
-        else:
-            require(all(pair.at_least(others) for pair in rest), f"{where}: its ties")
-        require(
-            decided(self.source, head, others, None),
-            f"{where}: it takes the {head.ties} of its maximal keys, and nothing in its scores "
-            "breaks their ties",
-        )
-        return True
 
     def _beta(
         self, name: HeadId, where: str, claim: claimed.HeadClaim, errs: bool, dangerous: bool
@@ -251,7 +186,7 @@ class _Walk:
         if epsilon is not None:
             require(claims.allowed == Constant(epsilon), "the evidence is for another epsilon")
         elif claims.allowed is not None:
-            self._margin(stream, claims.allowed)
+            check_margin(source, stream, claims.allowed)
         used = support(source.weights) & wrong
         if not used:
             return  # the value does not err at all
@@ -263,25 +198,6 @@ class _Walk:
             held = claims.end.get(c, SizeLaw()).covers(strict.times(abs(source.weights[c])))
             require(held, f"the error of coordinate {c} in the output")
 
-    def _margin(self, stream: ResidualStream, margin: Law) -> None:
-        """|value| is at least the margin at every position of every word."""
-        value = stream.read(self.source.weights, self.source.bias)
-        rest = common(stream.atoms[a].whole.scaled(w) for a, w in value.form.items())
-        for x, kind in zip(value.content, stream.classes, strict=True):
-            if kind.sink is not None:
-                continue  # nobody asks for the value there
-            reach = point(x)
-            for a, w in value.form.items():
-                reach = reach + stream.atoms[a].range * w
-            least = max(reach.low.least, (reach * Fraction(-1)).low.least)
-            if least > 0 and at_most(margin, as_law(Fraction(least))):
-                continue
-            require(not rest.degrees, "the margin of its decisions")
-            part = abs(x) if not rest.unit else x % rest.unit
-            nearest = part if not rest.unit else min(part, rest.unit - part)
-            held = nearest > 0 and at_most(margin, as_law(nearest))
-            require(held, "the margin of its decisions")
-
 
 _GAPS: dict[SourceModel, dict[int, dict[HeadId, Fraction]]] = {}
 """Gaps of short words, which several certificates of one transformer ask for."""
@@ -292,31 +208,8 @@ def _six_bits(x: Fraction) -> bool:
     return x > 0 and odd_part(x) < 64 and not x.denominator & (x.denominator - 1)
 
 
-def _unit(source: SourceModel, c: int) -> Vector:
-    return tuple(Fraction(int(k == c)) for k in range(source.width))
-
-
-def _asked(head: sources.SourceHead) -> set[int]:
-    """The coordinates that scores can depend on: keys in rows whose query is not 0."""
-    return columns(tuple(k for q, k in zip(head.query, head.key, strict=True) if any(q)))
-
-
-def _still_even(layer: sources.SourceLayer, even: set[int], uniform: list[bool]) -> set[int]:
-    """The coordinates that are equal at all positions of a word, under hard and soft attention."""
-    for head, same in zip(layer.heads, uniform, strict=True):
-        if not (same and head.mask == "none"):
-            even = even - {c for c, row in enumerate(head.output) if any(row)}
-    if layer.forward is not None:
-        ff = layer.forward
-        varied = {u for u, row in enumerate(ff.into) if not support(row) <= even}
-        even = even - {c for c, row in enumerate(ff.out) if support(row) & varied}
-    return even
-
-
-def _no_less(x: Polynomial, y: Polynomial) -> bool:
-    """x ≥ y at every n ≥ 1, where that can be read off."""
-    apart = x + y * Fraction(-1)
-    return not apart.terms or apart.least >= 0 or apart.above_zero
+def _gap_claim(head: claimed.HeadClaim | None) -> claimed.GapClaim | None:
+    return None if head is None else claimed.GapClaim(head.sharp.gap, head.sharp.crowd, head.others)
 
 
 def _bends(seen: Sight) -> tuple[tuple[Fraction, Fraction], ...] | None:

@@ -6,7 +6,8 @@ A claim of the wrong shape is a SofthatError. Coordinates are numbers as text, l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from softhat.proof.simulations.errors import Sharp
 from softhat.proof.simulations.sizes import SizeLaw, from_document
 
 FORMAT = "softhat-evidence/1"
+LENGTH_FORMAT = "softhat-evidence/length/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,26 @@ class ClaimedCoordinate:
     least: Law | None
     low: Polynomial
     high: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class GapClaim:
+    """Of a head that is not uniform: its least gap, how many keys lie at each multiple of it (None:
+    any number), and the least difference of its scores without the row that breaks its ties."""
+
+    gap: Law
+    crowd: int | None
+    others: Law | None
+
+
+@dataclass(frozen=True, slots=True)
+class LengthEvidence:
+    """Claims to a given length: coordinates and gaps, a layer; the least |value|, if it is known to
+    be more than 0."""
+
+    streams: tuple[tuple[ClaimedCoordinate, ...], ...]
+    heads: tuple[tuple[GapClaim | None, ...], ...]
+    margin: Law | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +85,33 @@ class Evidence:
 
 def read(data: Any) -> Evidence:
     """The claims in a JSON document."""
-    try:
-        if data["format"] != FORMAT:
-            raise SofthatError(f"the evidence's format is not {FORMAT}")
+    with _readable(data, FORMAT):
         return Evidence(
             allowed=_law(data["allowed"]),
             share=_share(data["share"]),
             layers=tuple(_layer(layer) for layer in data["layers"]),
             end=_weights(data["end"]),
         )
+
+
+def read_lengths(data: Any) -> LengthEvidence:
+    """The claims to a given length in a JSON document."""
+    with _readable(data, LENGTH_FORMAT):
+        layers = data["layers"]
+        return LengthEvidence(
+            tuple(tuple(_coordinate(c) for c in layer["stream"]) for layer in layers),
+            tuple(tuple(map(_gap, layer["heads"])) for layer in layers),
+            _law(data["margin"]),
+        )
+
+
+@contextmanager
+def _readable(data: Any, form: str) -> Iterator[None]:
+    """What is not as the format says is one kind of error."""
+    try:
+        if data["format"] != form:
+            raise SofthatError(f"the evidence's format is not {form}")
+        yield
     except SofthatError:
         raise
     except (
@@ -116,10 +156,18 @@ def _polynomial(data: Any) -> Polynomial:
 
 
 def _head(data: Any) -> HeadClaim:
-    crowd = data["crowd"]
-    if crowd is not None and (type(crowd) is not int or crowd < 1):
-        raise SofthatError("the evidence has a crowd that is no number of keys")
-    sharp = Sharp(
-        from_json(data["gap"]), from_json(data["inside"]), from_document(data["leak"]), crowd
-    )
+    crowd, gap = _crowd(data["crowd"]), from_json(data["gap"])
+    sharp = Sharp(gap, from_json(data["inside"]), from_document(data["leak"]), crowd)
     return HeadClaim(sharp, _law(data["others"]), tuple(Fraction(x) for x in data["short_gaps"]))
+
+
+def _gap(data: Any) -> GapClaim | None:
+    if data is None:
+        return None
+    return GapClaim(from_json(data["gap"]), _crowd(data["crowd"]), _law(data["others"]))
+
+
+def _crowd(data: Any) -> int | None:
+    if data is not None and (type(data) is not int or data < 1):
+        raise SofthatError("the evidence has a crowd that is no number of keys")
+    return data

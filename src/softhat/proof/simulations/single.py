@@ -238,8 +238,10 @@ def decided(source: SourceModel, head: SourceHead, others: Law | None, top: int 
     degree, most = powers[steps[0].name] - 1, 2 * weight * (2 if eos else 1)
     if others is None:
         return True
-    if top is not None:  # laws fall with n
-        return most * Fraction(top) ** max(0, -degree) <= Fraction(others.at(top))
+    if top is not None:
+        falls = all(k <= 0 for _, degrees in monomials(others) or () for k in degrees.values())
+        small = most * Fraction(top) ** max(0, -degree) <= Fraction(others.at(top))
+        return falls and monomials(others) is not None and small
     return all(most <= unit and degree >= power for unit, power in _in_powers_of_n(others))
 
 
