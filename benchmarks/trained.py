@@ -320,8 +320,11 @@ def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
     else:
         verdict, everything = decide_task(model, name, budget)
     broken = verdict.broken_by
+    # Problems that were drawn and are right prove nothing of the task.
+    status = verdict.status if everything or broken is not None else "open"
+    proved_to = verdict.proved_to if everything else -1
     return {
-        "name": folder.name, "status": verdict.status, "proved_to": verdict.proved_to,
+        "name": folder.name, "status": status, "proved_to": proved_to,
         "shortest_failure": None if broken is None else broken.length,
         "bracketed": verdict.bracketed and everything, "least_margin": verdict.least_margin,
         "least_found": verdict.least_found, "open_cells": len(verdict.open_cells),
