@@ -78,7 +78,7 @@ def _truth(subject: Subject, repository: Path | None) -> Scores:
 
 def _random(subject: Subject, repository: Path | None) -> Scores:
     names = possible_edges(subject.circuit.config)
-    rng = np.random.default_rng([subject.seed, int.from_bytes(subject.id.encode()) % 2**32])
+    rng = np.random.default_rng([subject.seed, *subject.id.encode()])
     return dict(zip(names, rng.random(len(names)).tolist(), strict=True))
 
 
