@@ -131,7 +131,8 @@ def test_uniform_only_up_to_rounding() -> None:
     r = softhat.analyze(model, up_to=5)
     assert all(rows[0, 0][1:] == (0, 0) for rows in r.rows.values())
     s = softhat.simulate(model, max_length=5)
-    assert s.certificate.error == 0
+    # Every word is run in intervals of float64 numbers: what is proved is their width.
+    assert s.certificate.error < 1e-13
     # Colder than needed, rounding tilts the average: the bound follows, in both formats.
     lengths = Lengths(model)
     for dtype in ("float64", "float32"):
