@@ -51,7 +51,7 @@ def _embedded(ready: Ready, codes: Array) -> Array:
         places = scale(t.attention, n)
         table = floats(t.positions, n, eos=t.has_eos, scale=places, start=start, stop=stop)
         piece = ready.embedding.take(tokens[start:stop], axis=1)
-        x[:, start:stop] = form.round(piece + ready.position_embedding(form.stored(table.T)))
+        x[:, start:stop] = form.round(piece + ready.position_embedding(form.load(table.T)))
     return x
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from softhat.frontends.regular.groups import CyclicStep, cyclic_series, generated, inverse, then
 
-KNOWN = {
+KNOWN: dict[str, tuple[list[tuple[int, ...]], tuple[int, ...] | None]] = {
     "Z6": ([(1, 0, 2, 3, 4), (0, 1, 3, 4, 2)], (6,)),
     "Z2 x Z2": ([(1, 0, 2, 3), (0, 1, 3, 2)], (2, 2)),
     "S4": ([(1, 0, 2, 3), (1, 2, 3, 0)], (2, 3, 2, 2)),

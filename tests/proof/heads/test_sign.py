@@ -46,7 +46,7 @@ def test_no_partial_sum_is_larger(
         kinds.append(kind_of(*numbers))
         return kinds[-1]
 
-    monkeypatch.setattr(sign, "Sign", noted)
+    monkeypatch.setattr(sign, "SignKind", noted)
     assert model.certificate.max_length["float32"] > 0
     (layer,) = (k for k, layer in enumerate(model.transformer.layers) if "Sign" in layer.kinds)
     weights = model.transformer.layers[layer]
