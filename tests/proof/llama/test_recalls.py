@@ -7,9 +7,9 @@ import pytest
 
 from softhat.numbers.formats import FORMATS
 from softhat.proof.llama.kinds import LlamaHead, Pair
-from softhat.proof.llama.recalls import Resting, recall_errors
+from softhat.proof.llama.recalls import Resting, _zero, recall_errors
 from softhat.proof.llama.scores import RotaryScores, StoredRows
-from softhat.proof.stock.variables import BitCell, ConstantCell
+from softhat.proof.stock.variables import BitCell, ConstantCell, Form
 
 SLOW = np.array([1e-9] * 4)
 
@@ -47,3 +47,12 @@ def test_a_bit_that_does_not_counts_whole(
     near, far = errors(zeros, quiet)
     assert near > 1e-5 * 1000 * 1000 / 8**0.5
     assert far >= near / 2
+
+
+def test_only_powers_of_two_cancel_exactly() -> None:
+    """Fused with its sum a product is not rounded: 0.1·a, then 0.1·a - round(0.1·a), is not 0."""
+    cells = [ConstantCell(1.0, 1.0), BitCell(3)]
+    assert _zero(Form({0: 64.0, 1: 64.0}, 0.0), cells) == (1, -1.0)
+    assert _zero(Form({0: 48.0, 1: 48.0}, 0.0), cells) is None
+    assert _zero(Form({0: 64.0, 1: 32.0}, 0.0), cells) is None
+    assert _zero(Form({0: 64.0, 1: 64.0}, 1.0), cells) is None

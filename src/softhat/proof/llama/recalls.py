@@ -17,6 +17,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.llama.kinds import HeadForms, LlamaHead, Pair, check_doubled, constants_of
 from softhat.proof.llama.scores import RotaryScores, StoredRows
+from softhat.proof.scores import power_of_two
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.recalls import read_recall
 from softhat.proof.stock.storage import U
@@ -85,8 +86,11 @@ def recall(
 
 def _zero(form: Form, cells: list[Cell]) -> tuple[int, float] | None:
     """Where a form is exactly 0 on the word, however RMSNorm scales it: it reads one constant of
-    size 1 and one bit, by weights of one size; or nothing that is not 0 there."""
+    size 1 and one bit, by weights of one size; or nothing that is not 0 there. The size is a power
+    of two: other products round, and one that is fused with its sum does not cancel the other."""
     read = {p: w for p, w in form.weights.items() if cells[p] != ConstantCell(0.0, 1.0)}
+    if form.constant:
+        return None
     if not read:
         return -1, 0.0
     bits = [p for p in read if isinstance(cells[p], BitCell)]
@@ -94,7 +98,7 @@ def _zero(form: Form, cells: list[Cell]) -> tuple[int, float] | None:
     if len(read) != 2 or len(bits) != 1 or len(constants) != 1 or abs(constants[0].ordinary) != 1:
         return None
     (one,) = (p for p in read if p not in bits)
-    if abs(read[one]) != abs(read[bits[0]]):
+    if abs(read[one]) != abs(read[bits[0]]) or not power_of_two(float(abs(read[one]))):
         return None
     value = -read[one] * constants[0].ordinary / read[bits[0]]
     return bits[0], value
