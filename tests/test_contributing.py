@@ -54,7 +54,7 @@ def test_no_file_that_mentions_the_example_is_missing(title: str) -> None:
 
 def test_a_new_head_kind_reaches_the_proof_by_its_list() -> None:
     """Every kind of the proof is listed, so that a file alone would not be forgotten."""
-    from softhat.proof.heads import NAMES
+    from softhat.proof.values import NAMES
 
     folder = ROOT / "src/softhat/proof/heads"
     files = {path.stem for path in folder.glob("*.py")}

@@ -7,7 +7,7 @@ import pytest
 import softhat
 from softhat import rasp
 from softhat.proof.explain import explain
-from softhat.proof.heads import NAMES
+from softhat.proof.values import NAMES
 from softhat.transformer.weights import Attention
 
 

@@ -89,6 +89,8 @@ class Mean:
 Cell = Zero | Feature | Bit | Raw | Mean | Share | Whole | Chosen
 Form = dict[int, float]
 """A row of a matrix: coordinate -> weight."""
+Groups = dict[frozenset[tuple[int, float]], list[tuple[float, float]]]
+"""Hidden units by what they read: incoming weights -> (bias, outgoing weight) of each."""
 
 _SCALED = ("i", "r", "ordinary", "(-1)^i")
 _PLAIN = ("1", *_SCALED)

@@ -28,9 +28,8 @@ from softhat.proof.certificate import Certificate
 from softhat.proof.claims import Claims
 from softhat.proof.gates import Threshold, feed_forward, read_out
 from softhat.proof.heads import recognise
-from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.kind import Kind, ProgramParts
 from softhat.proof.heads.reading import HeadWeights
-from softhat.proof.heads.selection import is_selection
 from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof, ProvedHead, Report
 from softhat.proof.void import UNPROVED, reason_of
@@ -124,7 +123,7 @@ def feed_forward_of(
 ) -> list[Cell]:
     """The coordinates after the feed-forward of a layer (counted from 1)."""
     kinds = [head.kind for head in proof.heads]
-    cells, clips, decoded = feed_forward(t, number, cells, atoms, kinds, ledger)
+    cells, clips, decoded = feed_forward(t, number, cells, atoms, kinds, ledger, proof.parts)
     for clip in clips:
         proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")
     for kind in decoded:
@@ -155,7 +154,7 @@ def attention_of(
         )
         scaled = t.attention == "temperature"
         law = layer.laws[h]
-        if is_selection(weights, cells):
+        if proof.parts is not None and proof.parts.is_selection(weights, cells):
             if not isinstance(law, Constant) or (law != ONE and not scaled):
                 raise VoidError(f"{where} has the inverse temperature {law.text}, not a constant")
             weights = replace(weights, sharpness=float(law.value))
@@ -164,11 +163,12 @@ def attention_of(
             raise VoidError(f"{where} has the inverse temperature {law.text}, not {said}")
         own = len(proof.heads)  # its number over all layers
         try:
-            kind, made = recognise(weights, cells, own, atoms, (1 << 50) + (own << 20))
+            kind, made = recognise(weights, cells, own, atoms, (1 << 50) + (own << 20), proof.parts)
         except VoidError as error:
             raise VoidError(f"{where}: {error}") from None
         by_format = {
-            f.name: _loaded(weights, kind, made, own, cells, atoms, f) for f in FORMATS.values()
+            f.name: _loaded(weights, kind, made, own, cells, atoms, f, proof.parts)
+            for f in FORMATS.values()
         }
         proof.heads.append(ProvedHead(number - 1, h, layer.labels[h], kind, by_format))
         for name in ("query", "key", "value", "output"):
@@ -210,6 +210,7 @@ def _loaded(
     cells: list[Cell],
     atoms: Atoms,
     form: Format,
+    parts: ProgramParts | None,
 ) -> Kind | str:
     """The head as its weights are stored, if its bound does not count their rounding; or why that
     proves nothing."""
@@ -223,7 +224,7 @@ def _loaded(
         return kind
     try:
         loaded = replace(weights, query=query, key=key)
-        stored, again = recognise(loaded, cells, own, atoms, 1 << 60)
+        stored, again = recognise(loaded, cells, own, atoms, 1 << 60, parts)
     except (VoidError, OverflowError, ValueError):
         return "its weights are not representable"
     return stored if again == made else "its weights are not representable"

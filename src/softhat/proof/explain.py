@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softhat.proof.heads import NAMES
+from softhat.proof.values import NAMES
 
 if TYPE_CHECKING:
     from softhat.proof.certificate import Certificate, HeadCertificate

@@ -21,6 +21,7 @@ from softhat.proof.cells import (
     Chosen,
     Feature,
     Form,
+    Groups,
     Mean,
     Raw,
     Share,
@@ -29,10 +30,8 @@ from softhat.proof.cells import (
     bit_of,
     rows_of,
 )
-from softhat.proof.heads.kind import Kind
-from softhat.proof.heads.width import WidthKind
+from softhat.proof.heads.kind import Kind, ProgramParts
 from softhat.proof.ledger import Ledger
-from softhat.proof.steps import Decoded, Step, steps_of_share, steps_of_whole, turns_of, whole_of
 from softhat.transformer.weights import Layer, Transformer
 
 
@@ -76,10 +75,11 @@ def feed_forward(
     atoms: Atoms,
     kinds: Sequence[Kind] = (),
     ledger: Ledger | None = None,
-) -> tuple[list[Cell], list[Clip], list[Decoded]]:
+    parts: ProgramParts | None = None,
+) -> tuple[list[Cell], list[Clip], list[Kind]]:
     """The coordinates after the feed-forward of a layer (counted from 1), its clips, and the
     counts it decodes, which are numbered after the heads of `kinds`."""
-    return _FeedForward(t, number, cells, atoms, kinds, ledger or Ledger(t)).run()
+    return _FeedForward(t, number, cells, atoms, kinds, ledger or Ledger(t), parts).run()
 
 
 class _FeedForward:
@@ -91,10 +91,11 @@ class _FeedForward:
         atoms: Atoms,
         kinds: Sequence[Kind],
         ledger: Ledger,
+        parts: ProgramParts | None,
     ) -> None:
         self.t, self.number, self.cells, self.atoms = t, number, cells, atoms
-        self.kinds, self.ledger = kinds, ledger
-        self.decoded: list[Decoded] = []
+        self.kinds, self.ledger, self.parts = kinds, ledger, parts
+        self.decoded: list[Kind] = []
         self.layer: Layer = t.layers[number - 1]
         self.into = rows_of(self.layer.into)
         self.bias = self.layer.into_bias.tolist()
@@ -102,7 +103,7 @@ class _FeedForward:
         self.used: set[int] = set()
         self.ordinary = [c for c, cell in enumerate(cells) if cell == Feature("ordinary", 0)]
 
-    def run(self) -> tuple[list[Cell], list[Clip], list[Decoded]]:
+    def run(self) -> tuple[list[Cell], list[Clip], list[Kind]]:
         after = list(self.cells)
         out = rows_of(self.layer.out)
         out_bias = self.layer.out_bias.tolist()
@@ -130,7 +131,7 @@ class _FeedForward:
     def _written(self, at: int, row: Form, bias: float) -> Cell:
         """What a coordinate holds after clips, clearing and the sinks' unit have been added."""
         where = f"layer {self.number - 1}: coordinate {at}"
-        groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]] = {}
+        groups: Groups = {}
         for unit, weight in row.items():
             self.used.add(unit)
             incoming = frozenset(self.into[unit].items())
@@ -139,11 +140,14 @@ class _FeedForward:
         if not cleared and not isinstance(self.cells[at], Zero):
             raise VoidError(f"{where} is written before it is cleared")
         at_sinks = self._taken_off_at_sinks(groups)
-        counts = {incoming for incoming in groups if self._count_of(incoming) is not None}
-        if counts:
-            if len(counts) < len(groups) or bias or at_sinks:
+        counts = [count_of(incoming, self.cells) is not None for incoming in groups]
+        if any(counts):
+            if not all(counts) or bias or at_sinks or self.parts is None:
                 raise VoidError(f"{where} adds steps of counts and something else")
-            return self._steps(groups, where)
+            kinds = [*self.kinds, *self.decoded]
+            kind, cell = self.parts.decode(groups, self.cells, self.atoms, kinds, where)
+            self.decoded.append(kind)
+            return cell
         if groups and isinstance(self.cells[at], Raw | Mean | Share | Whole | Chosen):
             raise VoidError(f"{where} is written over a head's output: its rounding would stay")
         function, signs = self.atoms.space.false, set[int]()
@@ -165,7 +169,7 @@ class _FeedForward:
     def _cleared(
         self,
         at: int,
-        groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]],
+        groups: Groups,
         where: str,
     ) -> bool:
         """Whether units take off what the coordinate held: ReLU(x), and ReLU(-x) if signed."""
@@ -183,9 +187,7 @@ class _FeedForward:
             raise VoidError(f"{where} is not cleared by the unit ReLU(-x) exactly if it is signed")
         return True
 
-    def _taken_off_at_sinks(
-        self, groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]]
-    ) -> bool:
+    def _taken_off_at_sinks(self, groups: Groups) -> bool:
         """Whether a unit ReLU(1 - ordinary) takes 1 off at the sinks: one such unit, taken out.
 
         Any other unit that reads `ordinary` stays among the groups, and a second one too: it
@@ -197,57 +199,6 @@ class _FeedForward:
                 del groups[incoming]
                 return True
         return False
-
-    def _count_of(self, incoming: frozenset[tuple[int, float]]) -> Share | Whole | None:
-        """The count that units read, if they read one and nothing else."""
-        if len(incoming) != 1:
-            return None
-        ((at, weight),) = incoming
-        cell = self.cells[at]
-        if isinstance(cell, Share) and weight == -1.0:
-            return cell
-        return cell if isinstance(cell, Whole) and weight == 1.0 else None
-
-    def _steps(
-        self, groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]], where: str
-    ) -> Cell:
-        """What steps of counts add up to: a bit of one of them, or a whole number."""
-        of: list[tuple[WidthKind | Decoded, int, tuple[Step, ...]]] = []
-        cells: list[Share | Whole] = []
-        for incoming, units in groups.items():
-            cell = self._count_of(incoming)
-            assert cell is not None
-            kind = self._kind(cell.head)
-            try:
-                if isinstance(cell, Share):
-                    assert isinstance(kind, WidthKind)
-                    of.append((kind, cell.sinks, steps_of_share(units, cell.sinks)))
-                else:
-                    assert isinstance(kind, Decoded)
-                    of.append((kind, 0, steps_of_whole(units)))
-            except VoidError as error:
-                raise VoidError(f"{where}: {error}") from None
-            cells.append(cell)
-        number = len(self.kinds) + len(self.decoded)
-        turns = turns_of(of[0][2]) if len(of) == 1 else None
-        if turns is not None:
-            cell = cells[0]
-            terms = ((1, cell.selection),) if isinstance(cell, Share) else cell.terms
-            level = (1 << 49) + (number << 20)
-            self.decoded.append(Decoded(tuple(of), is_bit=True))
-            return Raw(self.atoms.steps(terms, turns, level), number, signed=True)
-        summed: list[tuple[int, int]] = []
-        for (_, _, steps), cell in zip(of, cells, strict=True):
-            whole = whole_of(steps)
-            if whole is None or not isinstance(cell, Share):
-                raise VoidError(f"{where} adds steps that are neither a bit nor a count")
-            summed.append((whole[0], cell.selection))
-            self.atoms.limit(whole[1])
-        self.decoded.append(Decoded(tuple(of), is_bit=False))
-        return Whole(tuple(sorted(summed)), number)
-
-    def _kind(self, head: int) -> Kind:
-        return self.kinds[head] if head < len(self.kinds) else self.decoded[head - len(self.kinds)]
 
     def _clip(
         self, incoming: Form, units: list[tuple[float, float]], where: str
@@ -268,8 +219,19 @@ class _FeedForward:
         return (1 if first > 0 else -1), Clip(total, width, sink), term
 
 
+def count_of(incoming: frozenset[tuple[int, float]], cells: list[Cell]) -> Share | Whole | None:
+    """The count that units read, if they read one and nothing else."""
+    if len(incoming) != 1:
+        return None
+    ((at, weight),) = incoming
+    cell = cells[at]
+    if isinstance(cell, Share) and weight == -1.0:
+        return cell
+    return cell if isinstance(cell, Whole) and weight == 1.0 else None
+
+
 def _taken(
-    groups: dict[frozenset[tuple[int, float]], list[tuple[float, float]]],
+    groups: Groups,
     incoming: frozenset[tuple[int, float]],
 ) -> list[tuple[float, float]] | None:
     """The units without a bias that read this, taken out of the groups; steps have biases."""

@@ -13,7 +13,7 @@ from softhat.numbers.rationals import grid_of
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, GateSum, Threshold
 from softhat.proof.heads import bound
-from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.kind import Kind, ProgramParts
 from softhat.proof.softmax import Bound
 from softhat.transformer.weights import Transformer
 
@@ -44,8 +44,9 @@ class ProvedHead:
 
 @dataclass(slots=True)
 class Proof:
-    """What has been derived so far."""
+    """What has been derived so far; `parts` are the heads and gates of programs, if it is one."""
 
+    parts: ProgramParts | None = None
     heads: list[ProvedHead] = field(default_factory=list)
     clips: dict[tuple[int, Clip], str] = field(default_factory=dict)
     outputs: list[tuple[str, Threshold | None, bool]] = field(default_factory=list)

@@ -41,6 +41,7 @@ from softhat.proof.gates import read_out
 from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
+from softhat.proof.values import PARTS
 from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import Transformer
 
@@ -64,7 +65,7 @@ def certify_program(
 
     `uses` says for each numeric output how values are made of it.
     """
-    proof = Proof()
+    proof = Proof(parts=PARTS)
     reasons: list[str] = []
     numbers: list[NumericOutput] = []
     try:

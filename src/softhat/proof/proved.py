@@ -11,9 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from softhat.io.markup import table
-from softhat.proof.latex import lengths_table
-
 
 class ProvedLengths(ABC):
     """For each number format the length of words to which everything is proved, and why."""
@@ -31,9 +28,13 @@ class ProvedLengths(ABC):
 
     def latex(self) -> str:
         """The proved lengths as a table for papers (booktabs)."""
+        from softhat.proof.latex import lengths_table  # a proof needs no tables
+
         return lengths_table(self.max_length)
 
     def _repr_html_(self) -> str:
+        from softhat.io.markup import table  # nor pages
+
         rows = [[name, length or "nothing"] for name, length in self.max_length.items()]
         first = next(iter(self.explain().splitlines()), "")
         return table(["number format", "proved right to length"], rows, first)

@@ -23,6 +23,7 @@ from softhat.proof.heads.kind import Kind
 from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof
 from softhat.proof.softmax import Bound
+from softhat.proof.values import PARTS
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from softhat.transformer.lowering.lower import lower
@@ -51,7 +52,7 @@ class Derived:
 
     def __init__(self, t: Transformer) -> None:
         self.atoms = Atoms(Space(t.symbols, t.propositional))
-        self.proof = Proof()
+        self.proof = Proof(parts=PARTS)
         cells = embedded(t, self.atoms)
         ledger = Ledger(t)
         for number in range(1, len(t.layers) + 1):

@@ -3,7 +3,7 @@
 A file says how a kind is recognised from query and key weights, what it computes (an atom of the
 proof's logic), what leaks in the reals and how far its output can be off in a number format; each
 bound cites its theorem. The kinds and labels that a model carries are not trusted. A new kind is
-one more file, listed in `KINDS`.
+one more file, listed in `KINDS`. Those that only programs of values have are in `proof.values`.
 """
 
 from __future__ import annotations
@@ -14,48 +14,34 @@ from types import ModuleType
 from softhat.io.errors import VoidError
 from softhat.numbers.formats import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, Feature
-from softhat.proof.heads import average, latest, match, previous, shift, sign, strict_latest, width
-from softhat.proof.heads.kind import Kind
+from softhat.proof.cells import Cell
+from softhat.proof.heads import average, latest, previous, shift, sign, strict_latest
+from softhat.proof.heads.kind import Kind, ProgramParts
 from softhat.proof.heads.reading import HeadWeights, read
-from softhat.proof.heads.selection import SelectionTable, is_selection, read_selection
 from softhat.proof.softmax import Bound
 
 KINDS: tuple[ModuleType, ...] = (strict_latest, average, previous, shift, latest, sign)
 """Each has `NAMES` (what its heads are called and do), `fits` and `recognise`; the first that
 fits is taken, and what does not meet its theorem's conditions voids the certificate."""
 
-NAMES: dict[str, str] = {
-    name: does for kind in (*KINDS, match, width) for name, does in kind.NAMES.items()
-}
-"""What a head of each name does, in words."""
-
 
 def recognise(
-    head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
+    head: HeadWeights,
+    cells: list[Cell],
+    number: int,
+    atoms: Atoms,
+    level: int,
+    parts: ProgramParts | None = None,
 ) -> tuple[Kind, list[Cell]]:
     """The head's kind, and what each of its value rows makes it return."""
-    if is_selection(head, cells):
-        return _selecting(head, cells, number, atoms, level)
+    if parts is not None and parts.is_selection(head, cells):
+        return parts.recognise(head, cells, number, atoms, level)
     reading = read(head, cells, number, atoms, level)
     for kind in KINDS:
         if kind.fits(reading):
             found: tuple[Kind, list[Cell]] = kind.recognise(reading)
             return found
     raise VoidError("its scores have none of the known forms")
-
-
-def _selecting(
-    head: HeadWeights, cells: list[Cell], number: int, atoms: Atoms, level: int
-) -> tuple[Kind, list[Cell]]:
-    """Match, Width or At."""
-    if head.mask in (">=", ">") and head.sinks < 2:
-        raise VoidError("it looks to the right, but there is no sink at the end")
-    found = read_selection(head, cells, atoms)
-    counts = [cells[at] for form in head.value for at in form if isinstance(cells[at], Feature)]
-    if isinstance(found, SelectionTable) and Feature("1", 0) in counts:
-        return width.made_of(head, cells, found, number, atoms)
-    return match.made_of(head, cells, found, number, level, atoms)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from softhat.numbers.formats import Format
+from softhat.proof.atoms import Atoms
+from softhat.proof.cells import Cell, Groups
+from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.softmax import Bound, RowFact
 
 
@@ -45,3 +49,17 @@ class Kind:
     @property
     def numbers(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in self.NUMBERS}
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramParts:
+    """Heads and gates that programs of values have and formulas have not (`proof.values`).
+
+    The checker of formulas has none of them, and what looks like one voids its certificate; the
+    checker of programs passes them in.
+    """
+
+    is_selection: Callable[[HeadWeights, list[Cell]], bool]
+    recognise: Callable[[HeadWeights, list[Cell], int, Atoms, int], tuple[Kind, list[Cell]]]
+    decode: Callable[[Groups, list[Cell], Atoms, Sequence[Kind], str], tuple[Kind, Cell]]
+    """Steps of counts: what they decode, numbered after the given kinds, and what is stored."""
