@@ -23,10 +23,16 @@ def page(results: Mapping[str, Any]) -> Iterator[str]:
     methods, paper = results["methods"], results["paper"]
     yield "# What methods get in the exam\n\n"
     yield f"Paper {paper['version']} of [the exam](exam.md): {paper['questions']} models whose "
-    yield "circuits are known and whose answers are proved. Means, with intervals of 95 % over "
-    yield "tasks. Written by `benchmarks/exam.py` from one run, with the pairs of seed 0. "
+    yield "circuits are known and whose answers are proved.\n\n"
+    yield "**What was run.** The methods of the table, each on every model, once, with the pairs "
+    yield "of seed 0. The true circuit and random scores are there to compare with. "
     absent = "ACDC, exact edge patching, subnetwork probing and EAP-IG on activations"
-    yield f"{absent} take longer and were not run on the whole paper.\n\n"
+    yield f"{absent} take longer and were *not* run on the whole paper, so nothing is said of "
+    yield "them.\n\n"
+    yield "**How to read it.** A number is a mean over models. The interval beside it is of 95 % "
+    yield "and over tasks: how much the mean would move if other tasks had been drawn. It says "
+    yield "nothing about other seeds. [Marks](exam.md#marks) explains the measures. The page is "
+    yield "written by `benchmarks/exam.py`.\n\n"
     yield "## Marks\n\n" + _row(["method", *MEASURES, "models", "seconds", "verdict"])
     yield _row(["---"] * (len(MEASURES) + 4))
     for method in methods.values():
@@ -49,10 +55,60 @@ def page(results: Mapping[str, Any]) -> Iterator[str]:
     for method in methods.values():
         shares = [_share(*method["found, by kind"][kind]) for kind in KINDS]
         yield _row([method["title"], *shares])
+    yield from _learned(methods)
     yield "\n## What ran\n\n"
     for method in methods.values():
         yield f"- {method['title']}: {method['version']}\n"
     yield f"\nQuestions {paper['digest'][:16]}, weights {results['weights'][:16]}.\n"
+
+
+def _learned(methods: Mapping[str, Any]) -> Iterator[str]:
+    """What the numbers say, in words, and what they do not say."""
+
+    def overall(name: str, measure: str) -> str:
+        return _mean(methods[name]["overall"][measure])
+
+    def on(name: str, dress: str) -> str:
+        return _mean(methods[name]["by dress"][dress])
+
+    def into(name: str, kind: str) -> str:
+        return _share(*methods[name]["found, by kind"][kind])
+
+    yield "\n## What we learned\n\n"
+    yield "- **Saturation is what gradients stumble over.** `gpt2-smooth` and `gpt2-soft` have the "
+    yield "same circuits and differ only in how soft their heads and gates are. EAP's AUROC is "
+    yield f"{on('eap', 'gpt2-smooth')} on the sharp ones and {on('eap', 'gpt2-soft')} on the soft "
+    yield "ones.\n"
+    yield "- **Where a head looks is found worst.** Edges into queries and keys decide that. EAP "
+    yield f"finds {into('eap', 'q')} and {into('eap', 'k')} of them, EAP-IG {into('eap-ig', 'q')} "
+    yield f"and {into('eap-ig', 'k')}, AtP\\* {into('atp-star', 'q')} and {into('atp-star', 'k')}. "
+    yield "No method that uses gradients is good at every kind of edge: into feed-forwards EAP-IG "
+    yield f"finds {into('eap-ig', 'm')}, EAP {into('eap', 'm')} and AtP\\* "
+    yield f"{into('atp-star', 'm')}.\n"
+    yield "- **Integrated gradients help.** EAP-IG has the best marks of the gradient methods: "
+    yield f"R-precision {overall('eap-ig', 'R-precision')} against "
+    yield f"{overall('eap', 'R-precision')} of EAP.\n"
+    yield "- **A good AUROC can hide many false edges.** Most edges are false, so a method can "
+    yield "rank well and still be wrong at the top. Activation patching has AUROC "
+    yield f"{overall('activation-patching', 'AUROC')}, like EAP's {overall('eap', 'AUROC')}, but "
+    yield f"R-precision {overall('activation-patching', 'R-precision')}. It scores nodes, and an "
+    yield "edge between two important nodes need not exist.\n"
+    yield "- **Sound is not the same as good.** Information flow routes and the linear probe are "
+    yield f"better than chance, with AUROC {overall('ifr', 'AUROC')} and "
+    yield f"{overall('probe', 'AUROC')}. The probe finds the edges into the logits "
+    yield f"({into('probe', 'logits')}) and few others.\n\n"
+    yield "What the table does *not* show:\n\n"
+    yield "- **Path patching did not win a contest.** Half of the pairs are the edges' witnesses, "
+    yield "which patching of single edges found. Its marks show that the exam can be solved with "
+    yield "the pairs that it gives.\n"
+    yield "- **AtP, AtP\\*, path patching and the probe are our own code.** (The authors of AtP "
+    yield "and AtP\\* published none.) A low mark may be our fault.\n"
+    yield "- **These models were compiled, not trained.** They are small. An order of "
+    yield "methods here need not be the order elsewhere.\n"
+    yield "- **Intervals that overlap decide nothing**, and one seed says nothing about luck with "
+    yield "pairs.\n"
+    yield "- **`llama` and `llama-grouped` are different tasks** (18 and 12 of the 30). Their "
+    yield "columns cannot be compared with each other, nor with the dresses that have all tasks.\n"
 
 
 def _by(methods: Mapping[str, Any], what: str) -> Iterator[str]:

@@ -17,17 +17,17 @@ from softhat.models.zoo.references import REFERENCES
 PAGE = Path(__file__).resolve().parent.parent / "zoo.md"
 HEAD = """# The zoo
 
-{count} languages and tasks, each with what is known about it in the literature. `softhat zoo
-show NAME` draws one, with its compiled size, its certified lengths and the law of its temperature;
-`softhat zoo --json` lists all. `zoo:NAME` is accepted wherever a formula is:
+{count} languages and tasks and {machines} machines, each with what is known about it in
+the literature. `softhat zoo show NAME` draws one, with its compiled size, its certified lengths and the law
+of its temperature; `softhat zoo --json` lists all. `zoo:NAME` is accepted wherever a formula is:
 
 ```console
 $ softhat zoo show bounded-dyck-1-2
 $ softhat run zoo:dyck-1 '(()())'
 ```
 
-Every entry is compared with an independent recogniser, on all short words and on words of length
-500 (`tests/models/zoo`). This page is written by `python docs/scripts/tables.py`.
+Every language and task is compared with an independent recogniser, on all short words and on words
+of length 500 (`tests/models/zoo`). This page is written by `python docs/scripts/tables.py`.
 """
 
 
@@ -40,7 +40,7 @@ def source(entry: Entry) -> str:
 
 
 def page() -> str:
-    parts = [HEAD.format(count=len(zoo()))]
+    parts = [HEAD.format(count=len(zoo()), machines=len(machines()))]
     for family, entries in groupby(zoo().values(), key=lambda entry: entry.family):
         parts.append(f"\n## {family[0].upper()}{family[1:]}\n")
         parts.append("| name | what it is | written | what is known |\n| --- | --- | --- | --- |")
