@@ -18,8 +18,9 @@ PAGE = Path(__file__).resolve().parent.parent / "zoo.md"
 HEAD = """# The zoo
 
 {count} languages and tasks and {machines} machines, each with what is known about it in
-the literature. `softhat zoo show NAME` draws one, with its compiled size, its certified lengths and the law
-of its temperature; `softhat zoo --json` lists all. `zoo:NAME` is accepted wherever a formula is:
+the literature. `softhat zoo show NAME` draws one, with its compiled size, its certified lengths
+and the law of its temperature; `softhat zoo --json` lists all. `zoo:NAME` is accepted
+wherever a formula is:
 
 ```console
 $ softhat zoo show bounded-dyck-1-2
