@@ -9,6 +9,7 @@ import pytest
 import softhat
 from softhat.explore.tapes import draw_run, tape_page, zoo_page
 from softhat.io.errors import SofthatError
+from softhat.io.pictures.tapes import tape_figure
 from softhat.models.zoo.machines import machines
 from tests.cli.run import softhat as command
 from tests.explore.browser import chromium, needs_browser
@@ -75,3 +76,49 @@ def test_a_click_shows_who_wrote_it(tmp_path: Path) -> None:
         assert "follows cells" in page.inner_text("#said")
         assert not wrong
     assert m.run(max_steps=23).tokens[-1].startswith("A/1L")
+
+
+@needs_browser
+def test_what_is_chosen_is_on_the_screen_of_a_phone(tmp_path: Path) -> None:
+    """bb5's tape fits a narrow screen; arrow keys scroll to the step; a click moves no picture."""
+    file = tmp_path / "machines.html"
+    file.write_text(zoo_page())
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto(file.as_uri())
+        page.select_option("#which", label="bb5")
+        frame, box = (page.locator(f"#bands {it}").bounding_box() for it in ("figure", "canvas"))
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"] <= 390
+        page.focus("#bands")
+        for _ in range(20):
+            page.keyboard.press("PageDown")
+        assert page.inner_text("#said").startswith("step 401 ")
+        moved = page.locator("#bands canvas").bounding_box()
+        row = moved["y"] + moved["height"] * 400.5 / 2001
+        assert frame["y"] < row < frame["y"] + frame["height"]
+        page.mouse.click(box["x"] + 30, row - 100 * box["height"] / 2001)
+        assert page.inner_text("#said").startswith("step 301 ")
+        page.select_option("#which", label="binary-addition")
+        before = page.locator("#bands canvas").first.bounding_box()
+        page.mouse.click(before["x"] + 20, before["y"] + before["height"] * 13.5 / 20)
+        assert page.inner_text("#said").startswith("step 14 ")
+        assert page.locator("#bands canvas").first.bounding_box() == before
+
+
+def test_a_symbol_has_one_colour_in_every_band() -> None:
+    pytest.importorskip("matplotlib")
+    drawn = tape_figure(
+        "two", ["input", "stack"], [[["3", "4"]], [["4", "_"]]], [[0], [1]], [["0", "1"]] * 2, "_"
+    )
+    (first,), (second,) = (axes.images for axes in drawn.axes)
+    four = first.cmap(first.norm(first.get_array()))[0, 1]
+    assert four.tolist() == second.cmap(second.norm(second.get_array()))[0, 0].tolist()
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["_", "3", "4"]
+
+
+def test_no_picture_claims_a_proof_that_its_run_may_not_have() -> None:
+    """`generate --beyond` draws with the same page."""
+    entry = machines()["calculator"]
+    page = tape_page([("calculator", entry.machine, entry.shown_run())])
+    assert "proved right" not in page
+    assert "17 steps, halted; 22 steps on its tapes" in page

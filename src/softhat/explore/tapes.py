@@ -24,7 +24,10 @@ from softhat.models.zoo.machines import machines
 def tape_page(runs: Iterable[tuple[str, Machine, Run]]) -> str:
     """The page about these runs, each with a name."""
     shown = [{"name": name, **space_time(m, run).to_json()} for name, m, run in runs]
-    about = f"softhat {__version__}: every step is a token of a decoder, proved right."
+    about = (
+        f"softhat {__version__}: what a machine's decoder writes. "
+        "softhat generate says to which length that is proved."
+    )
     style, script = _file("tape.css"), _file("tape.js")
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
@@ -66,7 +69,7 @@ def draw_run(name: str, machine: Machine, run: Run, file: Path) -> None:
             [band.name for band in bands],
             [band.rows for band in bands],
             [band.heads for band in bands],
-            [band.first for band in bands],
+            [band.cells for band in bands],
             told.blank,
         ),
         file,

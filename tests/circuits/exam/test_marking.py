@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from softhat.circuits.exam.making import listed
-from softhat.circuits.exam.marking import mark_folder, mark_prediction, verdict
+from softhat.circuits.exam.marking import (
+    KINDS,
+    MEASURES,
+    RECALLS,
+    mark_folder,
+    mark_prediction,
+    verdict,
+)
 from softhat.circuits.exam.methods import METHODS, sabotaged
 from softhat.circuits.exam.page import page
 from softhat.circuits.exam.running import run_method
@@ -102,3 +109,28 @@ def test_runs_again_give_the_same_table(paper: Path, tmp_path: Path) -> None:
     assert shown.count("<polyline") == 3
     assert "src=" not in shown and "href=" not in shown
     assert "AtP on edges" in shown and "into keys" in shown
+
+
+def test_the_page_says_nothing_of_what_it_does_not_know() -> None:
+    """A kind of edge that no model has is no failure, one task gives no interval, and the code of
+    a method that softhat does not know is not softhat's."""
+    told = {
+        "title": "mine",
+        "version": "",
+        "own code": None,
+        "verdict": "sound",
+        "overall": dict.fromkeys(MEASURES, (0.5, 0.5, 0.5)),
+        "models": 1,
+        "seeds": 1,
+        "seconds": 0.0,
+        "curve": [0.5] * len(RECALLS),
+        "found, by kind": {kind: (1, 2) if at else (0, 0) for at, kind in enumerate(KINDS)},
+        "by dress": {},
+        "by family": {},
+        "by level": {},
+    }
+    paper = {"version": 1, "questions": 1, "digest": "0" * 64}
+    shown = page({"paper": paper, "weights": "0" * 64, "methods": {"mine": told, "same": told}})
+    assert "softhat's own" not in shown and "0.50–0.50" not in shown
+    assert "0.00" not in shown and "<td>–</td>" in shown
+    assert shown.count('stroke-dasharray="8 8"') == 2  # the second lies on the first

@@ -28,10 +28,23 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
        max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--faint); }
-th:first-child, td:first-child { text-align: left; white-space: nowrap; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--faint);
+         white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
 small { opacity: .7; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+.curves { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; }
+.curves > svg { width: 100%; max-width: 32rem; height: auto; }
+.curves ul { list-style: none; margin: 0; padding: 0; font-size: .87rem; }
+.curves li svg { vertical-align: middle; margin-right: .5rem; }
 .bad { color: #c62f45; font-weight: 600; }
+@media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } }
+@media (max-width: 600px) {
+  th:first-child, td:first-child { white-space: normal; min-width: 7rem; } }
+@media print {
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  body { margin: 0; font-size: 10pt; } table { font-size: 8pt; } small { white-space: nowrap; }
+  th, td { padding: .15rem .3rem; white-space: normal; }
+  h2 { break-after: avoid; } tr, .curves { break-inside: avoid; } .wide { overflow: visible; } }
 """
 
 
@@ -48,7 +61,8 @@ def _page(results: Mapping[str, Any]) -> Iterator[str]:
     yield "<body>"
     yield f"<h1>Exam, paper {paper['version']}</h1>"
     yield f"<p>{paper['questions']} models whose circuits are proved. Means over models, with "
-    yield "intervals of 95 % over tasks and seeds. Edges that carry constants do not count.</p>"
+    yield "intervals of 95 % over tasks and seeds (none where all are equal). "
+    yield "Edges that carry constants do not count.</p>"
     yield "<h2>Marks</h2>" + _marks(methods)
     yield "<h2>Precision and recall</h2>" + _curves(methods)
     yield "<h2>True edges that are found, by kind</h2>"
@@ -57,7 +71,7 @@ def _page(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"<h2>AUROC by {what}</h2>" + _by(methods, f"by {what}")
     yield "<h2>What ran</h2><ul>"
     for method in methods.values():
-        whose = "" if method["own code"] else " (softhat's own code)"
+        whose = " (softhat's own code)" if method["own code"] is False else ""
         yield f"<li>{escape(method['title'])}: {escape(method['version'] or 'unknown')}{whose}</li>"
     yield f"</ul><p><small>questions {paper['digest'][:16]}, weights {results['weights'][:16]}"
     yield "</small></p></body></html>\n"
@@ -78,7 +92,8 @@ def _marks(methods: Mapping[str, Any]) -> str:
 
 def _mean(given: Sequence[float]) -> str:
     mean, low, high = given
-    return f"{mean:.3f} <small>{low:.2f}–{high:.2f}</small>"
+    interval = f" <small>{low:.2f}–{high:.2f}</small>" if high - low > 1e-9 else ""
+    return f"{mean:.3f}{interval}"
 
 
 def _kinds(methods: Mapping[str, Any]) -> str:
@@ -87,7 +102,10 @@ def _kinds(methods: Mapping[str, Any]) -> str:
         row = [escape(method["title"])]
         for kind in KINDS:
             hits, total = method["found, by kind"][kind]
-            share = hits / total if total else 0.0
+            if not total:
+                row.append("–")
+                continue
+            share = hits / total
             shade = f"background: rgb(66 105 208 / {0.6 * share:.2f})"
             row.append(f'<span style="{shade}; padding: .1rem .4rem">{share:.2f}</span>')
         rows.append(row)
@@ -121,30 +139,29 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 460, 320, 44, 36
 
 
 def _curves(methods: Mapping[str, Any]) -> str:
-    """Precision over recall, a line a method; the legend names them."""
-    lines = [_axes()]
+    """Precision over recall, a line a method; the legend names them. A curve that lies on an
+    earlier one is dashed: both colours are seen."""
+    lines, names, drawn = [_axes()], [], set[str]()
     for at, (name, method) in enumerate(methods.items()):
         points = " ".join(
             f"{_x(recall):.1f},{_y(value):.1f}"
             for recall, value in zip(RECALLS, method["curve"], strict=True)
         )
-        colour = COLOURS[at % len(COLOURS)]
-        dash = ' stroke-dasharray="5 3"' if at >= len(COLOURS) else ""
+        dashes = "8 8" if points in drawn else "5 3" if at >= len(COLOURS) else "none"
+        drawn.add(points)
+        stroke = f'stroke="{COLOURS[at % len(COLOURS)]}" stroke-dasharray="{dashes}"'
         lines.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}>'
+            f'<polyline points="{points}" fill="none" {stroke} stroke-width="2">'
             f"<title>{escape(name)}</title></polyline>"
         )
-        y = 20 + 17 * at
-        lines.append(
-            f'<line x1="{WIDTH + 20}" x2="{WIDTH + 44}" y1="{y}" y2="{y}" stroke="{colour}" '
-            f'stroke-width="3"{dash}/><text x="{WIDTH + 52}" y="{y + 4}">'
-            f"{escape(method['title'])}</text>"
+        names.append(
+            f'<li><svg width="24" height="4"><line x2="24" y1="2" y2="2" {stroke} '
+            f'stroke-width="3"/></svg>{escape(method["title"])}</li>'
         )
-    height = max(HEIGHT + BOTTOM, 30 + 17 * len(methods))
-    inside = "".join(lines)
     return (
-        f'<div class="wide"><svg width="{WIDTH + 330}" height="{height}" role="img" '
-        f'aria-label="Precision over recall">{inside}</svg></div>'
+        f'<div class="curves"><svg viewBox="0 0 {WIDTH + 12} {HEIGHT + BOTTOM}" role="img" '
+        f'aria-label="Precision over recall">{"".join(lines)}</svg>'
+        f"<ul>{''.join(names)}</ul></div>"
     )
 
 

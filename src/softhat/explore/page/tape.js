@@ -12,9 +12,9 @@
   const isNumeric = (band) => band.name === "counters";
 
   /** The colour of a symbol: nothing for the blank, an amount for a counter. */
-  function colourOf(band, symbol, most) {
+  function colourOf(band, symbol, largest) {
     if (isNumeric(band)) {
-      const share = Math.log1p(Number(symbol)) / Math.log1p(most || 1);
+      const share = Math.log1p(Number(symbol)) / Math.log1p(largest || 1);
       return `rgba(0, 114, 178, ${0.85 * share})`;
     }
     const at = run.symbols.indexOf(symbol);
@@ -32,11 +32,10 @@
     drawn = run.bands.map((band) => {
       const figure = document.createElement("figure");
       const name = document.createElement("h2");
-      name.textContent = isNumeric(band) ? `counters ${band.cells.join(", ")}` : band.name;
       const canvas = document.createElement("canvas");
-      const wide = Math.max(3, Math.min(18, Math.floor(900 / band.cells.length)));
-      const high = Math.max(3, Math.min(18, Math.floor(2400 / band.rows.length)));
-      const size = { wide: isNumeric(band) ? 64 : wide, high: isNumeric(band) ? Math.max(high, 4) : high };
+      const size = sizeOf(band);
+      if (isNumeric(band)) name.append(...band.cells.map((counter) => column(counter, size.wide)));
+      else name.textContent = band.name;
       canvas.width = band.cells.length * size.wide;
       canvas.height = band.rows.length * size.high;
       canvas.addEventListener("click", (event) => {
@@ -49,17 +48,53 @@
       byId("bands").append(figure);
       return { band, canvas, size };
     });
-    const legend = byId("symbols");
-    legend.replaceChildren();
-    for (const symbol of run.symbols) {
-      const key = document.createElement("span");
-      key.className = "key";
-      key.textContent = symbol;
-      key.style.background = colourOf(run.bands[0], symbol) || "transparent";
-      key.style.color = "#fff";
-      legend.append(key);
-    }
+    byId("symbols").replaceChildren(...(isNumeric(run.bands[0])
+      ? [`counters: the fuller, the larger, from 0 to ${most(run.bands[0]).toLocaleString("en")} (logarithmic)`]
+      : ["symbols:", ...[...run.symbols, run.blank].map(keyOf)]));
     choose(chosen, null);
+    reveal();
+  }
+
+  /** Pixels of a cell: as large as the screen's width allows, and no larger than is pleasant. */
+  function sizeOf(band) {
+    const room = Math.min(900, byId("bands").clientWidth - 10) / band.cells.length;
+    const high = Math.max(3, Math.min(18, Math.floor(2400 / band.rows.length)));
+    if (isNumeric(band)) return { wide: Math.max(24, Math.min(64, Math.floor(room))), high: Math.max(high, 4) };
+    return { wide: Math.max(3, Math.min(18, Math.floor(room))), high };
+  }
+
+  const most = (band) => band.rows.reduce((top, row) => Math.max(top, ...row.map(Number)), 0);
+
+  /** A counter's name above its column. */
+  function column(counter, wide) {
+    const place = document.createElement("span");
+    place.textContent = place.title = counter;
+    place.style.width = `${wide}px`;
+    return place;
+  }
+
+  function keyOf(symbol) {
+    const key = document.createElement("span");
+    key.className = "key";
+    key.textContent = symbol;
+    const colour = colourOf(run.bands[0], symbol);
+    if (colour) [key.style.background, key.style.color] = [colour, "#fff"];
+    return key;
+  }
+
+  /** Scroll each picture so that the chosen row and its head are seen. */
+  function reveal() {
+    for (const { band, canvas, size } of drawn) {
+      const box = canvas.parentElement;
+      const [x, y] = [canvas.offsetLeft - box.offsetLeft, canvas.offsetTop - box.offsetTop];
+      const top = y + chosen * size.high;
+      if (top < box.scrollTop + y) box.scrollTop = top - y;
+      else if (top + 2 * size.high > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * size.high - box.clientHeight;
+      const head = band.heads[chosen];
+      if (head === null) continue;
+      const left = x + head * size.wide;
+      if (left < box.scrollLeft || left + size.wide > box.scrollLeft + box.clientWidth) box.scrollLeft = left - box.clientWidth / 2;
+    }
   }
 
   function choose(row, cell) {
@@ -97,9 +132,9 @@
     const style = getComputedStyle(document.documentElement);
     const { wide, high } = size;
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    const most = isNumeric(band) ? Math.max(...band.rows.flat().map(Number)) : 0;
+    const largest = isNumeric(band) ? most(band) : 0;
     band.rows.forEach((row, t) => row.forEach((symbol, c) => {
-      const colour = colourOf(band, symbol, most);
+      const colour = colourOf(band, symbol, largest);
       if (!colour) return;
       pen.fillStyle = colour;
       pen.fillRect(c * wide, t * high, wide, high);
@@ -126,15 +161,21 @@
   function arrow(pen, fromCell, fromRow, toCell, toRow, { wide, high }) {
     const [x0, y0] = [(fromCell + 0.5) * wide, (fromRow + 0.5) * high];
     const [x1, y1] = [(toCell + 0.5) * wide, (toRow + 0.5) * high];
-    pen.strokeStyle = pen.fillStyle = "#E69F00";
-    pen.beginPath();
-    pen.moveTo(x0, y0);
-    const bend = Math.min(24, Math.abs(y1 - y0) / 3);
-    pen.quadraticCurveTo((x0 + x1) / 2 + bend, (y0 + y1) / 2, x1, y1);
-    pen.stroke();
-    pen.beginPath();
-    pen.arc(x1, y1, 4, 0, 2 * Math.PI);
-    pen.fill();
+    const bend = fromCell === toCell ? Math.min(24, Math.abs(y1 - y0) / 3) : 0;
+    const [turnX, turnY] = [(x0 + x1) / 2 + bend * (x0 + bend > pen.canvas.width ? -1 : 1), (y0 + y1) / 2];
+    const along = Math.atan2(y1 - turnY, x1 - turnX);
+    const barb = (side) => [x1 - 8 * Math.cos(along + side), y1 - 8 * Math.sin(along + side)];
+    for (const [colour, thickness] of [["#000", 5], ["#FFC20A", 2]]) { // a dark rim: seen on every colour
+      pen.strokeStyle = colour;
+      pen.lineWidth = thickness;
+      pen.beginPath();
+      pen.moveTo(x0, y0);
+      pen.quadraticCurveTo(turnX, turnY, x1, y1);
+      pen.moveTo(...barb(0.5));
+      pen.lineTo(x1, y1);
+      pen.lineTo(...barb(-0.5));
+      pen.stroke();
+    }
   }
 
   byId("about").textContent = all.about;
@@ -146,6 +187,13 @@
     if (by === undefined) return;
     event.preventDefault();
     choose(chosen + by, null);
+    reveal();
+  });
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    show(all.runs.indexOf(run));
   });
   show(0);
 })();

@@ -88,8 +88,16 @@ def space_time(machine: Machine, run: Run) -> SpaceTime:
     raise SofthatError(f"there is no picture of a {machine.kind} machine")
 
 
-def _ended(run: Run) -> str:
-    return f"{run.steps:,} steps, {'halted' if run.halted else 'not halted'}"
+def _ended(run: Run, rows: int) -> str:
+    """How the run ended, and what its picture shows: a stack's step may take several on tapes."""
+    text = f"{run.steps:,} steps, {'halted' if run.halted else 'not halted'}"
+    if rows != run.steps:
+        text += f"; {rows:,} steps on its tapes"
+    return text + _cut(rows)
+
+
+def _cut(rows: int) -> str:
+    return f"; the first {MOST_ROWS:,} are shown" if rows > MOST_ROWS else ""
 
 
 def _tapes(machine: Machine, told: TuringMachine, run: Run, names: Sequence[str]) -> SpaceTime:
@@ -100,7 +108,8 @@ def _tapes(machine: Machine, told: TuringMachine, run: Run, names: Sequence[str]
         act(told, action, cells, heads)
     heads = [0] * told.tapes
     wrote: list[dict[int, int]] = [dict.fromkeys(tape, 0) for tape in cells]
-    actions = told.acts_of(run.tokens)[:MOST_ROWS]
+    acts = told.acts_of(run.tokens)
+    actions = acts[:MOST_ROWS]
     shown = range(min(len(names), told.tapes))
     seen: list[list[tuple[dict[int, str], int, int | None]]] = [[] for _ in shown]
 
@@ -115,7 +124,7 @@ def _tapes(machine: Machine, told: TuringMachine, run: Run, names: Sequence[str]
         look()
     bands = tuple(_band(names[tape], seen[tape], told.symbols[0]) for tape in shown)
     tokens = tuple(action.name for action in actions)
-    return SpaceTime(machine.kind, _ended(run), told.symbols[0], tokens, bands)
+    return SpaceTime(machine.kind, _ended(run, len(acts)), told.symbols[0], tokens, bands)
 
 
 def _mark(action: Action, wrote: list[dict[int, int]], heads: list[int], step: int) -> None:
@@ -160,7 +169,7 @@ def _counters(machine: CounterMachine, run: Run) -> SpaceTime:
             changed[outcome.counter] = step
     rows.append(tuple(str(values[name]) for name in names))
     band = Band("counters", 0, names, tuple(rows), (*heads, None), (*wrote, None))
-    return SpaceTime(machine.kind, _ended(run), "0", tuple(tokens), (band,))
+    return SpaceTime(machine.kind, _ended(run, len(run.tokens)), "0", tuple(tokens), (band,))
 
 
 def _ring(machine: CellularAutomaton, run: RowsRun) -> SpaceTime:
@@ -174,4 +183,5 @@ def _ring(machine: CellularAutomaton, run: RowsRun) -> SpaceTime:
     cells = tuple(map(str, range(machine.width)))
     band = Band("ring", 0, cells, tuple(map(tuple, kept)), nobody, nobody)
     tokens = tuple(" ".join(row) for row in kept[1:])
-    return SpaceTime(machine.kind, f"{run.steps:,} rows", machine.states[0], tokens, (band,))
+    title = f"{run.steps:,} rows{_cut(len(rows) - 1)}"
+    return SpaceTime(machine.kind, title, machine.states[0], tokens, (band,))
