@@ -12,7 +12,7 @@ import pytest
 import softhat
 from softhat.export.gguf_verify import read_facts
 from softhat.frontends.machines.machine import Machine
-from softhat.models.zoo.machines import CLOSER, machines
+from softhat.models.zoo.machines import CLOSER, calculator, machines
 from softhat.transformer.lowering.llama.rotary import Positions
 from tests.frontends.machines.collection import CASES, MULTIPLY, Case
 from tests.frontends.machines.test_automaton import INCREMENT
@@ -143,6 +143,20 @@ TWO_TAPES = {
     ],
 }
 """Copies the first tape to the second; then changes its last symbol and adds the old one."""
+THREE_TAPES = {
+    "kind": "turing",
+    "tapes": 3,
+    "symbols": ["_", "a", "b"],
+    "start": "go",
+    "halt": ["end"],
+    "space": 16,
+    "transitions": [
+        ["go", ["a", "", ""], "go", ["", "b", "a"], ["R", "R", "R"]],
+        ["go", ["b", "", ""], "go", ["", "a", "b"], ["R", "R", "L"]],
+        ["go", ["_", "", ""], "end", ["", "", ""], ["S", "S", "S"]],
+    ],
+}
+"""The second tape has the other letters; on the third an a goes right and a b left."""
 
 
 def test_a_busy_beaver_to_its_end_in_gpt2(tmp_path: Path) -> None:
@@ -159,24 +173,13 @@ def test_a_busy_beaver_to_its_end_in_gpt2(tmp_path: Path) -> None:
     assert m.decode(names) == run
 
 
-def test_two_tapes_in_gpt2(tmp_path: Path) -> None:
-    m = softhat.machine(TWO_TAPES)
-    softhat.to_gpt2(m, tmp_path / "m", context=64)
-    assert softhat.certify(tmp_path / "m").max_length["float32"] == 63
-    run = m.run("abba")
-    names = generated(tmp_path / "m", m, "abba", 60, "float32")
-    assert tuple(names[1:]) == run.word
-    assert m.decode(names) == run
-    assert "abbaa" in str(run)  # the second tape
-
-
 def certified_and_run(m: Machine, folder: Path, given: Any, steps: int, target: str) -> None:
     """Certified to the whole context in both formats, and `generate` writes the run."""
     context = 64
     if target == "gpt2":
         softhat.to_gpt2(m, folder, context=context)
     else:
-        softhat.to_llama(m, folder, context=context, positions="bits")
+        softhat.to_llama(m, folder, context=context)
     certificate = softhat.certify(folder)
     assert certificate.max_length["float32"] == certificate.max_length["bfloat16"] == context - 1
     run = m.run(given, max_steps=steps)
@@ -186,6 +189,21 @@ def certified_and_run(m: Machine, folder: Path, given: Any, steps: int, target: 
         names = generated(folder, m, given, new, dtype)
         assert tuple(names[1:]) == run.word
     assert m.decode(names) == run
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+def test_two_tapes(target: str, tmp_path: Path) -> None:
+    m = softhat.machine(TWO_TAPES)
+    assert "abbaa" in str(m.run("abba"))  # the second tape
+    certified_and_run(m, tmp_path / "m", "abba", 60, target)
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+def test_three_tapes(target: str, tmp_path: Path) -> None:
+    m = softhat.machine(THREE_TAPES)
+    run: Any = m.run("abbab")
+    assert run.tapes == ("abbab", "baaba", "abb")  # by hand
+    certified_and_run(m, tmp_path / "m", "abbab", 60, target)
 
 
 @pytest.mark.parametrize("target", ["gpt2", "llama"])
@@ -213,19 +231,32 @@ def test_the_certified_ring_is_right_and_its_twin_is_not(tmp_path: Path) -> None
     assert wrong["rope"] > 0
 
 
-def test_an_automaton_in_gpt2(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+def test_an_automaton(target: str, tmp_path: Path) -> None:
     m = softhat.machine({"kind": "automaton", "regex": "((a|b)(a|b)(a|b))*", "alphabet": "ab"}, 32)
-    certified_and_run(m, tmp_path / "m", "abbab", 20, "gpt2")
+    certified_and_run(m, tmp_path / "m", "abbab", 20, target)
 
 
-def test_a_transducer_in_gpt2(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+def test_a_transducer(target: str, tmp_path: Path) -> None:
     m = softhat.machine(INCREMENT, 32)
-    certified_and_run(m, tmp_path / "m", "1101", 20, "gpt2")
+    certified_and_run(m, tmp_path / "m", "1101", 20, target)
 
 
-def test_a_stack_program_in_gpt2(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+def test_a_stack_program(target: str, tmp_path: Path) -> None:
     m = softhat.machine({"kind": "stack", "program": CLOSER}, 16)
-    certified_and_run(m, tmp_path / "m", "[()](", 60, "gpt2")
+    certified_and_run(m, tmp_path / "m", "[()](", 60, target)
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama"])
+@pytest.mark.parametrize("modulus", [4, pytest.param(10, marks=pytest.mark.full)])
+def test_a_calculator(modulus: int, target: str, tmp_path: Path) -> None:
+    """Its gates have conjunctions of hundreds of literals, for which float32 must have room."""
+    m = softhat.machine(calculator(modulus), 16)
+    run: Any = m.run("32+2*")
+    assert run.tape == str((3 + 2) * 2 % modulus)
+    certified_and_run(m, tmp_path / "m", "32+2*", 60, target)
 
 
 def test_a_gguf_file_says_which_machine_it_runs(tmp_path: Path) -> None:
@@ -239,7 +270,7 @@ def test_a_gguf_file_says_which_machine_it_runs(tmp_path: Path) -> None:
 
 def test_a_small_window_in_llama(tmp_path: Path) -> None:
     m = softhat.machine("1RB1LB_1LA1RZ", space=8)
-    softhat.to_llama(m, tmp_path / "m", context=64, positions="bits")
+    softhat.to_llama(m, tmp_path / "m", context=64)
     certificate = softhat.certify(tmp_path / "m")
     assert certificate.max_length["float32"] == certificate.max_length["bfloat16"] == 63
     names = generated(tmp_path / "m", m, "1", 20, "bfloat16")

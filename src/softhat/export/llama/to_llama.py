@@ -41,7 +41,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import write_folder
 from softhat.logic.sources import Weights
 from softhat.models.model import Model
-from softhat.program.heads import Recall
+from softhat.program.heads import Recall, Shift
 from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Claimed, formulas_alone
@@ -136,12 +136,14 @@ def to_llama(
     `qwen2`. `positions="rope"` looks back by rotary distances: no extra layer, float32;
     `positions="bits"` finds the binary digits of positions in a block of their own: bfloat16, and
     `mod` and other predicates of the position. Formulas have the first if nothing is said, regular
-    languages and recalls the second. `head="token-classification"` labels every symbol
-    true or false by one output; `head="lm"` takes a model with an output for each symbol, "may come
-    next" (and optionally `<eos>`, "the word may end"), and makes a language model whose allowed and
-    forbidden next tokens have logits at least `margin` apart; `head="multi-label"` gives every
-    output a logit of its own, positive where it is true. `kernel` is the attention that the
-    certificate is for. Formulas must look only to the past.
+    languages, recalls and machines that look back the second.
+
+    `head="token-classification"` labels every symbol true or false by one output; `head="lm"` takes
+    a model with an output for each symbol, "may come next" (and optionally `<eos>`, "the word may
+    end"), and makes a language model whose allowed and forbidden next tokens have logits at least
+    `margin` apart; `head="multi-label"` gives every output a logit of its own, positive where it is
+    true. `kernel` is the attention that the certificate is for. Formulas must look only to the
+    past.
 
     `weights`, of a language model, gives each token a log-weight (a number, or numbers that are
     added where outputs hold): then the model's distribution is that of `softhat.source`.
@@ -196,8 +198,10 @@ def checkpoint(
     program = fitted(held, program, formulas, CLASSES[family], context, disguise)
     codes = max((len(s.keys) for s in program.signals if isinstance(s, Recall)), default=0)
     if positions is None:
-        looks_up = isinstance(held, StockLanguage) or (codes and context <= 1 << MOST_DIGITS)
-        positions = "bits" if looks_up else "rope"
+        exact = Recall if held.machine is None else Recall | Shift
+        looks_up = any(isinstance(s, exact) for s in program.signals)
+        looks_up = looks_up and context <= 1 << MOST_DIGITS
+        positions = "bits" if looks_up or isinstance(held, StockLanguage) else "rope"
     turning = rotary(positions, context, disguise is not None, codes)
     layout = lay_out(program, turning, square=family == "qwen2", steady=claimed is not None)
     plain = trunk(layout, token_sets(t.symbols, t.propositional))

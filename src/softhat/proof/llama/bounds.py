@@ -314,17 +314,18 @@ class LlamaBounds:
     # Gates and read-out
 
     def _gates(self, block: LlamaBlockParts, read: Read) -> float:
-        """What gates clip stays on its side of the clip, beyond silu's tail. In small formats
-        hidden units are off by less than half a spacing, so that they are rounded to their exact
-        values."""
-        errors = self._row_errors(block.gate, read)
+        """What gates clip stays on its side of the clip, beyond silu's tail. RMSNorm's factor is
+        common to all that a sum reads: it scales the sum. In small formats hidden units are off by
+        less than half a spacing, so that they are rounded to their exact values."""
+        errors = self._row_errors(block.gate, replace(read, scale=0.0))
+        least = 1.0 if read.exact else 1.0 - read.scale
         worst = 0.0
         for gate in block.gates:
             error = float(errors[list(gate.units)].max())
             worst = max(worst, error * gate.out / 4)
-            room = -gate.fails - FAR
+            room = -gate.fails * least - FAR
             if not gate.never:
-                room = min(room, gate.low - FAR)
+                room = min(room, gate.low * least - FAR)
                 if not self.storage.wide:
                     room = min(room, self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2)
                     for held in (gate.low, gate.high):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import softhat
-from softhat.transformer.lowering.llama.layout import lay_out
+from softhat.program.literals import Literal
+from softhat.program.registers import Register
+from softhat.transformer.lowering.gpt2.layout import ONE, ORDINARY
+from softhat.transformer.lowering.llama.layout import bit_of, lay_out
 from softhat.transformer.lowering.llama.rotary import rotary
-from softhat.transformer.lowering.llama.weights import trunk
+from softhat.transformer.lowering.llama.weights import conjunction, trunk
 
 TOKENS = (frozenset("a"), frozenset("b"))
 
@@ -46,3 +50,27 @@ def test_digits_are_signs_of_sines(context: int) -> None:
         assert ((sine < 0) == (i >> b & 1 == 1)).all()
         assert 2**b * np.abs(sine).min() >= 1
     assert chosen.digit_pair(0) >= chosen.digits  # apart from the pairs that Previous uses
+
+
+@pytest.mark.parametrize("negated", [0, 1, 3])
+def test_a_conjunction_is_small_and_fails_at_bos(negated: int) -> None:
+    """Every assignment by brute force; constants that cancel would take float32's digits away."""
+    literals = [Literal(at, at >= negated) for at in range(3)]
+    total = conjunction(bit_of(literal) for literal in literals)
+    at = [Register(signal, False) for signal in range(3)]
+
+    def value(bits: tuple[int, ...], ordinary: float) -> float:
+        stream: dict[Any, float] = {
+            ONE: 1.0,
+            ORDINARY: ordinary,
+            **dict(zip(at, bits, strict=True)),
+        }
+        return total.constant + sum(w * stream[key] for key, w in total.weights.items())
+
+    for bits in product((-1, 1), repeat=3):
+        holds = all(
+            (bit > 0) == literal.positive for bit, literal in zip(bits, literals, strict=True)
+        )
+        assert value(bits, 1.0) == 1 if holds else value(bits, 1.0) <= 0
+    assert value((-1, -1, -1), 0.0) <= 0  # `<bos>` has no bits
+    assert sum(map(abs, total.weights.values())) + abs(total.constant) <= 3 + 3 + 1

@@ -130,10 +130,10 @@ def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
     gate, up, down = np.zeros((d_ff, d)), np.zeros((d_ff, d)), np.zeros((d, d_ff))
     gates: list[GateTerm] = []
     tables: dict[int, tuple[int, ...]] = {}
-    for at, (signal, conjunction, step, term) in enumerate(_clips(layout, number)):
+    for at, (signal, literals, step, term) in enumerate(_clips(layout, number)):
         units = (2 * at, 2 * at + 1)
         for unit, threshold, sign in zip(units, (LOW, HIGH), (1.0, -1.0), strict=True):
-            moved = PairForm(conjunction.weights, conjunction.constant - threshold)
+            moved = PairForm(literals.weights, literals.constant - threshold)
             gate[unit] = _short(layout, GAIN * row_of(layout, moved))
             up[unit, layout.coordinate[ONE]] = 1.0
             down[layout.coordinate[Register(signal, False)], unit] = (
@@ -169,7 +169,7 @@ def _clips(layout: LlamaLayout, number: int) -> list[tuple[int, PairForm, float,
         return []
     if number < layout.first:
         return [
-            (signal, _all(_digits(digits)), 2.0, None)
+            (signal, conjunction(_digits(digits)), 2.0, None)
             for signal, table in layout.tables.items()
             for digits in table
         ]
@@ -183,7 +183,7 @@ def _clips(layout: LlamaLayout, number: int) -> list[tuple[int, PairForm, float,
                 for literal in term
             ]
             found.append(
-                (gate.signal, _all(literals), -2.0 if gate.cover.complement else 2.0, term)
+                (gate.signal, conjunction(literals), -2.0 if gate.cover.complement else 2.0, term)
             )
     return found
 
@@ -199,12 +199,19 @@ def _digits(digits: Digits) -> list[PairForm]:
     return forms
 
 
-def _all(literals: Iterable[PairForm]) -> PairForm:
-    """Theorem 16. Σ literals - (k - 1) is 1 if all k hold, and <= 0 if not and at `<bos>`."""
+def conjunction(literals: Iterable[PairForm]) -> PairForm:
+    """Theorem 16. Σ literals - (k - 1) is 1 if all k hold, and <= 0 if not and at `<bos>`.
+
+    A negated literal is 1 - bit at the word's positions. Each could be 0 at `<bos>`, but that makes
+    constants of the size of k that cancel; taking 1 away there once is enough: k - k."""
     total = PairForm(constant=1.0)
     for literal in literals:
         total = total.plus(literal)
         total.constant -= 1.0
+    beside = total.weights.get(ORDINARY, 0.0) - 1.0
+    if beside > 0:
+        total.weights[ORDINARY] = 1.0
+        total.constant += beside
     return total
 
 
