@@ -182,6 +182,29 @@ def test_hostile_text_is_text(page: Any, address: str, hostile: str) -> None:
     assert page.locator("#meaning script, #meaning [onmouseover]").count() == 0
 
 
+def test_a_margin_of_nothing_can_be_right(page: Any, address: str) -> None:
+    """As many a as b are no majority, at every temperature: averages weigh all alike."""
+    page.goto(address + "#k=ahat&f=majority&w=abab")
+    page.wait_for_function("() => document.getElementById('beta-said').textContent", timeout=60000)
+    assert page.inner_text("#answer").startswith("✔ false")
+    assert "no temperature of the scale breaks" in page.inner_text("#beta-said")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_names_under_the_slider_stand_where_they_say(page: Any, address: str, width: int) -> None:
+    """The triangle of `certified` is under the thumb, and no name covers another."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(at(address, "Y Y Y a", "abababab"))
+    page.wait_for_function("() => document.body.dataset.critical > 0", timeout=60000)
+    if width < 800:
+        page.click("#tabs [data-tab=proof]")
+    critical, certified = (it.bounding_box() for it in page.locator("#beta-ticks span").all())
+    assert critical["x"] + critical["width"] < certified["x"] + 8
+    slider = page.locator("#beta").bounding_box()
+    thumb = slider["x"] + 8 + (slider["width"] - 16) * 2 / 3  # of the scale from -2 to 1, at 0
+    assert abs(certified["x"] - thumb) < 3
+
+
 def test_a_hard_attention_transformer(page: Any, address: str) -> None:
     page.goto(address + "#k=ahat&f=dyck-argmin&w=" + quote("(()())"))
     page.wait_for_function("() => document.querySelectorAll('#laws svg').length > 0", timeout=60000)

@@ -122,7 +122,8 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
 def view_of_values(model: ValueModel) -> dict[str, Any]:
     """A RASP program: what is expected is what hard attention computes with the same weights."""
     certificate = model.certificate
-    facts = f"RASP program, to length {model.max_length}; {len(model.transformer.outputs)} outputs"
+    count = len(model.transformer.outputs)
+    facts = f"RASP program, to length {model.max_length}; {count} output{'s' if count > 1 else ''}"
     return {
         "format": FORMAT,
         "kind": "rasp",
@@ -192,12 +193,18 @@ def _reach(length: int | None) -> str:
 
 def _why(simulation: Simulation) -> list[str]:
     certificate = simulation.certificate
-    bound = (
-        "the decisions" if certificate.epsilon is None else f"an error of {certificate.error:.3g}"
+    agrees = (
+        "decides as hard attention does"
+        if certificate.epsilon is None
+        else f"is within an error of {certificate.error:.3g} of hard attention"
     )
+    proved = {
+        "proved_all": "proved for words of every length",
+        "proved_to_length": f"proved for every word to length {certificate.length}",
+        "exhaustive": f"every word to length {certificate.length} was run",
+    }[certificate.guarantee]
     return [
-        f"Softmax at these temperatures is within {bound} of hard attention "
-        f"({certificate.guarantee.replace('_', ' ')}).",
+        f"Softmax at these temperatures {agrees}: {proved}.",
         "A row's leak is at most Σ e^(-β·gap): the smaller the least gap γ(n), the colder softmax "
         "has to be.",
         "Where tied scores carry errors from the layers below, colder is not safer: those layers "

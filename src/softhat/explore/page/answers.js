@@ -52,12 +52,13 @@ softhat.answers = (() => {
     /** The least factor of 10^low … 1 at which every answer on this word is right, by bisection;
         null if all of them are, 1 if not even the certified one is. */
     function critical(word, output, low) {
-      if (!(leastMargin(word, 1, output) > 0)) return 1;
-      if (leastMargin(word, 10 ** low, output) > 0) return null;
+      const right = (factor) => !run(word, { factor, output, keep: 0 }).wrong.includes(true); // a margin of 0 can be right
+      if (!right(1)) return 1;
+      if (right(10 ** low)) return null;
       let [warm, cold] = [low, 0];
       for (let k = 0; k < 30; k++) {
         const middle = (warm + cold) / 2;
-        if (leastMargin(word, 10 ** middle, output) > 0) cold = middle;
+        if (right(10 ** middle)) cold = middle;
         else warm = middle;
       }
       return 10 ** cold;

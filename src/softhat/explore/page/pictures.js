@@ -34,6 +34,9 @@ softhat.pictures = (() => {
     return made;
   }
 
+  /** Text over lines: with a rim of paper. */
+  const over = (x, y, said, attributes = {}) => text(x, y, said, { "paint-order": "stroke", stroke: css("--paper"), "stroke-width": 3, ...attributes });
+
   /** What a cell of a map shows: weight in [0, 1], or a difference in [-1, 1]. */
   function fill(value) {
     const rgb = value < 0 ? css("--minus-rgb") : css("--ink-rgb");
@@ -181,7 +184,7 @@ softhat.pictures = (() => {
     dots.forEach(([a, b]) => parts.push(element("circle", { cx: px(a), cy: py(b), r: 2.6, fill: css("--ink") })));
     marks.forEach((mark, k) => {
       parts.push(element("path", { d: `M${px(mark.at)} ${top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
-      parts.push(text(px(mark.at), top + 10 + 14 * (k % 3), mark.name, { "text-anchor": px(mark.at) > width * 0.7 ? "end" : "start", fill: mark.colour, dx: px(mark.at) > width * 0.7 ? -4 : 4 }));
+      parts.push(over(px(mark.at), top + 10 + 14 * (k % 3), mark.name, { "text-anchor": px(mark.at) > width * 0.7 ? "end" : "start", fill: mark.colour, dx: px(mark.at) > width * 0.7 ? -4 : 4 }));
     });
     return svg(width, height, title, ...parts);
   }
@@ -218,10 +221,10 @@ softhat.pictures = (() => {
       const within = here <= c.length;
       parts.push(text(8, y + 9, c.dtype, { fill: css("--ink") }));
       parts.push(element("rect", { x: 74, y, width: Math.max(1, px(c.length) - 74), height: 10, rx: 3, fill: within ? css("--right") : css("--wrong"), "fill-opacity": 0.75 }));
-      parts.push(text(px(c.length) + 5, y + 9, lengthText(c.length)));
     });
     const bottom = 24 + 17 * certified.length;
     parts.push(element("path", { d: `M${px(here)} 19V${bottom}`, stroke: css("--accent"), "stroke-width": 2 }));
+    certified.forEach((c, k) => parts.push(over(px(c.length) + 5, 33 + 17 * k, lengthText(c.length))));
     parts.push(text(px(here), bottom + 12, `here: ${here}`, { "text-anchor": "middle", fill: css("--accent") }));
     if (failure) {
       parts.push(element("path", { d: `M${px(failure)} 19V${bottom}`, stroke: css("--wrong"), "stroke-width": 2, "stroke-dasharray": "4 3" }));

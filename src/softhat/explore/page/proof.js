@@ -74,10 +74,14 @@ softhat.proof = (() => {
     document.body.dataset.critical = "";
   }
 
+  /** Triangles under the slider. The name of the first of two ends at its triangle, unless that is
+      too far left: names never meet. */
   function ticks(low, high, marks) {
-    byId("beta-ticks").replaceChildren(...marks.map((mark) => {
-      const tick = make("span", { textContent: mark.name });
-      tick.style.left = `${(100 * (mark.at - low)) / (high - low)}%`;
+    byId("beta-ticks").replaceChildren(...marks.map((mark, k) => {
+      const share = (mark.at - low) / (high - low);
+      const before = k < marks.length - 1 && share > 0.25;
+      const tick = make("span", { className: before ? "before" : "", textContent: mark.name });
+      tick.style[before ? "right" : "left"] = `${100 * (before ? 1 - share : share)}%`;
       return tick;
     }));
   }
