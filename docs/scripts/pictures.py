@@ -409,7 +409,9 @@ def explorer() -> None:
     with served() as address, chromium() as browser:
         for name, (width, height, scheme, question) in EXPLORER.items():
             page = browser.new_page(
-                viewport={"width": width, "height": height}, color_scheme=scheme
+                viewport={"width": width, "height": height},
+                color_scheme=scheme,
+                reduced_motion="reduce",  # nothing is half faded in
             )
             page.goto(address + question)
             ready(page)
