@@ -39,7 +39,7 @@ class CircuitBlock:
 
 @dataclass(frozen=True)
 class Structure:
-    """A checkpoint's weights, of which only is said where they are."""
+    """Where a checkpoint's weights are not 0. Their values are left out."""
 
     embedding: Wires
     blocks: tuple[CircuitBlock, ...]

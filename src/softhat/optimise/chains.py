@@ -1,4 +1,4 @@
-"""Chains of conjunctions, and of disjunctions: what stands there for nothing.
+"""Chains of conjunctions, and of disjunctions: parts that others imply are left out.
 
 A short chain is looked at part by part, each beside each other one. A long one is simplified as a
 whole, so that a formula of megabytes takes time linear in its size.

@@ -52,7 +52,7 @@ def spec(
     answers: str = "next",
     up_to: int = UP_TO,
 ) -> Specification:
-    """A specification, of whatever says it.
+    """A specification, from any of the forms in which it can be given.
 
     `source` is a past formula (text or `Formula`), a specification as a mapping, or the path of
     its JSON file; or give `regex` or `dfa`. `symbols` are the token ids, by default 0, 1, … in the

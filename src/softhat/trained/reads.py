@@ -27,7 +27,7 @@ from softhat.trained.walk import embedded, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
 AXES = 64
-"""Directions a head at most: what lies beside them is boxed."""
+"""At most so many directions a head: what is orthogonal to them is bounded by a box."""
 SAMPLES = 24
 """Words of a cell whose reads say which axes are good."""
 FLAT = 1e-9

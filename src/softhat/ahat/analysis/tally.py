@@ -193,9 +193,9 @@ class Tally:
 def _hardest(
     gaps: npt.NDArray[np.float64], winners: npt.NDArray[np.int64], leak: float, beta: float
 ) -> npt.NDArray[np.int64]:
-    """Rows one of which has the greatest critical β: those that leak too much at another's.
+    """The candidates for the greatest critical β: rows that leak too much at another row's.
 
-    Where none is greater than the given β, any row does.
+    If no row needs more than the given β, any row will do.
     """
     target = np.log(winners * (leak / (1 - leak)))
     rows = np.arange(len(gaps))

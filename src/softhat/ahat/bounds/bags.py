@@ -29,7 +29,7 @@ OFF = 1e-9  # more than float64 rounds here, in units of what is added up
 
 @dataclass(frozen=True)
 class Bags:
-    """A model of which only bags matter, and where positions begin to."""
+    """A model whose answers depend on the word's bag alone, and the layer where positions enter."""
 
     model: AHAT
     last: int  # the layer that scores

@@ -275,8 +275,9 @@ def _feature_grid(feature: Feature) -> float:
 
 
 def longest(fits: Callable[[int, int], bool]) -> int:
-    """The greatest n to `FOREVER` such that every length 1 … n is in a stretch that fits; of
-    thousands, to one in 4,096: what is left is longer in the proving than it is worth."""
+    """The greatest n up to `FOREVER` such that every length 1 … n is in a stretch that fits.
+
+    Beyond some thousands it is found to within one part in 4,096: more would take too long."""
     done, step = 0, 1
     while done < FOREVER:
         high = min(done + step, FOREVER)

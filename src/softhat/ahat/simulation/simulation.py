@@ -64,7 +64,7 @@ class Simulation(Answers):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """A certificate that nobody asked for yet is computed: how to is not data."""
+        """The certificate is computed first: the function that computes it cannot be stored."""
         return {**super().__getstate__(), "_certificate": self.certificate}
 
     @property
@@ -141,8 +141,8 @@ class Simulation(Answers):
         return self.certificate.max_length.get(format_of(dtype).name, 0)
 
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
-        """A certificate that nobody asked for yet is not computed where the answer is known: in
-        float64 to the length that was asked of `simulate`."""
+        """In float64 every length that was asked of `simulate` is certified: this is known without
+        computing the certificate."""
         computed = isinstance(self._certificate, SimulationCertificate)
         if computed or self._claimed or self.length is None:
             return super()._is_certified(n, dtype, runtime)

@@ -74,7 +74,7 @@ class Cone:
         self.leaves: list[int] = []
         self.residues: list[int] = []
         self.computed: list[int] = []
-        """Gates, and heads that follow from what stands beside them."""
+        """Gates, and heads that follow from signals beside them."""
         self.pairs: list[ConePair] = []
         self._seen: set[int] = set()
         self.include([literal.signal for literal in goal if literal.signal >= 0])
@@ -136,7 +136,7 @@ class Cone:
         return self.matcher.add(Previous(Literal(signal, True), direction))
 
     def _head(self, at: int, signal: Signal) -> Iterator[int]:
-        """Note what a head is of what stands beside it; which signals that rests on."""
+        """Note how a head follows from signals beside it, and give the signals that this uses."""
         match signal:
             case Latest(bad, value, direction):
                 self.pair(at, direction)

@@ -59,7 +59,7 @@ class Tallies:
         return [at for at in self.cone.leaves if isinstance(signals[at], Sign)]
 
     def _half(self, value: Value) -> Shares:
-        """Of a form that is at least 0 exactly where the comparison has that value."""
+        """The shares of a form that is at least 0 exactly where the comparison has that value."""
         at, positive = value
         sign = self.matcher.signals[at]
         assert isinstance(sign, Sign)
@@ -167,7 +167,7 @@ class Tallies:
                 self._variants(None, (at, value), where)
 
     def _variants(self, assumed: Value | None, concluded: Value, where: Mapping[int, bool]) -> None:
-        """As such, and where positions on one side of it do not exist."""
+        """The clause inside a word, and at its ends, where there is no position on one side."""
         edges = [(False, False)]
         if "future" in self.cone.edges:
             edges.append((False, True))

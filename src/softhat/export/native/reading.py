@@ -144,7 +144,7 @@ def _native(kind: str, folder: Path, t: Transformer, stored: str) -> Export:
 
 
 def _beside(export: Export) -> tuple[str, ...]:
-    """What else stands in a folder: the weights, and what they are claimed to compute."""
+    """The other files of a folder: the weights, and what they are claimed to compute."""
     assert export.model is not None
     return (WEIGHTS, "certificate.json", *export.model.meaning())
 

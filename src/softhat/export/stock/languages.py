@@ -22,7 +22,7 @@ LANGUAGE = "language.json"
 
 @dataclass(frozen=True)
 class StockLanguage:
-    """What stands in place of a model where a language is exported."""
+    """A regular language that is exported where otherwise a model is."""
 
     language: LogDepth
     program: Program

@@ -29,12 +29,12 @@ from softhat.transformer.directions import Directions, directions_from
 from softhat.transformer.weights import BOS, EOS
 
 OTHERS = (WEIGHTS, DIRECTIONS, "certificate.json")
-"""What stands beside the documents and what the weights are claimed to compute."""
+"""Files of a folder beside its documents and what the weights are claimed to compute."""
 
 
 @dataclass(frozen=True)
 class StockFolder:
-    """What stands in the folder, whatever its architecture. Nothing is proved of it before
+    """The contents of a folder of any stock architecture. Nothing is proved of it before
     `check` has compared all of it."""
 
     folder: Path

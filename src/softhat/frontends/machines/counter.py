@@ -69,7 +69,7 @@ class CounterRun(Run):
 
 @dataclass(frozen=True)
 class CounterMachine(Machine):
-    """Instructions, of which the first comes first."""
+    """Instructions with labels. The run begins with the first one."""
 
     kind: ClassVar[str] = "counter"
     instructions: tuple[Instruction, ...]

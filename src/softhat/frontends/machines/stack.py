@@ -85,7 +85,7 @@ class StackRun(Run):
 
 @dataclass(frozen=True)
 class StackMachine(Machine):
-    """Instructions by label, of which the first comes first."""
+    """Instructions by label. The run begins with the first one."""
 
     kind: ClassVar[str] = "stack"
     instructions: tuple[tuple[str, StackInstruction], ...]

@@ -251,8 +251,8 @@ class _ProgramTranslation:
     def split(
         self, bodies: Sequence[Expression], node: Expression
     ) -> Iterator[tuple[Formula, tuple[Formula, ...]]]:
-        """For each combination of what the bodies say of i: when it holds, and what is left to
-        say of j. Combinations that leave the same are one."""
+        """For each combination of what the bodies say of i: when it holds, and what the bodies then
+        say of j. Combinations that say the same of j are joined."""
         symbols: dict[str, None] = {}
         atoms: dict[Formula, None] = {}
         stack = list(bodies)

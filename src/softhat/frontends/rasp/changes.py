@@ -1,8 +1,8 @@
-"""Functions of a number: which of their values stands where.
+"""Functions of a number: for which numbers they have which value.
 
 A function of a number is one comparison for each place where it changes its value, found by
-trying it on every value that the number can have: S/W >= p/q is q·S - p·W >= 0. Of a position it is
-a function of binary digits, where it changes often.
+trying it on every value that the number can have: S/W >= p/q is q·S - p·W >= 0. A function of a
+position that changes often is written as a function of its binary digits.
 """
 
 from __future__ import annotations

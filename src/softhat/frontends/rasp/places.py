@@ -1,4 +1,4 @@
-"""Functions of the position i and the length n: where which of their values stands.
+"""Functions of the position i and the length n: at which positions they have which value.
 
 Such a function is tried on every pair that occurs, so what is said of it is exact. It is written
 as a function of one affine number where it is one (i - n, say, or 2i - n: the first half), of such
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 MOST_PLACES = 200_000
 """Pairs of a position and a length on which a function is tried: to length 632."""
 _DIRECTIONS = ((1, 0), (0, 1), (1, -1), (2, -1), (1, 1), (2, 1), (1, -2), (3, -1), (3, -2))
-"""Affine numbers a·i + b·n of which a function may be one."""
+"""Affine numbers a·i + b·n, as (a, b): a function may depend on one of them alone."""
 _I, _N = CountForm({}, position=exact(1)), CountForm({}, length=exact(1))
 
 
@@ -198,7 +198,7 @@ def _by_digits(shop: Workshop, labels: Ints, i: Ints, n: Ints) -> dict[int, Lite
 # Pointers
 
 MOST_PIECES = 4
-"""Numbers of which a pointer may be made; one of more pieces is a table of digits."""
+"""A pointer may consist of so many numbers; one of more pieces is a table of digits."""
 
 
 class Piece(NamedTuple):

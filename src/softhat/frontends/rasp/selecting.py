@@ -70,7 +70,7 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
 
 
 def _tells_positions(keys: Known) -> bool:
-    """Is it a number of which every position may have its own?"""
+    """Is it a number that may be different at every position?"""
     if isinstance(keys, Quantity):
         return (form := keys.affine) is not None and bool(form.position)
     return isinstance(keys, Counted)

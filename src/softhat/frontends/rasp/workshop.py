@@ -49,7 +49,7 @@ class Workshop:
         self.at: RASPExpr | None = None
         """The expression that is being compiled, for messages and labels."""
         self.doubts: list[str] = []
-        """Why the expression may raise, on values of which it is not known that they occur."""
+        """Why the expression may raise, on values that may or may not occur."""
         self._known: list[set[Literal]] = []
         self._groups: dict[Literal, frozenset[int]] = {}
         self._whole: dict[int, int] = {}

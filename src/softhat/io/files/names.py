@@ -1,6 +1,7 @@
-"""What stands under a name, if anything. What is no name at all, being too long, is nothing.
+"""Is there a file or folder of this name? A text that is too long to be a name has none.
 
-`Path.exists` and its like raise there, but a formula may be given where a folder may.
+Where a folder may be given, a formula may be too, and a long one: `Path.exists` and its like raise
+an error then. These functions say no.
 """
 
 from __future__ import annotations

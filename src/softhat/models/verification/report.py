@@ -80,7 +80,7 @@ class Verification:
     max_length: int
     """Longest random and adversarial words."""
     letters: int
-    """How many kinds of symbols there are, of which words were made."""
+    """How many kinds of symbols the words were made of."""
     counts: dict[str, int]
     """Words of each source."""
     counterexample: Counterexample | None

@@ -2,7 +2,7 @@
 everything, in float32.
 
 The residual stream is x = Σ (v_p + β_p)·û_p + n: what the plain checkpoint holds, errors β along
-its directions (of stored bits, raw outputs, means), and noise n of which only the norm is known.
+its directions (of stored bits, raw outputs, means), and noise n, whose norm alone is known.
 The norm multiplies by 1 + ρ, adds noise of its own and (LayerNorm) a shift of all coordinates. A
 dot product of K terms in float32, added up in any order, passes through sums of some of its terms;
 none of these exceeds half of Σ|terms| + |total|, so it is off by at most 2^-24 times K of these and

@@ -26,7 +26,7 @@ class ShiftKernel:
     """Theorem 23. With w_d = e^(slope·(c - d) - penalty·[d ≢ c mod m]) the mean of a value over j
     <= i is Σ_{d < t} w_d·v_(t-d) / (Σ_{d < t} w_d + e^(slope·(c - t))) at time t, the last term
     being the sink's, which has no residue and the value 0. Weights below e^-38 of the winner's are
-    left out, of which there are few above. At times t <= c the sink is the winner."""
+    left out, so that few are left. At times t <= c the sink is the winner."""
 
     def __init__(self, head: HeadForm, shape: Residues) -> None:
         self.shape = shape
