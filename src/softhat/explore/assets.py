@@ -43,7 +43,7 @@ SERVED_POLICY = (
 
 @cache
 def asset(name: str) -> bytes | None:
-    """A file of the page; None for anything that is none."""
+    """A file of the page; None if the page has no such file."""
     if name not in (*SCRIPTS, STYLE):
         return None
     return resources.files("softhat.explore.page").joinpath(name).read_bytes()

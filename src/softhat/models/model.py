@@ -36,7 +36,7 @@ class Model(Answers):
 
     DTYPE = "float32"
     machine: Machine | None = None
-    """The machine whose model it is, if it is one's."""
+    """The machine that the model runs, if it runs one."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class Use:
     times_positions: bool
     """It is multiplied by the number of positions of a range, at most n+2."""
     whole: bool
-    """The value is rounded to a whole number: then an error below 1/2 is none."""
+    """The value is rounded to a whole number, so an error below 1/2 vanishes."""
     parts: int
     """How many such outputs are added up to one value."""
 

@@ -27,7 +27,7 @@ def import_pyarrow() -> tuple[Any, Any]:
 
 
 def index_row(line: dict[str, Any], settings: Settings, shard: int) -> dict[str, Any]:
-    """A model in `index.parquet`: what one selects by."""
+    """A model's row in `index.parquet`: the columns to select models by."""
     size = line["size"]
     names = ("id", "split", "formula", "family", "program", "fragment", "temporal_depth", "nodes")
     row = {name: line[name] for name in names if name in line}  # RASP programs are no formulas

@@ -49,7 +49,7 @@ def _witnesses(circuit: Circuit) -> list[Witness]:
 def _pairs(
     network: Network, known: list[Witness], length: int, rng: np.random.Generator
 ) -> Iterator[tuple[Array, Array, int]]:
-    """(clean, corrupt, position), as many as there are to be had."""
+    """(clean, corrupt, position), as many as can be found."""
     chosen = rng.permutation(len(known))[: max(WITNESSED, len(known))]
     for at in sorted(chosen.tolist()):
         clean, corrupt = (coded(network, word) for word in (known[at].clean, known[at].corrupt))

@@ -114,7 +114,7 @@ class Cone:
                     self.leaves.append(at)
 
     def finish(self) -> None:
-        """All is included: what else two positions know of each other."""
+        """Once every signal is included: add what else two positions know of each other."""
         if any(pair.direction == "future" for pair in self.pairs):
             self.edges["future"] = self.matcher.add(LastPosition())
             self.pair(self.edges["past"], "future")

@@ -26,7 +26,7 @@ from softhat.program.literals import FALSE, Literal
 def select_pairs(
     shop: Workshop, keys: Joint, queries: Joint, predicate: Callable[[Value, Value], bool]
 ) -> Condition | None:
-    """A condition on the distance for every pair of categories; None if it is none."""
+    """A condition on the distance for every pair of categories; None if it is not of that form."""
     if keys.place.length or queries.place.length or not keys.place.position:
         return None
     n = shop.longest

@@ -67,7 +67,7 @@ class PermutationReset:
 
 
 def permutation_reset(dfa: DFA) -> PermutationReset | str:
-    """An automaton as one of these with a solvable group, or why it is none."""
+    """An automaton as one of these with a solvable group, or why it cannot be one."""
     kept = [q for q, row in enumerate(dfa.step) if any(to != q for to in row)]
     if dfa.start not in kept:
         return "its first state is never left"

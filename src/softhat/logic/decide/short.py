@@ -1,4 +1,4 @@
-"""All words, shortest first: the answer where no other is to be had."""
+"""All words, shortest first: the last resort where nothing else decides."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A content, and the sink whose it is, if it is one's."""
+    """A content, and the sink that it belongs to, if it is a sink's."""
 
     content: Vector
     sink: str | None = None
