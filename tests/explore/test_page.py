@@ -190,6 +190,21 @@ def test_a_margin_of_nothing_can_be_right(page: Any, address: str) -> None:
     assert "no temperature of the scale breaks" in page.inner_text("#beta-said")
 
 
+def test_no_text_of_a_picture_is_cut_off(page: Any, address: str) -> None:
+    """Laws have long titles and small numbers."""
+    page.goto(address + "#k=ahat&f=dyck-argmin&w=" + quote("(()())"))
+    page.wait_for_function("() => document.querySelectorAll('#laws svg').length > 0", timeout=60000)
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll('.picture svg text')].filter((text) => {
+             const box = text.getBBox(), [, , width, height] =
+               text.ownerSVGElement.getAttribute('viewBox').split(' ').map(Number);
+             const room = [box.x, box.y, width - box.x - box.width, height - box.y - box.height];
+             return Math.min(...room) < 0;
+           }).map((text) => text.textContent)"""
+    )
+    assert outside == []
+
+
 @pytest.mark.parametrize("width", [1400, 390])
 def test_names_under_the_slider_stand_where_they_say(page: Any, address: str, width: int) -> None:
     """The triangle of `certified` is under the thumb, and no name covers another."""

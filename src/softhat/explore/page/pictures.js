@@ -156,9 +156,21 @@ softhat.pictures = (() => {
     return svg(edge + count * cell + 10, top + 24 + count * cell, title, ...parts);
   }
 
+  /** A text as lines of at most so many characters, broken between words. */
+  function wrapped(said, most) {
+    const lines = [""];
+    for (const word of said.split(" ")) {
+      const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+      if (longer.length <= most || !lines.at(-1)) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  }
+
   /** Points joined by lines, with axes; `marks` are labelled vertical lines, `dots` measured points. */
-  function plot({ title, lines, marks = [], dots = [], x, y, width = 420, height = 176 }) {
-    const left = 46, right = 12, top = 22, bottom = 34;
+  function plot({ title, lines, marks = [], dots = [], x, y, width = 420 }) {
+    const said = wrapped(title, 58);
+    const right = 12, top = 11 + 15 * said.length, bottom = 34, height = 154 + top;
     const all = lines.flatMap((line) => line.points).concat(dots);
     const finite = all.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
     if (!finite.length) return svg(width, 30, title, text(8, 18, `${title}: nothing to draw`));
@@ -167,20 +179,23 @@ softhat.pictures = (() => {
     const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
     let [y0, y1] = [Math.min(...ys, y.zero ? 0 : Infinity), Math.max(...ys)];
     if (y1 === y0) y1 = y0 + 1;
+    const left = Math.max(46, ...[y0, y1].map((value) => 10 + 7 * y.show(value).length));
     const px = (v) => left + ((v - x0) / (x1 - x0 || 1)) * (width - left - right);
     const py = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - top - bottom);
-    const parts = [text(left, 13, title, { fill: css("--ink") })];
+    const parts = said.map((line, k) => text(8, 13 + 15 * k, line, { fill: css("--ink") }));
     parts.push(element("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, fill: "none", stroke: css("--faint") }));
     for (const value of [y0, y1]) parts.push(text(left - 4, py(value) + 4, y.show(value), { "text-anchor": "end" }));
     parts.push(text(left, height - 19, x.show(x0)), text(width - right, height - 19, x.show(x1), { "text-anchor": "end" }));
     parts.push(text((left + width) / 2, height - 4, x.name, { "text-anchor": "middle" }));
     if (y.zero) parts.push(element("path", { d: `M${left} ${py(0)}H${width - right}`, stroke: css("--line"), fill: "none" }));
+    const names = [];
     lines.forEach((line) => {
       const d = line.points.filter(([, b]) => Number.isFinite(b)).map(([a, b], k) => `${k ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
       parts.push(element("path", { d, fill: "none", stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dashed ? "5 3" : "none" }));
       const last = line.points.findLast(([, b]) => Number.isFinite(b));
-      if (line.name && last) parts.push(text(Math.min(px(last[0]), width - right), py(last[1]) - 5, line.name, { "text-anchor": "end", fill: line.colour }));
+      if (line.name && last) names.push(over(Math.min(px(last[0]), width - right), Math.max(py(last[1]) - 6, top + 12), line.name, { "text-anchor": "end", fill: line.colour }));
     });
+    parts.push(...names); // in front of every line
     dots.forEach(([a, b]) => parts.push(element("circle", { cx: px(a), cy: py(b), r: 2.6, fill: css("--ink") })));
     marks.forEach((mark, k) => {
       parts.push(element("path", { d: `M${px(mark.at)} ${top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
@@ -191,21 +206,21 @@ softhat.pictures = (() => {
 
   /** Signed bars, one a position: to the right of 0 is true. */
   function bars(title, values, labels, wrong) {
-    const width = 420, height = 96, left = 8, top = 20;
+    const width = 420, height = 100, left = 8, top = 20;
     const most = Math.max(1e-9, ...values.map(Math.abs));
     const step = Math.min(26, (width - 2 * left) / values.length);
-    const middle = top + (height - top - 18) / 2;
+    const middle = top + (height - top - 22) / 2;
     const parts = [text(left, 13, title, { fill: css("--ink") }),
       element("path", { d: `M${left} ${middle}H${left + step * values.length}`, stroke: css("--faint") })];
     values.forEach((value, k) => {
-      const size = (Math.abs(value) / most) * ((height - top - 18) / 2);
+      const size = (Math.abs(value) / most) * ((height - top - 22) / 2);
       const bar = element("rect", { x: left + k * step + 1, width: Math.max(1, step - 2), height: Math.max(0.5, size),
         y: value > 0 ? middle - size : middle, fill: wrong[k] ? css("--wrong") : css("--accent") });
       const name = element("title");
       name.textContent = `position ${labels[k].place}: margin ${value.toPrecision(4)}`;
       bar.append(name);
       parts.push(bar);
-      if (step >= 12) parts.push(text(left + (k + 0.5) * step, height - 2, short(labels[k].token), { "text-anchor": "middle" }));
+      if (step >= 12) parts.push(text(left + (k + 0.5) * step, height - 5, short(labels[k].token), { "text-anchor": "middle" }));
     });
     return svg(width, height, title, ...parts);
   }
