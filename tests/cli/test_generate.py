@@ -10,6 +10,16 @@ from tests.cli.run import softhat
 
 pytest.importorskip("transformers")
 BEAVER = "1RB1LB_1LA1RZ"
+TWO_ENTRIES = json.dumps(
+    {
+        "kind": "turing",
+        "symbols": "_1",
+        "transitions": [["a", "", "a", "1", "R"], ["a", "1", "a", "_", "R"]],
+    }
+)
+TWO_EDGES = json.dumps(
+    {"kind": "automaton", "transitions": [["e", "a", "o"], ["e", "a", "e"]], "accept": ["e"]}
+)
 
 
 def test_a_run_is_checked() -> None:
@@ -48,6 +58,13 @@ def test_beyond_the_certificate_it_refuses() -> None:
         (('{"kind": "nonsense"}',), "unknown kind"),
         (('{"kind": "automaton", "regex": "a*"}', "ab"), "none of the machine's"),
         (('{"kind": ',), "MACHINE"),
+        (("",), "without instructions"),
+        (("l: inc a l", ""), "is no counter's value"),
+        (("l: inc a l", "z=1"), "no counter 'z'"),
+        (("l: inc a l\nl: halt",), "stands twice"),
+        (('{"kind": "cellular", "rule": 110, "width": 8}', ""), "a row has 8 cells, not 0"),
+        ((TWO_ENTRIES, "1"), "must be deterministic"),
+        ((TWO_EDGES, "a"), "must be deterministic"),
     ],
 )
 def test_what_is_wrong_is_one_line(arguments: tuple[str, ...], message: str) -> None:
@@ -55,3 +72,19 @@ def test_what_is_wrong_is_one_line(arguments: tuple[str, ...], message: str) -> 
     assert done.code == 2
     assert message in done.err
     assert done.err.strip().count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        ("1RB1RB_1LA1LA", "19 steps, did not halt within these tokens"),
+        ("1RB1RB_1RA1RA", "left its space"),
+        ("l: inc a l", "19 steps, did not halt within these tokens"),
+        ('{"kind": "stack", "program": {"go": ["push", "a", "go"]}}', "left its space"),
+    ],
+)
+def test_what_never_halts_is_run_to_the_last_token_and_checked(machine: str, said: str) -> None:
+    done = softhat("generate", machine, "--space", "8", "--tokens", "20", "--check")
+    assert done.code == 0, done.err
+    assert said in done.out
+    assert "every token is the interpreter's" in done.out

@@ -12,6 +12,7 @@ import softhat
 from softhat.frontends.machines.machine import EOS
 from softhat.frontends.machines.turing import TuringMachine
 from softhat.io.errors import SofthatError
+from softhat.models.zoo.machines import machines
 from tests.frontends.machines.checks import check_decided, check_run
 
 BEAVERS = {"1RB1LB_1LA1RZ": (6, 4), "1RB1LB_1LA0LC_1RZ1LD_1RD0RA": (107, 13)}
@@ -132,6 +133,7 @@ def test_input_words() -> None:
             "none of the tape's",
         ),
         ({"kind": "nonsense"}, "unknown kind"),
+        ({"kind": ["turing"]}, "unknown kind"),
         (3, "a text or a dictionary"),
     ],
 )
@@ -149,3 +151,14 @@ def test_bad_inputs() -> None:
         m.prompt("01010")
     with pytest.raises(SofthatError, match="space"):
         softhat.machine("1RB1LB_1LA1RZ", space=3)
+
+
+@pytest.mark.parametrize("name", sorted(machines()))
+def test_what_is_no_input_and_no_token_is_one_line(name: str) -> None:
+    """Of every kind of machine."""
+    m = machines()[name].machine
+    for call in (m.prompt, m.run, m.decode):
+        for given in (5, b"ab", ["no such symbol"]):
+            with pytest.raises(SofthatError) as caught:
+                call(given)
+            assert "\n" not in str(caught.value)

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import MOST_STEPS, Machine, Run, checked_steps, shown
+from softhat.frontends.machines.machine import (
+    MOST_STEPS,
+    Machine,
+    Run,
+    checked_steps,
+    shown,
+    word_of,
+)
 from softhat.frontends.machines.tables import cells_of, check_name, free_name, turing_machine
 from softhat.frontends.machines.turing import INPUT, SPACE, TapeRun, TuringMachine
 from softhat.frontends.regular.regex import read_regex
@@ -162,7 +169,7 @@ class Automaton(Machine):
         return {**found, "accept": [s for s in self.states if s in self.accepting]}
 
     def _input(self, given: Any) -> list[str]:
-        word = [] if given is None else list(given)
+        word = word_of(given)
         for at, symbol in enumerate(word, start=1):
             if symbol not in self.alphabet:
                 raise SofthatError(

@@ -20,7 +20,15 @@ from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import EOS, MOST_STEPS, Machine, Run, checked_steps, shown
+from softhat.frontends.machines.machine import (
+    EOS,
+    MOST_STEPS,
+    Machine,
+    Run,
+    checked_steps,
+    shown,
+    word_of,
+)
 from softhat.frontends.machines.tables import check_name
 from softhat.frontends.machines.tapes import TapeReading, symbol_bits
 from softhat.frontends.machines.tokens import TokenSets, all_of
@@ -141,7 +149,7 @@ class CellularAutomaton(Machine):
         if given is None:  # a single cell
             others = [self.states[0]] * (self.width - 1)
             return [*others, self.states[1 % len(self.states)]]
-        row = list(given)
+        row = word_of(given)
         if len(row) != self.width:
             raise SofthatError(f"a row has {self.width} cells, not {len(row)}")
         for at, value in enumerate(row, start=1):

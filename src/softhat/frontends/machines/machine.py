@@ -97,6 +97,10 @@ class Machine(ABC):
 
     def names_of(self, tokens: str | Iterable[str]) -> tuple[list[str], bool]:
         """Token names without the sinks, and whether `<eos>` ended them."""
+        if not isinstance(tokens, Iterable):
+            raise SofthatError(
+                f"tokens are names in a list, or in a text with spaces: not {tokens!r}"
+            )
         given = tokens.split() if isinstance(tokens, str) else list(tokens)
         if given[:1] == [BOS]:
             given = given[1:]
@@ -115,6 +119,18 @@ class Machine(ABC):
 def shown(names: Sequence[str], most: int = 12) -> str:
     """The first few of some names."""
     return " ".join(names[:most]) + (" …" if len(names) > most else "")
+
+
+def word_of(given: object) -> list[Any]:
+    """The symbols of an input that is a word; none if nothing is given."""
+    if given is None:
+        return []
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise SofthatError(
+            f"the input is {given!r}: give a text or a list of symbols (dictionaries are inputs "
+            "of counter machines)"
+        )
+    return list(given)
 
 
 def checked_steps(max_steps: object) -> int:

@@ -41,7 +41,7 @@ def machine(description: str | Mapping[str, Any], space: int = SPACE) -> Machine
     if not isinstance(description, Mapping):
         raise SofthatError(f"a machine is a text or a dictionary, not {description!r}")
     kind = description.get("kind")
-    if kind not in KEYS:
+    if not isinstance(kind, str) or kind not in KEYS:
         raise SofthatError(f"unknown kind of machine {kind!r}: choose one of {', '.join(KEYS)}")
     for key in description:
         if key != "kind" and key not in KEYS[kind].split():

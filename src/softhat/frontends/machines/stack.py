@@ -22,7 +22,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import MOST_STEPS, Machine, Run, checked_steps, shown
+from softhat.frontends.machines.machine import (
+    MOST_STEPS,
+    Machine,
+    Run,
+    checked_steps,
+    shown,
+    word_of,
+)
 from softhat.frontends.machines.tables import cells_of, check_name, free_name, turing_machine
 from softhat.frontends.machines.turing import ANY, SPACE, TuringMachine
 from softhat.io.errors import SofthatError
@@ -236,7 +243,7 @@ class StackMachine(Machine):
         }
 
     def _input(self, given: Any) -> list[str]:
-        word = [] if given is None else list(given)
+        word = word_of(given)
         for at, symbol in enumerate(word, start=1):
             if symbol not in self.alphabet:
                 raise SofthatError(

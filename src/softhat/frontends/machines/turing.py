@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import MOST_STEPS, Machine, Run, checked_steps, shown
+from softhat.frontends.machines.machine import (
+    MOST_STEPS,
+    Machine,
+    Run,
+    checked_steps,
+    shown,
+    word_of,
+)
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 
@@ -235,7 +242,7 @@ class TuringMachine(Machine):
         }
 
     def _input(self, given: Any) -> list[str]:
-        word = [] if given is None else list(given)
+        word = word_of(given)
         for at, symbol in enumerate(word):
             if symbol not in self.symbols:
                 raise SofthatError(
