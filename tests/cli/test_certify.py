@@ -55,3 +55,11 @@ def test_a_formula_longer_than_any_file_name() -> None:
     done = run("certify", " & ".join(["(a S b)"] * 100))
     assert done.code == 0, done.err
     assert "proved: output computes" in done.out
+
+
+def test_a_gguf_file_has_no_certificate_and_is_not_called_missing(tmp_path: Path) -> None:
+    softhat.to_gguf("Y b | a", tmp_path / "m.gguf", 16)
+    done = run("certify", str(tmp_path / "m.gguf"))
+    assert done.code == 2 and done.out == ""
+    assert "llama.cpp's kernels are not proved" in done.err and "no such" not in done.err
+    assert "no such" in run("certify", str(tmp_path / "n.gguf")).err

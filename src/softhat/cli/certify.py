@@ -23,7 +23,7 @@ from softhat.cli.output import (
 from softhat.export.coq.checker import check_file_name
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
-from softhat.io.files import write_file
+from softhat.io.files import is_file, write_file
 from softhat.io.work import progress
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -66,7 +66,7 @@ def command(
     """
     if coq:
         check_file_name(out)
-    if is_export(model):
+    if is_export(model) or (model.endswith(".gguf") and is_file(model)):
         if coq:
             raise SofthatError(
                 "--coq is about softhat's own models: give the formula or its folder"
@@ -133,9 +133,10 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
 
 def _export(path: str, explain: bool, as_json: bool) -> NoReturn:
     """What is proved about an export, from its weights, and what it states of itself."""
-    from softhat.export.checking import certify_export
+    from softhat.export.checking import certify_export, refuse_gguf
     from softhat.export.reading import read_export
 
+    refuse_gguf(path)
     certificate = certify_export(read_export(path))
     if as_json:
         print_json(certificate.to_json())

@@ -108,13 +108,14 @@ def certify(model: str | Path | Certified[Any]) -> Any:
     """The certificate of a model, of a model folder, or of an exported folder or ONNX file."""
     if not isinstance(model, str | Path):
         return model.certificate
-    _refuse_gguf(model)
+    refuse_gguf(model)
     if is_export(model):
         return certify_export(read_export(model))
     return load(model).certificate
 
 
-def _refuse_gguf(path: str | Path) -> None:
+def refuse_gguf(path: str | Path) -> None:
+    """A GGUF file is run by kernels of which nothing is proved."""
     if Path(path).suffix == ".gguf":
         raise SofthatError(
             f"{path}: llama.cpp's kernels are not proved: export the same model with --to llama, "
