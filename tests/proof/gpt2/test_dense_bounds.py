@@ -18,6 +18,7 @@ from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
+from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
 from tests.transformer.lowering.suite import all_codes, expected, long_words
@@ -93,7 +94,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, tmp_path: Path) -> No
     network.run(long_words(CONTEXT - 1, 2, 5), seen=seen)
     last = seen[f"blocks.{c.blocks - 1}.hook_resid_post"]
     values = last @ directions.residual.astype(np.float64).T
-    stored = [p for p, cell in enumerate(found.cells[-1]) if type(cell).__name__ == "Bit"]
+    stored = [p for p, cell in enumerate(found.cells[-1]) if isinstance(cell, BitCell)]
     off = np.abs(np.abs(values[..., stored]) - 1).max()
     assert off <= bounds.bounds["stored bit"] + bounds.bounds["noise"]
 
