@@ -40,6 +40,13 @@ def test_extreme_weights(x: str, where: str, max_length: int | None) -> None:
                 assert "\n" not in str(error)
 
 
+def test_no_warnings_before_the_one_line() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SofthatError, match="beyond the range of float64"):
+            softhat.simulate(extreme("1e400", "value"), max_length=5)
+
+
 @pytest.mark.parametrize("name", ["last-token", "induction-average", "histogram"])
 @pytest.mark.parametrize("max_length", [None, 4])
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-308, 1e300])

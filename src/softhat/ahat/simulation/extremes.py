@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from typing import Literal
+
+import numpy as np
 
 from softhat.ahat.model import AHAT
 from softhat.io.errors import SofthatError
@@ -28,8 +31,11 @@ def in_range(model: AHAT, epsilon: float | None) -> Iterator[None]:
             f"epsilon must be at least {LEAST_EPSILON:g}, not {epsilon:g}: float64 has no room for "
             "the temperatures of a smaller one"
         )
+    # numpy would warn before that line
+    quiet: Literal["ignore"] | None = "ignore" if _extreme(model) else None
     try:
-        yield
+        with np.errstate(over=quiet, invalid=quiet):
+            yield
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, SofthatError) or not _extreme(model):
             raise
