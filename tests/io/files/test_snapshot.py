@@ -97,3 +97,15 @@ def test_a_fault_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(SofthatError, match="damaged"):
         read_as_a_whole(tmp_path / "f", read)
+
+
+def test_a_link_that_leads_nowhere_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a folder is in one state: it is read at the first try, or its fault is told."""
+    folder = tmp_path / "f"
+    write_folder(folder, files(0))
+    (folder / "c").symlink_to(tmp_path / "nothing")
+    (folder / "d").symlink_to(folder / "d")
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it waits"))
+    assert read_as_a_whole(folder, lambda: read_text(folder / "a", inside=folder)) == "0"

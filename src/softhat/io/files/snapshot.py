@@ -57,7 +57,10 @@ def _state(folder: Path) -> dict[str, tuple[int, ...]] | None:
         for path in folder.iterdir():
             if path.name.startswith("."):
                 continue  # another run's files, on their way
-            status = path.stat()
+            try:
+                status = path.stat()
+            except OSError:  # a link that leads nowhere is no file that is changing
+                status = path.lstat()
             state[path.name] = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
     except OSError:  # gone between two steps
         return None
