@@ -50,6 +50,7 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         ("a", "--to", "huggingface", "--head", "lm"): "--head is an option of --to gpt2",
         ("a", "--to", "torch", "--output", "x"): "leave --output out",
         ("a", "--to", "onnx", "--output", "x"): "leave --output out",
+        ("a",): "Choose from: gpt2, llama, gguf,",
     }
     for arguments, message in cases.items():
         done = softhat("export", *arguments, "-o", str(tmp_path / "out"))

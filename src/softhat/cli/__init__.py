@@ -112,7 +112,8 @@ def _run(wanted: str | None) -> int:
         tell(_message(error))
     except _UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        tell(f"error: {error.format_message().rstrip('.')}{where}".replace("\n", " "))
+        said = " ".join(error.format_message().split())  # choices come on lines of their own
+        tell(f"error: {said.rstrip('.')}{where}")
     except (KeyboardInterrupt, typer.Abort, _InterruptedError):
         kept = "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
         tell(f"interrupted: {kept}")
