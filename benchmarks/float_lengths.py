@@ -25,7 +25,7 @@ from float_search import Search
 
 import softhat
 from softhat.ahat.gallery import GALLERY
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 
 RESULTS = Path(__file__).parent / "float_lengths.json"
 EPSILON = {"float32": 1e-3, "float16": 0.1, "bfloat16": 0.1}

@@ -23,7 +23,7 @@ from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.bounds.bags import bags_of
 from softhat.ahat.exact import run
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.runtime.attend import TILE
 from softhat.runtime.dense import Ready, ReadyHead, ReadyLayer
 from softhat.transformer.weights import inverse_temperature

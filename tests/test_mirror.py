@@ -47,7 +47,7 @@ ACROSS = {
     "transformer/lowering/test_size.py": "sizes that the documents state",
     "transformer/lowering/test_truth.py": "compiled models against formulas",
     "notebooks": "notebooks run",
-    "optimise/test_sabotage.py": "wrong rules and wrong passes, planted",
+    "logic/optimise/test_sabotage.py": "wrong rules and wrong passes, planted",
     "program/test_constants.py": "what programs never contain",
     "proof/test_aimed.py": "attacks on certificates",
     "proof/test_alone.py": "the trusted base, copied out",

@@ -19,7 +19,7 @@ from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.short_floats import Known
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from tests.ahat.definition import array, embed, sees, wide
 
 Betas = Mapping[tuple[int, int], float]

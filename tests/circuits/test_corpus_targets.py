@@ -21,8 +21,8 @@ from softhat.circuits.corpus.families import MIXED, draw_formula, induction
 from softhat.circuits.corpus.work import Settings, draw
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import describe
+from softhat.logic.optimise.simplify import simplify
 from softhat.models.value_model import ValueModel
-from softhat.optimise.simplify import simplify
 from tests.circuits.test_corpus import contents, kill_often
 from tests.cli.run import softhat as command
 from tests.export.suite import all_codes, expected

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from softhat import equivalent, parse
 from softhat.logic.core import LinearForm, linear, to_core
 from softhat.logic.linear import difference
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Comparison, Formula
 from softhat.logic.syntax.walk import distinct
-from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 from tests.logic.strategies import RELATIONS, formulas, set_words, terms, words
 

@@ -13,10 +13,10 @@ from softhat.logic.binding import bind
 from softhat.logic.core import to_core
 from softhat.logic.decide.judge import judge
 from softhat.logic.fragments import describe
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
 from softhat.logic.syntax.nodes import At, Formula, Symbol
 from softhat.numbers.predicates import BuiltIn, Unbound, define
-from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 from tests.logic.oracle import GIVEN, PREDICATES
 

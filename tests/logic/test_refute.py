@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from softhat.logic import refute
+from softhat.logic.optimise import entail
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
 from softhat.logic.syntax.parse import parse
-from softhat.optimise import entail
 from tests.logic import oracle
 from tests.logic.strategies import formulas
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.random import random_formula
 from softhat.models.followed import follows
-from softhat.optimise.simplify import simplify
 from softhat.program.build import build, build_as_written
 from tests.logic.oracle import truth
 

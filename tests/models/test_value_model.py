@@ -15,7 +15,7 @@ import softhat
 from softhat import CertificateWarning, SofthatError, rasp
 from softhat.frontends.rasp import lib
 from softhat.models.value_model import ValueModel
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.transformer.weights import Attention
 from tests.frontends.rasp.cases import CASES, Case
 from tests.frontends.rasp.test_compile import PROGRAMS

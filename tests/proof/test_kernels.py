@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softhat
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.proof.kernels import ASSUMPTIONS, DTYPES, Kernel, kernel_certificate, kernel_formats
 
 KERNELS: tuple[Kernel, ...] = ("torch", "onnx")

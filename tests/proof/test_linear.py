@@ -9,7 +9,7 @@ import pytest
 
 import softhat
 from softhat.models.model import Model
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.proof.linear import linear_max_length
 from softhat.runtime.linear.columns import View
 from softhat.runtime.linear.kernels import bit_of

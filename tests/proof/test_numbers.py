@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softhat.models.model import Model
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.program.draft import Draft
 from softhat.program.evaluate import numbers
 from softhat.program.gates import Total

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from softhat.numbers import formats
-from softhat.numbers.formats import MANY, NARROW, WIDE_DIGITS
+from softhat.numerics import formats
+from softhat.numerics.formats import MANY, NARROW, WIDE_DIGITS
 from softhat.proof import steps
 from softhat.proof.scores import WeightEntry, projection, scale
 from softhat.runtime import attend, dense

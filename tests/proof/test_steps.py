@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.proof.heads.width import WidthKind
 from softhat.proof.steps import (
     Decoded,

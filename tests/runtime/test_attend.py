@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.numbers.formats import FORMATS, NARROW, format_of
+from softhat.numerics.formats import FORMATS, NARROW, format_of
 from softhat.runtime import attend
 from softhat.runtime.attend import Attention
 from softhat.transformer.weights import Mask

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from softhat.logic.random import random_formula
 from softhat.models.compiler import compile
 from softhat.models.model import Model
-from softhat.numbers.formats import FORMATS
 from softhat.numbers.positions import floats
+from softhat.numerics.formats import FORMATS
 from softhat.runtime.dense import Ready
 from softhat.transformer.weights import scale
 

@@ -11,7 +11,7 @@ import pytest
 import softhat
 from softhat.ahat.gallery import GALLERY
 from softhat.logic.random import random_formula
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.runtime import prefixes
 from softhat.runtime.prefixes import shared_margins
 

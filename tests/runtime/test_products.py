@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.numbers.formats import FORMATS, format_of
+from softhat.numerics.formats import FORMATS, format_of
 from softhat.runtime import products
 from softhat.runtime.products import SparseProduct, product
 from softhat.transformer.weights import Sparse

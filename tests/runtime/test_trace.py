@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.numbers.formats import FORMATS, format_of
+from softhat.numerics.formats import FORMATS, format_of
 
 
 @pytest.mark.parametrize("dtype", FORMATS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from softhat.transformer.edges import columns, edges, texts

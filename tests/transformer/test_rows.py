@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
-from softhat.numbers.formats import FORMATS, format_of
+from softhat.numerics.formats import FORMATS, format_of
 from softhat.transformer.rows import IntegerRow, UnknownShapeError, hidden_units, rows_of
 from softhat.transformer.weights import Sparse
 

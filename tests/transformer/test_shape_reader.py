@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.transformer.rows import IntegerRow, UnknownShapeError, hidden_units
 from softhat.transformer.shape_reader import Reader
 from softhat.transformer.shapes import Local, Ramp, Residues, Uniform

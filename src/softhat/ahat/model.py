@@ -165,7 +165,7 @@ class AHAT:
         """Average-hard attention in floats: the same forward pass with β infinite."""
         from softhat.ahat.simulation.lower import lower
         from softhat.ahat.simulation.unique import tie_broken
-        from softhat.numbers.formats import format_of
+        from softhat.numerics.formats import format_of
         from softhat.runtime.dense import Ready
         from softhat.runtime.trace import trace
 

@@ -16,10 +16,10 @@ from softhat.cli.inputs import RASP, ZOO
 from softhat.cli.output import tell_later
 from softhat.io.files import is_file, is_folder
 from softhat.logic.fragments import describe
+from softhat.logic.optimise.settle import settled
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
 from softhat.logic.syntax.nodes import Constant, Formula
-from softhat.optimise.settle import settled
-from softhat.optimise.simplify import simplify
 
 _MOST_NODES = 500
 """Distinct subformulas of the largest formula that is compared over two alphabets."""

@@ -23,10 +23,10 @@ from softhat.cli.output import print_facts, print_json
 from softhat.logic.core import to_core
 from softhat.logic.decide.judge import Judgement, judge
 from softhat.logic.fragments import Description, describe
+from softhat.logic.optimise.settle import settled
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.syntax.nodes import Node
 from softhat.logic.syntax.print import to_text, to_unicode
-from softhat.optimise.settle import settled
-from softhat.optimise.simplify import simplify
 
 _SHOWN_WORD = 100  # symbols of a word
 _SHOWN = 2_000  # characters of a form; --json gives all

@@ -16,7 +16,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
 from softhat.models.compiler import compile as compile_formula
 from softhat.models.value_model import ValueModel
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 

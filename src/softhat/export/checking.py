@@ -21,7 +21,7 @@ from softhat.models.folders import load
 from softhat.models.model import Model
 from softhat.models.verification.report import Verification
 from softhat.models.verification.verify import verify as verify_model
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.proof.gpt2.certificate import certify as certify_gpt2
 from softhat.proof.llama.certificate import certify as certify_llama
 from softhat.proof.llama.checkpoint import LlamaCheckpoint

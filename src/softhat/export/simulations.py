@@ -21,8 +21,8 @@ from softhat.ahat.simulation.lower import lower
 from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.io.errors import SofthatError
-from softhat.numbers.formats import FORMATS
 from softhat.numbers.laws import Constant
+from softhat.numerics.formats import FORMATS
 from softhat.transformer.stored import tensors_of
 from softhat.transformer.weights import Transformer
 

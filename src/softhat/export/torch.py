@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files import json_bytes, write_folder
-from softhat.numbers.formats import FORMATS
 from softhat.numbers.positions import Table, nearest_float, to_json
+from softhat.numerics.formats import FORMATS
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer, distinct_rows
 

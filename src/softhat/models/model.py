@@ -15,10 +15,10 @@ from softhat.logic.binding import predicates_file, predicates_of
 from softhat.logic.semantics.truth import acceptance_position, resolve_at
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Formula
-from softhat.numbers.formats import format_of
 from softhat.numbers.positions import longest
 from softhat.numbers.predicates import Predicate, check_length
 from softhat.numbers.predicates import longest as table_length
+from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Answers, End
 from softhat.transformer.stored import config_of
 from softhat.transformer.weights import Transformer

@@ -17,7 +17,7 @@ from softhat.frontends.rasp.stored import from_json, to_json
 from softhat.frontends.rasp.values import tagged
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Answers, End, Runtime
 from softhat.runtime.linear.classes import TooManyError
 from softhat.transformer.stored import DamagedError, config_of

@@ -1,1 +1,1 @@
-"""Facts about numbers: formats, rationals, laws in n, sets of positions, position features."""
+"""Facts about numbers: rationals, laws in n, sets of positions, position features."""

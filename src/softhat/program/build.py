@@ -14,11 +14,11 @@ from typing import NamedTuple
 from softhat.io.errors import SofthatError
 from softhat.logic.core import Name, to_named_core
 from softhat.logic.fragments import symbols_of
+from softhat.logic.optimise.settle import settled
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.print import to_short
 from softhat.logic.syntax.walk import distinct
-from softhat.optimise.settle import settled
-from softhat.optimise.simplify import simplify
 from softhat.program.counting import CountingTerm, at_least_zero, counted
 from softhat.program.draft import LABEL_LIMIT, Draft
 from softhat.program.heads import Direction, Latest, Previous, Recall

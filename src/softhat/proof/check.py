@@ -17,10 +17,10 @@ from math import isnan
 from softhat.io.errors import VoidError
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
-from softhat.numbers.formats import CAP, FORMATS, Format
 from softhat.numbers.laws import ONE, Constant
 from softhat.numbers.positions import longest
 from softhat.numbers.predicates import longest as table_length
+from softhat.numerics.formats import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Cell, Form, Zero, blocks_of, embedded, finite, rows_of

@@ -12,7 +12,7 @@ of their attention:
   multiples of a power of two that it holds;
 - fused kernels multiply by 1/Σw, two roundings where the dense runtime has one;
 - exp may be off by 20 units in the last place instead of 4, and a fused kernel rescales what it
-  has summed when it meets a larger maximum: see `softhat.numbers.kernels`.
+  has summed when it meets a larger maximum: see `softhat.numerics.kernels`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from softhat.logic.syntax.nodes import Formula
-from softhat.numbers.formats import FORMATS, Format
-from softhat.numbers.kernels import ONNX, PYTORCH
+from softhat.numerics.formats import FORMATS, Format
+from softhat.numerics.kernels import ONNX, PYTORCH
 from softhat.proof.check import certify
 from softhat.proof.document import document
 from softhat.transformer.weights import Transformer

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from math import inf, isnan
 
 from softhat.logic.syntax.nodes import Formula
-from softhat.numbers.formats import CAP, Format
 from softhat.numbers.positions import Named
 from softhat.numbers.rationals import grid_of
+from softhat.numerics.formats import CAP, Format
 from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
 from softhat.proof.gates import Clip, GateSum, Threshold
 from softhat.proof.heads import bound

@@ -29,9 +29,9 @@ from math import copysign, exp, inf
 
 import numpy as np
 
-from softhat.numbers.formats import Format, format_of
 from softhat.numbers.positions import Named
 from softhat.numbers.rationals import common_divisor, grid_of
+from softhat.numerics.formats import Format, format_of
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.check import derived

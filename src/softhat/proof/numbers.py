@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import inf
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole
 from softhat.proof.heads.match import Selects
 from softhat.proof.lengths import Proof

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import CAP, FORMATS, Format
+from softhat.numerics.formats import CAP, FORMATS, Format
 from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import (
     At,

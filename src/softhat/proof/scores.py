@@ -16,8 +16,8 @@ from math import frexp, inf, nextafter
 from typing import NamedTuple
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
 from softhat.numbers.rationals import grid_of
+from softhat.numerics.formats import Format
 from softhat.transformer.weights import Attention
 
 COARSE = "scores of neighbouring positions are rounded together"

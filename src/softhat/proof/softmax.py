@@ -15,7 +15,7 @@ from math import exp, expm1, floor
 from typing import Literal
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.scores import CARE, COARSE
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from math import ceil, frexp
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import MANY, Format
+from softhat.numerics.formats import MANY, Format
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.width import WidthKind
 from softhat.proof.scores import CARE

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.io.files import json_bytes, write_folder
 from softhat.logic.semantics.words import Word, encode, encode_sets
-from softhat.numbers.formats import format_of
 from softhat.numbers.positions import longest
+from softhat.numerics.formats import format_of
 from softhat.transformer.stored import tensors_of
 from softhat.transformer.weights import Size, Transformer
 

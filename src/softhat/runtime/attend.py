@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import NARROW, Format
+from softhat.numerics.formats import NARROW, Format
 from softhat.runtime.products import product
 from softhat.transformer.weights import Mask
 

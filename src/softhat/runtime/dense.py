@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import MANY, Format
 from softhat.numbers.positions import floats
+from softhat.numerics.formats import MANY, Format
 from softhat.runtime.attend import Attention
 from softhat.runtime.products import SparseProduct, product
 from softhat.transformer.weights import (

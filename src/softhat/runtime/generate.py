@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.runtime.hard_stepper import Step
 from softhat.runtime.linear.kernels import Word as Known
 from softhat.runtime.linear.runtime import ENDLESS

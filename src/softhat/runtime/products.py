@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.transformer.weights import Sparse
 
 Array = NDArray[Any]

@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
-from softhat.numbers.formats import Format
 from softhat.numbers.rationals import power_in
+from softhat.numerics.formats import Format
 from softhat.transformer.weights import Layer, Sparse, distinct_rows
 
 Row = tuple[tuple[int, float], ...]

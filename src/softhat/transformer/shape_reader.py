@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from softhat.numbers.formats import Format
 from softhat.numbers.laws import ONE, Constant, Law
 from softhat.numbers.positions import Feature, Mod, Named
+from softhat.numerics.formats import Format
 from softhat.transformer.rows import Row, UnknownShapeError
 from softhat.transformer.shapes import (
     Classes,

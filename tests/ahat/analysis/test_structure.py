@@ -15,8 +15,8 @@ from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.lower import lower
-from softhat.numbers.formats import format_of
 from softhat.numbers.laws import Constant
+from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from tests.ahat import definition

@@ -9,8 +9,8 @@ import pytest
 
 from softhat.ahat.bounds.float_attention import StoredScores, mean_of
 from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
-from softhat.numbers.formats import FORMATS
-from softhat.numbers.kernels import PYTORCH
+from softhat.numerics.formats import FORMATS
+from softhat.numerics.kernels import PYTORCH
 
 PROGRAM = FloatProgram(FORMATS["float32"])
 

@@ -16,7 +16,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.short_floats import bag_error
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from tests.ahat.bounds.test_bags import gaps, random_bags
 from tests.ahat.running import known
 from tests.ahat.simulation.test_finite_floats import awkward

@@ -20,7 +20,7 @@ from softhat.ahat.model import AHAT, Head, Layer, Matrix, Vector
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.unique import tie_broken
 from softhat.ahat.words import all_words
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from tests.ahat.simulation.test_finite_floats import (
     MAKERS,
     awkward,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly, half_unit, low_bit
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 
 
 def float32(rng: random.Random) -> np.float32:

@@ -13,7 +13,7 @@ from softhat.ahat.bounds.envelope import Box
 from softhat.ahat.bounds.rounding import Arithmetic, Rounded, gamma
 from softhat.ahat.bounds.weights import entries
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS, format_of
+from softhat.numerics.formats import FORMATS, format_of
 
 weights = st.fractions(-4, 4, max_denominator=6)
 matrices = st.lists(st.lists(weights, min_size=3, max_size=3), min_size=1, max_size=3)

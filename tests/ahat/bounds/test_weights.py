@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.ahat.bounds.weights import ANY, dyadic, entries
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 
 fractions = st.fractions(-100, 100, max_denominator=64)
 

@@ -11,8 +11,8 @@ import pytest
 
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.lower import VALUE, lower
-from softhat.numbers.formats import format_of
 from softhat.numbers.laws import Constant
+from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from tests.ahat import definition

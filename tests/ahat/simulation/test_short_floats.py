@@ -15,7 +15,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.short_floats import by_words, can_be_short, short_error
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from tests.ahat.models import random_program
 from tests.ahat.running import known
 

@@ -9,10 +9,10 @@ from softhat.logic.core import to_core
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import build
 from softhat.logic.decide.sweep import swept
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import FALSE, Xor
 from softhat.logic.syntax.parse import parse
-from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 from tests.logic.decide.disguise import disguise
 

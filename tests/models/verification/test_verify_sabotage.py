@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.logic.optimise import simplify
+from softhat.logic.optimise.entail import Look
 from softhat.logic.syntax import nodes
 from softhat.models import compiler
-from softhat.optimise import simplify
-from softhat.optimise.entail import Look
 from tests.proof.mutations import Mutation, matters, mutations
 
 # Together these have every kind of head in both directions, gates of every kind, every position

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import FORMATS, format_of
 from softhat.numbers.positions import Feature
+from softhat.numerics.formats import FORMATS, format_of
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Head

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS, format_of
+from softhat.numerics.formats import FORMATS, format_of
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import Average as AverageHead

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import Previous as PreviousHead
 from softhat.program.signals import Program

@@ -11,8 +11,8 @@ import pytest
 
 import softhat
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.positions import Named
+from softhat.numerics.formats import FORMATS, Format
 from softhat.program.draft import Draft
 from softhat.program.heads import Average
 from softhat.program.heads import Sign as SignHead

@@ -7,7 +7,7 @@ from math import exp
 import pytest
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.program.heads import Direction
 from softhat.program.heads import StrictLatest as StrictLatestHead
 from softhat.program.signals import Program

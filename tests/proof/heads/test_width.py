@@ -14,8 +14,8 @@ import softhat
 from softhat.frontends.rasp import lib
 from softhat.io.errors import VoidError
 from softhat.models.value_model import ValueModel
-from softhat.numbers.formats import FORMATS, format_of
 from softhat.numbers.positions import Named
+from softhat.numerics.formats import FORMATS, format_of
 from softhat.program.draft import Draft
 from softhat.program.gates import Steps
 from softhat.program.heads import Mask, Selector

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.proof.llama.kinds import LlamaHead, Pair
 from softhat.proof.llama.recalls import Resting, _zero, recall_errors
 from softhat.proof.llama.scores import RotaryScores, StoredRows

@@ -14,7 +14,7 @@ import softhat
 from softhat.io.errors import SofthatError
 from softhat.logic.random import random_formula
 from softhat.models.model import Model
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.runtime.attend import Attention
 from softhat.runtime.dense import Ready
 from softhat.runtime.linear import runtime

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softhat.numbers.formats import format_of
 from softhat.numbers.positions import Named
+from softhat.numerics.formats import format_of
 from softhat.program.build import build
 from softhat.program.draft import Draft
 from softhat.program.evaluate import evaluate

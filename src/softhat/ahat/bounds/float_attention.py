@@ -35,8 +35,8 @@ from softhat.ahat.bounds.noise import (
 from softhat.ahat.bounds.rounding import RANGE, SLACK, gamma
 from softhat.ahat.bounds.weights import ANY, HeadEntries
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import NARROW, WIDE_DIGITS
-from softhat.numbers.kernels import DENSE
+from softhat.numerics.formats import NARROW, WIDE_DIGITS
+from softhat.numerics.kernels import DENSE
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

@@ -17,7 +17,7 @@ from softhat.ahat.bounds.float_words import FloatRun
 from softhat.ahat.bounds.noise import Noisy
 from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 
 AT_ONCE = 40_000  # rows
 

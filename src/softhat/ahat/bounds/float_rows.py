@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import Blocks
 from softhat.ahat.bounds.rounding import SLACK, Arithmetic, Rounded
-from softhat.numbers.formats import NARROW, WIDE_DIGITS
 from softhat.numbers.laws import Law
+from softhat.numerics.formats import NARROW, WIDE_DIGITS
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

@@ -17,8 +17,8 @@ from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
 from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.ahat.exact import allowed
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
 from softhat.numbers.positions import floats
+from softhat.numerics.formats import Format
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

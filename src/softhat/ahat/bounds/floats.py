@@ -30,8 +30,8 @@ from softhat.ahat.bounds.float_rows import BlockRow, BlockScores, Steep
 from softhat.ahat.bounds.rounding import INEXACT, RANGE, SLACK, Arithmetic, Rounded, gamma, scaled
 from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights, dyadic
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
 from softhat.numbers.positions import Feature, Named, Table
+from softhat.numerics.formats import Format
 
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]

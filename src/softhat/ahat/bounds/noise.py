@@ -23,7 +23,7 @@ import numpy.typing as npt
 from softhat.ahat.bounds.rounding import RANGE
 from softhat.ahat.bounds.weights import ANY
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS, Format
+from softhat.numerics.formats import FORMATS, Format
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

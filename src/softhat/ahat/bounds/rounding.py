@@ -14,7 +14,7 @@ import numpy.typing as npt
 from softhat.ahat.bounds.envelope import Box
 from softhat.ahat.bounds.weights import Entries
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS, Format
+from softhat.numerics.formats import FORMATS, Format
 
 Floats = npt.NDArray[np.float64]
 INEXACT = 0.0  # a grid of 0: not known to be exact

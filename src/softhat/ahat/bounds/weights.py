@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Vector
-from softhat.numbers.formats import Format
 from softhat.numbers.rationals import odd_part, power_in
+from softhat.numerics.formats import Format
 
 Floats = npt.NDArray[np.float64]
 ANY = 1e300  # the grid of 0: every grid holds it

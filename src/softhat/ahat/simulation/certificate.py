@@ -18,9 +18,9 @@ from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import HeadId, LengthBound, Lengths
 from softhat.ahat.simulation.temperature import BetaChoice
 from softhat.io.errors import SofthatError
-from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.laws import Constant, Law
 from softhat.numbers.laws import from_json as law_from_json
+from softhat.numerics.formats import FORMATS, Format
 from softhat.proof.document import document, kind_of
 from softhat.proof.proved import ProvedLengths
 from softhat.proof.simulations.lengths import Reached, check_to

@@ -28,8 +28,8 @@ from softhat.ahat.simulation.temperature_laws import (
     temperature_laws,
 )
 from softhat.ahat.simulation.unique import require_broken, tie_broken
-from softhat.numbers.formats import FORMATS, Format
 from softhat.numbers.laws import ONE, Law, Length, Tabled, as_law, log, rounded_up
+from softhat.numerics.formats import FORMATS, Format
 from softhat.proof.simulations.check import EvidenceVerdict, check
 from softhat.proof.simulations.errors import inverse
 

@@ -14,7 +14,7 @@ from softhat.ahat.bounds.floats import Temperatures, float_error
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import SOME_WORDS, LengthBound, Lengths
 from softhat.ahat.simulation.short_floats import Short, bag_error, by_words
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 
 
 class FiniteFloats:

@@ -1,7 +1,7 @@
 """How far the values of a simulation are proved when PyTorch or ONNX kernels compute them.
 
 The exported modules take the steps of the dense runtime with another arithmetic inside the
-attention of a row, which the bounds read from the kernel (`softhat.numbers.kernels`).
+attention of a row, which the bounds read from the kernel (`softhat.numerics.kernels`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from softhat.ahat.simulation.every_length import derived, lengths_in
 from softhat.ahat.simulation.finite_floats import FiniteFloats
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.simulation.simulation import Simulation
-from softhat.numbers.formats import FORMATS, Format
+from softhat.numerics.formats import FORMATS, Format
 from softhat.proof.document import document
 from softhat.proof.kernels import ARITHMETIC, ASSUMPTIONS, Kernel
 from softhat.transformer.stored import tensors_of

@@ -13,9 +13,9 @@ from softhat.ahat.bounds.weights import weights
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.short_floats import Known, can_be_short, short_error
 from softhat.ahat.simulation.temperature_laws import HeadTemperature, proved_temperature
-from softhat.numbers.formats import Format
 from softhat.numbers.laws import Law, log_of
 from softhat.numbers.positions import needs_end
+from softhat.numerics.formats import Format
 from softhat.proof.simulations.check import EvidenceVerdict
 from softhat.proof.simulations.source import HeadId
 

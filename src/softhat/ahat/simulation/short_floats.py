@@ -23,8 +23,8 @@ from softhat.ahat.bounds.weights import weights
 from softhat.ahat.exact import ExactTrace, run
 from softhat.ahat.model import AHAT
 from softhat.ahat.words import all_words
-from softhat.numbers.formats import Format
 from softhat.numbers.laws import Law
+from softhat.numerics.formats import Format
 from softhat.proof.simulations.source import HeadId
 
 Betas = tuple[tuple[HeadId, float], ...]

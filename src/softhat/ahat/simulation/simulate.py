@@ -22,7 +22,7 @@ from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import BetaChoice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
 from softhat.io.errors import SofthatError
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 
 
 def simulate(

@@ -17,8 +17,8 @@ from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lower import VALUE, lower
 from softhat.io.errors import SofthatError
 from softhat.logic.semantics.words import Word
-from softhat.numbers.formats import format_of
 from softhat.numbers.laws import ONE, Constant, Law
+from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Answers, End, Runtime
 from softhat.transformer.stored import config_of
 

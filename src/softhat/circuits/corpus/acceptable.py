@@ -16,12 +16,12 @@ from softhat.circuits.network import NativeNetwork, Network
 from softhat.circuits.stock import stock_network
 from softhat.circuits.witness import WitnessSearch
 from softhat.io.files import read_json
+from softhat.logic.optimise.settle import settled
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.semantics.batch import WordBatch, evaluate, unpack
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import fold, rebuild
-from softhat.optimise.settle import settled
-from softhat.optimise.simplify import simplify
 from softhat.runtime.answers import Answers
 
 WORDS = 64

@@ -41,9 +41,9 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import read_bytes, read_json, read_tensors, read_text
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
-from softhat.numbers.formats import FORMATS
 from softhat.numbers.laws import from_json as law_of
 from softhat.numbers.positions import from_json as feature_of
+from softhat.numerics.formats import FORMATS
 from softhat.transformer.weights import (
     BOS,
     EOS,

@@ -20,8 +20,8 @@ from softhat.models.model import Model
 from softhat.models.verification.items import Job
 from softhat.models.verification.measure import pristine
 from softhat.models.verification.words import Tokens, truth_of
-from softhat.numbers.formats import format_of
 from softhat.numbers.positions import text
+from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready, ReadyLayer
 from softhat.transformer.weights import Layer, Sparse, Transformer
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.models.compiler import compile
 from softhat.models.model import Model
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
 from softhat.transformer.weights import Attention, Coordinate, Layer, Sparse, Transformer
 

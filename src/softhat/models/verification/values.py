@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import CertificateWarning, SofthatError
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 
 BATCH = 256
 Value = Any

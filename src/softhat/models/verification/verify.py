@@ -29,7 +29,7 @@ from softhat.models.verification.report import Counterexample, HeadReport, Verif
 from softhat.models.verification.shrink import shrunk
 from softhat.models.verification.state import State
 from softhat.models.verification.words import decode
-from softhat.numbers.formats import format_of
+from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Runtime
 
 RUNTIMES: tuple[Runtime, ...] = ("dense", "linear", "auto")

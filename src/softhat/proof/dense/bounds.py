@@ -21,7 +21,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.kernels import EAGER, SDPA
+from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
 from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.distribution import StatedLogits, distribution_bounds

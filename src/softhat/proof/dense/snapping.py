@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 from softhat.proof.dense.matrices import Matrix, row_norms
 
 U = 2.0 ** -FORMATS["float32"].digits

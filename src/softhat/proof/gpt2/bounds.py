@@ -15,7 +15,7 @@ from math import floor, log2
 
 import numpy as np
 
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.gpt2.counts import check_counts
 from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.lookups import check_scores, lookup

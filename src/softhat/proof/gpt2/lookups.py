@@ -11,8 +11,8 @@ from math import exp, inf
 
 import numpy as np
 
-from softhat.numbers.formats import FORMATS
 from softhat.numbers.rationals import grid_of
+from softhat.numerics.formats import FORMATS
 from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import KEPT, Sums, Vector
 from softhat.proof.stock.checkpoint import Array

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import Format
-from softhat.numbers.kernels import EAGER, SDPA
+from softhat.numerics.formats import Format
+from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.stock.checkpoint import Array

@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import ModuleType
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell
 from softhat.proof.heads import average, latest, previous, shift, sign, strict_latest

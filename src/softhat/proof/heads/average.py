@@ -15,8 +15,8 @@ from fractions import Fraction
 from math import inf
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
 from softhat.numbers.rationals import grid_of
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import Range
 from softhat.proof.cells import Bit, Cell, Feature, Mean, Zero
 from softhat.proof.heads.kind import Kind

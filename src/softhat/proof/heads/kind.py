@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell, Groups
 from softhat.proof.heads.reading import HeadWeights

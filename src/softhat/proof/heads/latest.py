@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import exp
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import Direction
 from softhat.proof.cells import Cell, Feature, Form, Raw, literal
 from softhat.proof.heads.kind import Kind

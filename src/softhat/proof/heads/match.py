@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import exp
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, Zero, literal
 from softhat.proof.heads.kind import Kind

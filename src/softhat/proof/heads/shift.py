@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import NARROW, Format
+from softhat.numerics.formats import NARROW, Format
 from softhat.proof.atoms import Direction
 from softhat.proof.cells import Bit, Cell, Feature, Form, Raw
 from softhat.proof.heads.kind import Kind

@@ -21,8 +21,8 @@ from fractions import Fraction
 from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
 from softhat.numbers.rationals import common_divisor
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import CountSum, Direction, Range
 from softhat.proof.cells import Cell, Mean, Raw
 from softhat.proof.heads.kind import Kind

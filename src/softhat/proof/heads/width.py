@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import exp
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell, Share
 from softhat.proof.heads.kind import Kind

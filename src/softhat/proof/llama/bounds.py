@@ -17,9 +17,9 @@ from math import exp, floor, inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import Format
-from softhat.numbers.kernels import EAGER, SDPA
 from softhat.numbers.rationals import grid_of
+from softhat.numerics.formats import Format
+from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.llama.kinds import LlamaHead
 from softhat.proof.llama.reading import LlamaBlockParts, LlamaDerivation
 from softhat.proof.llama.recalls import Resting, apart

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.llama.bounds import LlamaBounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds

@@ -21,7 +21,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.formats import Format
+from softhat.numerics.formats import Format
 from softhat.proof.llama.kinds import LlamaHead, Pair
 from softhat.proof.llama.rope import ERROR
 from softhat.proof.stock.storage import U

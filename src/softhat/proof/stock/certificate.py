@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
-from softhat.numbers.kernels import SDPA
+from softhat.numerics.kernels import SDPA
 from softhat.proof.document import document
 from softhat.proof.stock.storage import STORAGES
 from softhat.proof.void import UNPROVED, reason_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import exp, pi, sqrt
 
 from softhat.io.errors import VoidError
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 
 U = 2.0 ** -FORMATS["float32"].digits
 """Unit roundoff of float32, in which every kernel adds up."""

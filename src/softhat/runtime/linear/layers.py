@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from softhat.numbers.formats import Format
 from softhat.numbers.positions import Feature, Named, floats
+from softhat.numerics.formats import Format
 from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column
 from softhat.runtime.linear.kernels import (

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from softhat.numbers.formats import Format
 from softhat.numbers.positions import Named, floats, needs_end
+from softhat.numerics.formats import Format
 from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column, View
 from softhat.runtime.linear.kernels import UniformKernel, Word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softhat.numbers.formats import NARROW
+from softhat.numerics.formats import NARROW
 from softhat.program.heads import Direction, Sign
 from softhat.transformer.lowering.rows import ONE, ORDINARY, HeadScores, Row, RowPair, added
 from softhat.transformer.lowering.wiring import Wiring

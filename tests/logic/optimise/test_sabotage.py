@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 import softhat
+from softhat.logic.optimise import chains, entail, settle, simplify, simplify_counts
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.models import compiler
-from softhat.optimise import chains, entail, settle, simplify, simplify_counts
 from softhat.program import build
+from tests.logic.optimise.sabotage import VARIANTS as WRONG
+from tests.logic.optimise.sabotage import Returns, returns_of
 from tests.logic.oracle import truth as by_definition
-from tests.optimise.sabotage import VARIANTS as WRONG
-from tests.optimise.sabotage import Returns, returns_of
 
 WORDS = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
 FORMULAS = [

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softhat.numbers.kernels import DENSE, EAGER, PYTORCH, SDPA, Kernel
+from softhat.numerics.kernels import DENSE, EAGER, PYTORCH, SDPA, Kernel
 
 U = 2.0**-24
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
-from softhat.numbers.kernels import DENSE, Kernel
+from softhat.numerics.kernels import DENSE, Kernel
 
 NARROW = 3
 """Scores of more products than this are summed in float64."""

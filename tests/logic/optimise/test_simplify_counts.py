@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from softhat import parse
 from softhat.logic.linear import size_of_terms
+from softhat.logic.optimise.simplify_counts import simplify_comparison, simplify_term
 from softhat.logic.syntax.nodes import Comparison, Constant, Integer, Term
 from softhat.logic.syntax.walk import distinct
-from softhat.optimise.simplify_counts import simplify_comparison, simplify_term
 from tests.logic import oracle
 from tests.logic.strategies import RELATIONS, terms
 

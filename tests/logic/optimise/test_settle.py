@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from softhat.logic.optimise.settle import settled
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.optimise.settle import settled
-from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 from tests.logic.strategies import formulas, set_words, words
 

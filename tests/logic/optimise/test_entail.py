@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from softhat import parse
+from softhat.logic.optimise.entail import DUAL, NEGATED, Look, negated, opposite
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Constant, Formula, Not
-from softhat.optimise.entail import DUAL, NEGATED, Look, negated, opposite
 from tests.logic import oracle
 from tests.logic.strategies import formulas
 

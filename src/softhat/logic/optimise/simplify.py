@@ -12,6 +12,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+from softhat.logic.optimise.chains import (
+    LONGEST_CHAIN,
+    ends_of,
+    links_of,
+    without_implied,
+    without_repeats,
+)
+from softhat.logic.optimise.entail import Look, opposite, without_not
+from softhat.logic.optimise.simplify_counts import simplify_comparison, simplify_term
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
     FALSE,
@@ -48,15 +57,6 @@ from softhat.logic.syntax.nodes import (
     Yesterday,
 )
 from softhat.logic.syntax.walk import distinct, rebuild
-from softhat.optimise.chains import (
-    LONGEST_CHAIN,
-    ends_of,
-    links_of,
-    without_implied,
-    without_repeats,
-)
-from softhat.optimise.entail import Look, opposite, without_not
-from softhat.optimise.simplify_counts import simplify_comparison, simplify_term
 
 STEPS = 40_000
 """Of looking at what follows from what, in one formula: a third of a second at most."""

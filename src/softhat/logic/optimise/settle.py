@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from softhat.io.errors import SofthatError
 from softhat.logic.core import to_core
+from softhat.logic.optimise.sample import Rows, Seen, candidates
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Constant, Formula, Node, Not
 from softhat.logic.syntax.walk import distinct, rebuild
-from softhat.optimise.sample import Rows, Seen, candidates
-from softhat.optimise.simplify import simplify
 
 STEPS, WORDS = 60_000, 1 << 15
 """The effort for one candidate: a fifth of a second at most."""

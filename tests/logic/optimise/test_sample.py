@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import softhat
+from softhat.logic.optimise.sample import Seen, candidates
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
-from softhat.optimise.sample import Seen, candidates
 
 
 def seen_of(formula: Formula, symbols: str = "ab", propositional: bool = False) -> Seen:

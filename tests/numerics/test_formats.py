@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.numbers.formats import FORMATS
+from softhat.numerics.formats import FORMATS
 
 TYPES = {
     "float16": np.float16,
@@ -22,7 +22,7 @@ TYPES = {
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=lambda form: form.name)
 def test_facts(form: object) -> None:
-    from softhat.numbers.formats import Format
+    from softhat.numerics.formats import Format
 
     assert isinstance(form, Format)
     known = ml_dtypes.finfo(form.storage)

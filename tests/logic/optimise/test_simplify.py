@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from softhat import parse
+from softhat.logic.optimise import simplify as module
+from softhat.logic.optimise.entail import Look
+from softhat.logic.optimise.simplify import simplify
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or, Symbol
 from softhat.logic.syntax.walk import distinct
-from softhat.optimise import simplify as module
-from softhat.optimise.entail import Look
-from softhat.optimise.simplify import simplify
 from tests.logic import oracle
 
 WORDS = ["a", "b", "ab", "ba", "abba", "bbaab", "aabab"]

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softhat import parse
-from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Or, Symbol
-from softhat.logic.syntax.walk import distinct
-from softhat.optimise.chains import (
+from softhat.logic.optimise.chains import (
     LONGEST_CHAIN,
     ends_of,
     links_of,
     without_implied,
     without_repeats,
 )
-from softhat.optimise.entail import Look
+from softhat.logic.optimise.entail import Look
+from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Or, Symbol
+from softhat.logic.syntax.walk import distinct
 from tests.logic import oracle
 from tests.logic.strategies import formulas
 

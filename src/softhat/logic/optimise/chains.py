@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from softhat.logic.optimise.entail import Look, negated
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Node, Or
 from softhat.logic.syntax.walk import Distinct
-from softhat.optimise.entail import Look, negated
 
 LONGEST_CHAIN = 32
 """In longer chains a part is compared only with its neighbours: each with each would take too
