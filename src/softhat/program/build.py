@@ -293,8 +293,8 @@ class _Builder:
     ) -> _Value:
         """Without one digit, whose key is the same everywhere: only where the query is that."""
         rest = [pair for pair in zip(keys, queries, strict=True) if pair != digit]
-        found = self.recall(f, [k for k, _ in rest], [q for _, q in rest], name)
-        met = self.draft.conjunction([self.literal(found), equal], self.text(name))
+        recalled = self.recall(f, [k for k, _ in rest], [q for _, q in rest], name)
+        met = self.draft.conjunction([self.literal(recalled), equal], self.text(name))
         return _value(met)
 
 

@@ -57,7 +57,7 @@ class Draft:
     # Functions of the symbol
 
     def token(self, symbols: Iterable[str]) -> Literal:
-        """The symbol is one of these; of a set and its complement only the smaller is kept."""
+        """The symbol is one of these. Of a set and its complement the smaller becomes a signal."""
         chosen = frozenset(symbols)
         if not chosen:
             return FALSE
@@ -69,10 +69,12 @@ class Draft:
         rest = tuple([s for s in self.symbols if s not in chosen])
         less = len(rest) - len(ordered)
         negated = less < 0 or (less == 0 and self.symbols[0] not in chosen)
-        kept = TokenIn(rest if negated else ordered)
-        known = self._index.get(kept)
+        smaller = TokenIn(rest if negated else ordered)
+        known = self._index.get(smaller)
         bit = (
-            self.add(kept, _symbols_label(kept.symbols)) if known is None else Literal(known, True)
+            self.add(smaller, _symbols_label(smaller.symbols))
+            if known is None
+            else Literal(known, True)
         )
         return ~bit if negated else bit
 
@@ -156,10 +158,10 @@ class Draft:
         if all(needed):
             signals, labels = self.signals, self.labels
         else:
-            kept = [at for at, keep in enumerate(needed) if keep]
-            places = {-1: -1} | {at: place for place, at in enumerate(kept)}
-            signals = [moved(self.signals[at], places) for at in kept]
-            labels = [self.labels[at] for at in kept]
+            used = [at for at, keep in enumerate(needed) if keep]
+            places = {-1: -1} | {at: place for place, at in enumerate(used)}
+            signals = [moved(self.signals[at], places) for at in used]
+            labels = [self.labels[at] for at in used]
             outputs = {name: literal.moved(places) for name, literal in outputs.items()}
             numbers = {name: number.moved(places) for name, number in numbers.items()}
         return Program(

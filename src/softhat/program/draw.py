@@ -2,31 +2,8 @@
 
 from __future__ import annotations
 
+from softhat.program import heads, inputs
 from softhat.program.gates import And, Steps, Table, Total, Xor
-from softhat.program.heads import (
-    At,
-    Average,
-    Head,
-    Latest,
-    Match,
-    MatchMean,
-    Previous,
-    Recall,
-    Selector,
-    Shift,
-    Sign,
-    StrictLatest,
-    Width,
-)
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionAtLeast,
-    PositionBit,
-    PositionIn,
-    PositionMod,
-    TokenIn,
-)
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal, reads
 
@@ -47,7 +24,7 @@ def to_dot(program: Program) -> str:
     """Graphviz: heads are boxes, gates are ellipses, negated edges are dashed."""
     lines = ["digraph program {", "  rankdir=BT;"]
     for at, signal in enumerate(program.signals):
-        shape = "box" if isinstance(signal, Head) else "ellipse"
+        shape = "box" if isinstance(signal, heads.Head) else "ellipse"
         label = f"{type(signal).__name__}\\n{_escape(program.labels[at])}"
         lines.append(f'  s{at} [shape={shape}, label="{label}"];')
         negated = {x.signal for x in _literals(signal) if not x.positive}
@@ -68,19 +45,19 @@ def to_dot(program: Program) -> str:
 def describe(signal: Signal) -> str:
     """A signal in one line, its inputs as s0, !s1, …"""
     match signal:
-        case TokenIn(symbols):
+        case inputs.TokenIn(symbols):
             return f"token in {{{', '.join(symbols[:8])}{', …' if len(symbols) > 8 else ''}}}"
-        case FirstPosition():
+        case inputs.FirstPosition():
             return "first"
-        case LastPosition():
+        case inputs.LastPosition():
             return "last"
-        case PositionIn(predicate):
+        case inputs.PositionIn(predicate):
             return f"at({predicate.name})"
-        case PositionMod(modulus, remainder):
+        case inputs.PositionMod(modulus, remainder):
             return f"i mod {modulus} = {remainder}"
-        case PositionAtLeast(coefficient, threshold):
+        case inputs.PositionAtLeast(coefficient, threshold):
             return f"{coefficient}*i >= {threshold}"
-        case PositionBit(bit, position, length, constant):
+        case inputs.PositionBit(bit, position, length, constant):
             return f"bit {bit} of {position}*i + {length}*n + {constant}"
         case And(literals):
             return " & ".join(map(_literal, literals))
@@ -94,32 +71,32 @@ def describe(signal: Signal) -> str:
         case Steps(count, turns):
             shown = ", ".join(map(str, turns[:8])) + (", …" if len(turns) > 8 else "")
             return f"Steps(s{count}, turns at {shown})"
-        case Latest(bad, value, direction):
+        case heads.Latest(bad, value, direction):
             name = "Latest" if direction == "past" else "Earliest"
             return f"{name}(bad={_literal(bad)}, value={_literal(value)})"
-        case StrictLatest(bad, value, direction):
+        case heads.StrictLatest(bad, value, direction):
             name = "StrictLatest" if direction == "past" else "StrictEarliest"
             return f"{name}(bad={_literal(bad)}, value={_literal(value)})"
-        case Shift(value, distance, direction):
+        case heads.Shift(value, distance, direction):
             return f"Shift({_literal(value)}, {'-' if direction == 'past' else '+'}{distance})"
-        case Previous(value, direction):
+        case heads.Previous(value, direction):
             return f"{'Previous' if direction == 'past' else 'Next'}({_literal(value)})"
-        case Average(terms, over):
+        case heads.Average(terms, over):
             return f"Average({_terms(terms)}, {over})"
-        case Sign(past, future, total, position, length, threshold):
+        case heads.Sign(past, future, total, position, length, threshold):
             parts = [f"s{a}" for a in (past, future, total) if a is not None]
             parts += [f"{k}*{x}" for k, x in ((position, "i"), (length, "n")) if k]
             return f"Sign({' + '.join(parts)} >= {threshold})"
-        case Match(selector, value):
+        case heads.Match(selector, value):
             return f"Match({_selector(selector)}, value={_literal(value)})"
-        case MatchMean(selector, terms):
+        case heads.MatchMean(selector, terms):
             return f"MatchMean({_selector(selector)}, {_terms(terms)})"
-        case Width(selector):
+        case heads.Width(selector):
             return f"Width({_selector(selector)})"
-        case At(queries, keys, value, mask, _):
+        case heads.At(queries, keys, value, mask, _):
             asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
             return f"At(query={asked}, key={given}, value={_literal(value)}, mask {mask})"
-        case Recall(bad, queries, keys, value):
+        case heads.Recall(bad, queries, keys, value):
             asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
             ruled = f"bad={_literal(bad)}, value={_literal(value)}"
             return f"Recall(query={asked}, key={given}, {ruled})"
@@ -129,7 +106,7 @@ def _number(number: Number) -> str:
     return " + ".join([*(f"{a}*s{read}" for a, read in number.terms), str(number.constant)])
 
 
-def _selector(selector: Selector) -> str:
+def _selector(selector: heads.Selector) -> str:
     pairs = [
         f"{_literal(selector.queries[q])}~{_literal(selector.keys[k])}" for q, k in selector.table
     ]
@@ -151,13 +128,13 @@ def _literals(signal: Signal) -> tuple[Literal, ...]:
     match signal:
         case And(literals):
             return literals
-        case Latest(bad, value, _) | StrictLatest(bad, value, _):
+        case heads.Latest(bad, value, _) | heads.StrictLatest(bad, value, _):
             return (bad, value)
-        case Previous(value, _) | Shift(value, _, _) | Match(_, value):
+        case heads.Previous(value, _) | heads.Shift(value, _, _) | heads.Match(_, value):
             return (value,)
-        case At(queries, keys, value, _, _):
+        case heads.At(queries, keys, value, _, _):
             return (*queries, *keys, value)
-        case Recall(bad, queries, keys, value):
+        case heads.Recall(bad, queries, keys, value):
             return (bad, *queries, *keys, value)
         case _:
             return ()

@@ -1,6 +1,6 @@
 """Exact evaluation of an attention program: what its heads compute with hard attention.
 
-Bits are Boolean arrays and numeric heads are kept as integers or fractions, so nothing is
+Bits are Boolean arrays and numeric heads are integers or fractions, so nothing is
 rounded. This is the reference that soft heads are compared with, signal by signal.
 """
 
@@ -15,31 +15,8 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.predicates import column
+from softhat.program import heads, inputs
 from softhat.program.gates import And, Steps, Table, Total, Xor
-from softhat.program.heads import (
-    At,
-    Average,
-    Latest,
-    Mask,
-    Match,
-    MatchMean,
-    Previous,
-    Recall,
-    Selector,
-    Shift,
-    Sign,
-    StrictLatest,
-    Width,
-)
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionAtLeast,
-    PositionBit,
-    PositionIn,
-    PositionMod,
-    TokenIn,
-)
 from softhat.program.literals import Literal
 from softhat.program.signals import Program, Signal
 
@@ -100,36 +77,36 @@ class _Evaluation:
         """What a signal returns, as numbers."""
         signal, values = self.program.signals[at], self.values[at].tolist()
         match signal:
-            case Average(range="past"):
+            case heads.Average(range="past"):
                 return [Fraction(value, i + 1) for i, value in enumerate(values, start=1)]
-            case Average(range="future"):
+            case heads.Average(range="future"):
                 return [Fraction(value, self.n + 1 - i) for i, value in enumerate(values)]
-            case Average():
+            case heads.Average():
                 return [Fraction(value, self.n + 2) for value in values]
-            case Width():
+            case heads.Width():
                 return [Fraction(1, 1 + value) for value in values]
             case _:
                 return [Fraction(value) for value in values]
 
     def _signal(self, at: int, signal: Signal) -> NDArray[Any]:
         match signal:
-            case TokenIn(symbols):
+            case inputs.TokenIn(symbols):
                 places = [self.program.symbols.index(symbol) for symbol in symbols]
                 if self.program.propositional:
                     return np.asarray(self.encoded[:, places[0]], dtype=np.bool_)
                 return np.isin(self.encoded, places)
-            case FirstPosition():
+            case inputs.FirstPosition():
                 return self.position == 1
-            case LastPosition():
+            case inputs.LastPosition():
                 return self.position == self.n
-            case PositionMod(modulus, remainder):
+            case inputs.PositionMod(modulus, remainder):
                 # No word has 2^62 positions, and 64 bits hold no larger numbers.
                 return self.position % min(modulus, 1 << 62) == min(remainder, 1 << 62)
-            case PositionIn(predicate):
+            case inputs.PositionIn(predicate):
                 return column(predicate, self.position, self.n)
-            case PositionAtLeast(coefficient, threshold):
+            case inputs.PositionAtLeast(coefficient, threshold):
                 return np.array([coefficient * i >= threshold for i in self._indices])
-            case PositionBit(bit, position, length, constant):
+            case inputs.PositionBit(bit, position, length, constant):
                 number = [max(0, position * i + length * self.n + constant) for i in self._indices]
                 return np.array([bool(value >> bit & 1) for value in number])
             case And(literals):
@@ -144,23 +121,23 @@ class _Evaluation:
             case Steps(count, turns):
                 passed = np.searchsorted(np.array(turns), self.values[count], side="right")
                 return np.asarray(passed % 2 == 1, dtype=np.bool_)
-            case Latest(bad, value, direction):
+            case heads.Latest(bad, value, direction):
                 return _latest(self.literal(bad), self.literal(value), direction)
-            case StrictLatest(bad, value, direction):
-                found = _latest(self.literal(bad), self.literal(value), direction)
-                return _shifted(found, 1, direction)
-            case Recall(bad, queries, keys, value):
+            case heads.StrictLatest(bad, value, direction):
+                latest = _latest(self.literal(bad), self.literal(value), direction)
+                return _shifted(latest, 1, direction)
+            case heads.Recall(bad, queries, keys, value):
                 return _recalled(
                     self.literal(bad),
                     [self.literal(query) for query in queries],
                     [self.literal(key) for key in keys],
                     self.literal(value),
                 )
-            case Previous(value, direction):
+            case heads.Previous(value, direction):
                 return _shifted(self.literal(value), 1, direction)
-            case Shift(value, distance, direction):
+            case heads.Shift(value, distance, direction):
                 return _shifted(self.literal(value), distance, direction)
-            case Average(terms, over):
+            case heads.Average(terms, over):
                 summed = self._sum(terms)
                 match over:
                     case "past":
@@ -168,18 +145,18 @@ class _Evaluation:
                     case "future":
                         return np.cumsum(summed[::-1])[::-1]
                 return np.full(self.n, summed.sum())
-            case Sign():
+            case heads.Sign():
                 total = signal.position * self.position.astype(object) + signal.length * self.n
                 for average in signal.averages:
                     total = total + self.values[average]
                 return np.asarray(total >= signal.threshold, dtype=np.bool_)
-            case Match(selector, value):
+            case heads.Match(selector, value):
                 return self._agreed(self._selected(selector), self.literal(value), at)
-            case MatchMean(selector, terms):
+            case heads.MatchMean(selector, terms):
                 return self._means(self._selected(selector), self._sum(terms))
-            case Width(selector):
+            case heads.Width(selector):
                 return self._selected(selector).sum(axis=1)
-            case At(queries, keys, value, mask, _):
+            case heads.At(queries, keys, value, mask, _):
                 same = _visible(mask, self.n)
                 for query, key in zip(queries, keys, strict=True):
                     same &= self.literal(query)[:, None] == self.literal(key)[None, :]
@@ -196,7 +173,7 @@ class _Evaluation:
             summed += a * self.literal(Literal(read, True)).astype(object)
         return summed
 
-    def _selected(self, selector: Selector) -> Bits:
+    def _selected(self, selector: heads.Selector) -> Bits:
         """(query, key): whether i selects j."""
         selected = np.zeros((self.n, self.n), dtype=np.bool_)
         for q, k in selector.table:
@@ -223,9 +200,9 @@ class _Evaluation:
         return means
 
 
-def _visible(mask: Mask, n: int) -> Bits:
+def _visible(mask: heads.Mask, n: int) -> Bits:
     i, j = np.arange(n)[:, None], np.arange(n)[None, :]
-    seen: dict[Mask, Bits] = {"<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i}
+    seen: dict[heads.Mask, Bits] = {"<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i}
     return seen.get(mask, np.ones((n, n), dtype=np.bool_))
 
 
@@ -234,20 +211,20 @@ def _latest(bad: Bits, value: Bits, direction: str) -> Bits:
     if direction == "future":
         return _latest(bad[::-1], value[::-1], "past")[::-1]
     last = np.maximum.accumulate(np.where(bad, -1, np.arange(len(bad))))
-    found: Bits = (last >= 0) & value[np.maximum(last, 0)]
-    return found
+    answers: Bits = (last >= 0) & value[np.maximum(last, 0)]
+    return answers
 
 
 def _recalled(bad: Bits, queries: list[Bits], keys: list[Bits], value: Bits) -> Bits:
     """`value` at the last position without `bad` whose keys are the queries here, or False."""
     asked, held = np.stack(queries, axis=1), np.stack(keys, axis=1)
     last: dict[bytes, np.bool_] = {}
-    found = np.zeros(len(value), dtype=np.bool_)
+    answers = np.zeros(len(value), dtype=np.bool_)
     for i in range(len(value)):
         if not bad[i]:
             last[held[i].tobytes()] = value[i]
-        found[i] = last.get(asked[i].tobytes(), False)
-    return found
+        answers[i] = last.get(asked[i].tobytes(), False)
+    return answers
 
 
 def _shifted(value: Bits, distance: int, direction: str) -> Bits:

@@ -16,32 +16,16 @@ from dataclasses import dataclass
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
+from softhat.program import heads
 from softhat.program.gates import And, Table, Xor
-from softhat.program.heads import (
-    Average,
-    Latest,
-    Previous,
-    Range,
-    Recall,
-    Shift,
-    Sign,
-    StrictLatest,
-)
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionAtLeast,
-    PositionIn,
-    PositionMod,
-    TokenIn,
-)
+from softhat.program.inputs import Input, PositionAtLeast
 from softhat.program.literals import Literal
+from softhat.program.read_back import COUNTS, beside, of_input
 from softhat.program.signals import Program, Signal, reads
 
 LONG = 1_000
 """Nodes of a formula that is spelled out wherever it is used."""
-_COUNTS = {"past": nodes.Count, "future": nodes.CountFuture, "total": nodes.CountAll}
-_SIZES: dict[Range, Term] = {
+_SIZES: dict[heads.Range, Term] = {
     "past": nodes.Sum(nodes.position, nodes.Integer(1)),
     "future": nodes.Difference(nodes.Sum(nodes.length, nodes.Integer(2)), nodes.position),
     "total": nodes.Sum(nodes.length, nodes.Integer(2)),
@@ -85,7 +69,7 @@ class Meanings:
         """That all literals hold."""
         formulas = [self.formula(literal) for literal in literals]
         known = [formula for formula in formulas if formula is not None]
-        return conjunction(known) if len(known) == len(formulas) else None
+        return nodes.all_of(known) if len(known) == len(formulas) else None
 
 
 def meanings(program: Program) -> Meanings:
@@ -111,14 +95,6 @@ def negation(formula: Formula) -> Formula:
     return nodes.Not(formula)
 
 
-def conjunction(formulas: Iterable[Formula]) -> Formula:
-    """`f & g & …`, in their order."""
-    result: Formula | None = None
-    for formula in formulas:
-        result = formula if result is None else nodes.And(result, formula)
-    return TRUE if result is None else result
-
-
 class _MeaningReading:
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -131,7 +107,7 @@ class _MeaningReading:
 
     def run(self) -> Meanings:
         for at, signal in enumerate(self.program.signals):
-            if isinstance(signal, Average):
+            if isinstance(signal, heads.Average):
                 term = self.sum(signal)
                 self.said.append(Said(term=term, over=_SIZES[signal.range]))
             else:
@@ -165,68 +141,41 @@ class _MeaningReading:
         match signal:
             case And(literals) if literal.signal not in self.short:
                 if not any(inner.positive for inner in literals):
-                    return self.disjunction(~inner for inner in literals)
+                    return _disjunction(self.literal(~inner) for inner in literals)
         return negation(formula)
-
-    def disjunction(self, literals: Iterable[Literal]) -> Formula | None:
-        result: Formula | None = None
-        for literal in literals:
-            formula = self.literal(literal)
-            if formula is None:
-                return None
-            result = formula if result is None else nodes.Or(result, formula)
-        return result
 
     def conjunction(self, literals: Iterable[Literal]) -> Formula | None:
         formulas = [self.literal(literal) for literal in literals]
         known = [formula for formula in formulas if formula is not None]
-        return conjunction(known) if len(known) == len(formulas) else None
+        return nodes.all_of(known) if len(known) == len(formulas) else None
 
     def formula(self, signal: Signal) -> Formula | None:
         match signal:
-            case TokenIn(symbols):
-                first, *rest = map(nodes.Symbol, symbols)
-                one: Formula = first
-                for symbol in rest:
-                    one = nodes.Or(one, symbol)
-                return one
-            case FirstPosition():
-                return nodes.FIRST
-            case LastPosition():
-                return nodes.LAST
-            case PositionMod(modulus, remainder):
-                return nodes.Mod(modulus, remainder)
-            case PositionIn(predicate):
-                return nodes.At(predicate)
             case PositionAtLeast(coefficient, threshold):
                 return _at_least([(coefficient, nodes.position)], threshold)
+            case _ if isinstance(signal, Input):
+                return of_input(signal)
             case And(literals):
                 return self.conjunction(literals)
             case Table(terms):
-                rows = [self.conjunction(term) for term in terms]
-                some: Formula | None = None
-                for row in rows:
-                    if row is None:
-                        return None
-                    some = row if some is None else nodes.Or(some, row)
-                return some
+                return _disjunction(self.conjunction(term) for term in terms)
             case Xor(left, right):
                 f, g = self.literal(Literal(left, True)), self.literal(Literal(right, True))
                 return None if f is None or g is None else nodes.Xor(f, g)
-            case Latest(bad, value, direction):
+            case heads.Latest(bad, value, direction):
                 return self.latest(bad, value, direction)
-            case StrictLatest(bad, value, direction):
+            case heads.StrictLatest(bad, value, direction):
                 return _beside(self.latest(bad, value, direction), direction)
-            case Previous(value, direction):
+            case heads.Previous(value, direction):
                 return _beside(self.literal(value), direction)
-            case Shift(value, distance, direction):
+            case heads.Shift(value, distance, direction):
                 shifted = self.literal(value)
                 for _ in range(distance):
                     shifted = _beside(shifted, direction)
                 return shifted
-            case Recall(bad, queries, keys, value):
+            case heads.Recall(bad, queries, keys, value):
                 return self.recall(bad, queries, keys, value)
-            case Sign():
+            case heads.Sign():
                 return self.comparison(signal)
         return None
 
@@ -259,11 +208,11 @@ class _MeaningReading:
         parts = [part for part in read if part is not None]
         if len(parts) < len(read):
             return None
-        found, ruled, *codes = parts
+        answer, ruled, *codes = parts
         digits = list(zip(codes[: len(keys)], codes[len(keys) :], strict=True))
-        return nodes.recall(found, *([] if ruled == FALSE else [(ruled, FALSE)]), *digits)
+        return nodes.recall(answer, *([] if ruled == FALSE else [(ruled, FALSE)]), *digits)
 
-    def counted(self, average: Average) -> list[tuple[int, Term]] | None:
+    def counted(self, average: heads.Average) -> list[tuple[int, Term]] | None:
         terms: list[tuple[int, Term]] = []
         for a, read in average.terms:
             formula = self.literal(Literal(read, True))
@@ -272,15 +221,15 @@ class _MeaningReading:
             terms.append((a, _count(average.range, formula)))
         return terms
 
-    def sum(self, average: Average) -> Term | None:
+    def sum(self, average: heads.Average) -> Term | None:
         terms = self.counted(average)
         return None if terms is None else added(terms)
 
-    def comparison(self, sign: Sign) -> Formula | None:
+    def comparison(self, sign: heads.Sign) -> Formula | None:
         terms: list[tuple[int, Term]] = []
         for at in sign.averages:
             average = self.program.signals[at]
-            assert isinstance(average, Average)
+            assert isinstance(average, heads.Average)
             counted = self.counted(average)
             if counted is None:
                 return None
@@ -310,21 +259,26 @@ def added(terms: Iterable[tuple[int, Term]], constant: int = 0) -> Term:
 
 def _at_least(terms: Iterable[tuple[int, Term]], threshold: int) -> Formula:
     """Σ a·t >= threshold, with what is subtracted on the right."""
-    kept = list(terms)
-    left = added([(a, t) for a, t in kept if a > 0], max(0, -threshold))
-    right = added([(-a, t) for a, t in kept if a < 0], max(0, threshold))
+    terms = list(terms)
+    left = added([(a, t) for a, t in terms if a > 0], max(0, -threshold))
+    right = added([(-a, t) for a, t in terms if a < 0], max(0, threshold))
     return nodes.Comparison(left, ">=", right)
 
 
-def _count(over: Range, formula: Formula) -> Term:
+def _disjunction(formulas: Iterable[Formula | None]) -> Formula | None:
+    """`f | g | …`; None where one of them is not known."""
+    parts = list(formulas)
+    known = [formula for formula in parts if formula is not None]
+    return nodes.any_of(known) if len(known) == len(parts) else None
+
+
+def _count(over: heads.Range, formula: Formula) -> Term:
     if formula is TRUE and over == "past":
         return nodes.position
     if formula is TRUE and over == "total":
         return nodes.length
-    return _COUNTS[over](formula)
+    return COUNTS[over](formula)
 
 
 def _beside(formula: Formula | None, direction: str) -> Formula | None:
-    if formula is None:
-        return None
-    return nodes.Yesterday(formula) if direction == "past" else nodes.Tomorrow(formula)
+    return None if formula is None else beside(formula, direction)

@@ -67,12 +67,12 @@ def _by_codes(draft: Draft, signal: Signal, label: str) -> Literal:
             )
             for side in (signal.queries, signal.keys)
         )
-        kept = draft.conjunction([held, ~signal.bad], f"key of {label}")
-        value = draft.conjunction([kept, signal.value], f"value of {label}")
-        found = value  # where no key has the code, or every key
-        if FALSE not in (value, ~kept):
-            found = draft.add(Latest(~kept, value, "past"), label)
-        cases.append(~draft.conjunction([asked, ~found], f"{label}: another code"))
+        candidate = draft.conjunction([held, ~signal.bad], f"key of {label}")
+        value = draft.conjunction([candidate, signal.value], f"value of {label}")
+        answer = value  # where no key has the code, or every key
+        if FALSE not in (value, ~candidate):
+            answer = draft.add(Latest(~candidate, value, "past"), label)
+        cases.append(~draft.conjunction([asked, ~answer], f"{label}: another code"))
     all_met = draft.conjunction(cases, label)
     if all_met.positive:
         return all_met

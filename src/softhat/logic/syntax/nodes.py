@@ -7,6 +7,8 @@ begin a formula.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 from softhat.logic.syntax.formulas import (
@@ -139,6 +141,8 @@ __all__ = [
     "Window",
     "Xor",
     "Yesterday",
+    "all_of",
+    "any_of",
     "bounds_text",
     "count",
     "count_all",
@@ -177,3 +181,15 @@ def predicate(name: str, given: Any = None) -> At:
     Given are bits such as "0110(01)", a list of bits, or a function of i or of i and n.
     """
     return At(named(name) if given is None else define(name, given))
+
+
+def all_of(formulas: Iterable[Formula]) -> Formula:
+    """`f & g & …` in their order; true if there is none."""
+    parts = list(formulas)
+    return reduce(And, parts) if parts else TRUE
+
+
+def any_of(formulas: Iterable[Formula]) -> Formula:
+    """`f | g | …` in their order; false if there is none."""
+    parts = list(formulas)
+    return reduce(Or, parts) if parts else FALSE
