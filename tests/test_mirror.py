@@ -77,6 +77,7 @@ BOUNDED = (
     "transformer/lowering",
     "program",
     "numbers/laws",
+    "numerics",
     "ahat/analysis",
     "ahat/bounds",
     "ahat/simulation",

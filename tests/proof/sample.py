@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from softhat.io.errors import SofthatError
 from softhat.models.model import Model
 from softhat.numbers.positions import floats
-from softhat.runtime.dense import Ready, ReadyHead, ReadyLayer
+from softhat.numerics import walk
+from softhat.runtime.dense import Floats, Ready, ReadyHead, ReadyLayer
 from softhat.transformer.weights import inverse_temperature, scale
 
 Array = NDArray[Any]
@@ -64,7 +65,7 @@ def _step(ready: Ready, layer: ReadyLayer, x: Array, sampled: Array, rows: Array
         o[head.values] = _attend(ready, head, x, sampled, rows)
     if layer.heads:
         sampled = form.round(sampled + layer.output(outputs.reshape(-1, count)))
-    return ready.feed_forward(layer, sampled) if layer.into_bias.size else sampled
+    return walk.feed_forward(Floats(form), layer, sampled) if layer.into_bias.size else sampled
 
 
 def _attend(ready: Ready, head: ReadyHead, x: Array, sampled: Array, rows: Array) -> Array:

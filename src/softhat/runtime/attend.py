@@ -5,12 +5,13 @@ one query position at a time for all words, with the words contiguous in memory,
 step is one long vector operation. Few long words are computed *within*: blocks of query rows by
 matrix multiplication. No words × rows × rows array is ever kept. The steps are the same:
 
-    s = round(β·q·k), w = round(exp(s - max s)), o = round(Σ w·v / Σ w)
+    s = round(β·q·k), w = round(exp(s - max s)), o = Σ w·v / Σ w
 
-with the division last. A row without keys (masks `<` and `>`) gives 0. A score of many products
-(a comparison's: large counts that cancel) is summed in float64 before it is rounded, so that only
-the averages it reads are off. Keys whose weight underflows to 0 add nothing to either sum, so
-*within* skips tiles of keys in which that is so for every query of a block.
+with the division last; the walk stores what is read (`numerics.walk`). A row without keys (masks
+`<` and `>`) gives 0. A score of many products (a comparison's: large counts that cancel) is summed
+in float64 before it is rounded, so that only the averages it reads are off. Keys
+whose weight underflows to 0 add nothing to either sum, so *within* skips tiles of keys in which
+that is so for every query of a block.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ class Attention:
         if len(v) == 0:
             return np.zeros_like(v)
         if len(q) == 0:
-            return self.form.round(_means(v, mask))
+            return _means(v, mask)
         _, rows, words = v.shape
         if words >= min(MANY, max(FEW, rows // 2)) and rows <= LONG:
-            return self.form.round(self._across(q, k, v, mask, beta))
+            return self._across(q, k, v, mask, beta)
         out = np.empty(v.shape, v.dtype)
         for word in range(words):
             out[:, :, word] = self._within(q[..., word], k[..., word], v[..., word], mask, beta)
-        return self.form.round(out)
+        return out
 
     def maps(self, q: Array, k: Array, mask: Mask, beta: float) -> tuple[Array, Array]:
         """Scores (-inf where masked) and attention of one word, (rows, rows) each."""

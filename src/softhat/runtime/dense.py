@@ -1,6 +1,6 @@
 """The forward pass, in NumPy: softmax attention, ReLU feed-forward, nothing else.
 
-It is the same for compiled models and for simulations.
+It is the walk of a layer (`numerics.walk`) in floats, the same for compiled models and simulations.
 
 `hard` models attend to the average over the argmax set; the soft targets compute softmax and
 have no other path. The residual stream is (words, rows, d_model), the words of a batch having
@@ -11,6 +11,7 @@ of the weights comes last, so an average of integers is rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numbers.positions import floats
+from softhat.numerics import walk
 from softhat.numerics.formats import MANY, Format
 from softhat.runtime.attend import Attention
-from softhat.runtime.products import SparseProduct, product
+from softhat.runtime.products import SharedProduct, SparseProduct, product
 from softhat.transformer.weights import (
     Layer,
     Mask,
     Sparse,
     Transformer,
-    distinct_rows,
     inverse_temperature,
     scale,
 )
@@ -69,8 +70,7 @@ class ReadyLayer:
             layer.output.values,
         )
         self.output = SparseProduct(merged, form)
-        distinct, self.share = distinct_rows(layer.into)
-        self.into = SparseProduct(distinct, form)
+        self.into = SharedProduct(layer.into, form)
         self.into_bias = form.load(layer.into_bias)[:, None]
         self.out = SparseProduct(layer.out, form, MANY)
         self.out_bias = form.load(layer.out_bias)[:, None]
@@ -85,6 +85,78 @@ class Maps:
     outputs: Array  # (heads, rows, d_v)
 
 
+class Floats:
+    """The walk's numbers: floats of a format, (coordinates, columns). Sums are taken in its
+    accumulating dtype; a step that may use its number's space does."""
+
+    def __init__(self, form: Format) -> None:
+        self.form = form
+        self.store = form.round
+
+    def linear(self, x: Array, matrix: SparseProduct | SharedProduct) -> Array:
+        return matrix(x)
+
+    def shift(self, x: Array, bias: Array) -> Array:
+        x += bias
+        return x
+
+    def relu(self, x: Array) -> Array:
+        return np.maximum(x, np.zeros_like(x), out=x)
+
+    def add(self, x: Array, y: Array) -> Array:
+        return x + y
+
+    def attend(self, query: Array, key: Array, value: Array, head: ReadyHead) -> Array:
+        raise NotImplementedError("which rows a column sees is for those who have words")
+
+    def gather(self, reads: Sequence[Array], layer: ReadyLayer) -> Array:
+        return layer.output(self.outputs(reads, layer).reshape(-1, reads[0].shape[1]))
+
+    def outputs(self, reads: Sequence[Array], layer: ReadyLayer) -> Array:
+        """(heads, d_v, columns): what every head reads, and 0 where it reads nothing."""
+        outputs = np.zeros((len(reads), layer.d_v, reads[0].shape[1]), self.form.accumulate)
+        for output, read, head in zip(outputs, reads, layer.heads, strict=True):
+            output[head.values] = read
+        return outputs
+
+
+class Words(Floats):
+    """Columns are the rows of some words of equal length: each row's words side by side."""
+
+    def __init__(self, ready: Ready, rows: int, batch: int, keep: bool) -> None:
+        super().__init__(ready.form)
+        self.attention, self.shape = ready.attention, (-1, rows, batch)
+        self.n = rows - len(ready.transformer.sinks)
+        self.maps: list[tuple[Array, Array]] | None = [] if keep else None
+        self.read: Array | None = None
+
+    def add(self, x: Array, y: Array) -> Array:
+        return x + (y[..., None] if y.ndim < x.ndim else y)  # a place is the same for all words
+
+    def attend(self, query: Array, key: Array, value: Array, head: ReadyHead) -> Array:
+        q, k, v = (x.reshape(self.shape) for x in (query, key, value))
+        beta = inverse_temperature(head.law, self.n)
+        if self.maps is not None:
+            self.maps.append(self.attention.maps(q[..., 0], k[..., 0], head.mask, beta))
+        return self.attention(q, k, v, head.mask, beta).reshape(value.shape)
+
+    def outputs(self, reads: Sequence[Array], layer: ReadyLayer) -> Array:
+        self.read = super().outputs(reads, layer)
+        return self.read
+
+    def kept(self, heads: int, d_v: int) -> Maps:
+        """What the layer did to the first word."""
+        _, rows, batch = self.shape
+        empty = np.empty((0, rows, rows))
+        maps = self.maps or []
+        read = np.zeros((heads, d_v, rows * batch)) if self.read is None else self.read
+        return Maps(
+            scores=np.stack([s for s, _ in maps]) if maps else empty,
+            attention=np.stack([a for _, a in maps]) if maps else empty,
+            outputs=read.reshape(heads, d_v, rows, batch)[..., 0].transpose(0, 2, 1),
+        )
+
+
 class Ready:
     """A transformer's weights in one number format."""
 
@@ -97,24 +169,34 @@ class Ready:
         self.layers = [ReadyLayer(layer, form) for layer in transformer.layers]
         self.readout = SparseProduct(transformer.readout, form)
         self.readout_bias = form.load(transformer.readout_bias)[:, None]
+        self._features: tuple[int, Array] = -1, np.zeros((0, 0))
 
     def embed(self, tokens: Array) -> Array:
         """(words, n) symbol codes or (words, n, propositions) bits to the first residual."""
         t, form = self.transformer, self.form
         batch, n = tokens.shape[:2]
         k = len(t.symbols)
-        places = scale(t.attention, n)
-        table = floats(t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=places)
         x = np.zeros((t.d_model, n + len(t.sinks), batch), form.accumulate)
         own = t.own(n)
         if t.has_bos:
             x[:, 0] = self.embedding[:, k, None]
         if t.has_eos:
             x[:, -1] = self.embedding[:, k + 1, None]
-        letters = np.moveaxis(tokens, 1, 0).reshape(n * batch, *tokens.shape[2:])
+        letters = tokens.swapaxes(0, 1).reshape(n * batch, *tokens.shape[2:])
         x[:, own] = self.symbols(letters).reshape(-1, n, batch)
-        x += self.position_embedding(form.load(table.T))[:, :, None]
-        return form.round(x).transpose(2, 1, 0)
+        words = Words(self, n + len(t.sinks), batch, keep=False)
+        return walk.embedding(words, self, x, self.features(n)).transpose(2, 1, 0)
+
+    def features(self, n: int) -> Array:
+        """(features, rows): the position features of words of length n."""
+        length, table = self._features
+        if length != n:
+            t = self.transformer
+            places = scale(t.attention, n)
+            rows = floats(t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=places)
+            table = self.form.load(rows.T)
+            self._features = n, table  # both at once: other threads may be reading
+        return table
 
     def symbols(self, letters: Array) -> Array:
         """(d_model, letters): embeddings of symbol codes, or of sets as rows of bits."""
@@ -126,46 +208,22 @@ class Ready:
     @OVERFLOW
     def step(self, layer: ReadyLayer, x: Array, keep: bool) -> tuple[Array, Maps | None]:
         """One layer: attention and feed-forward, each added to the residual stream."""
-        form = self.form
         batch, rows, d_model = x.shape
         flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
-        maps: list[tuple[Array, Array]] = []
-        outputs = np.zeros((len(layer.heads), layer.d_v, rows, batch), form.accumulate)
-        for o, head in zip(outputs, layer.heads, strict=True):
-            q, k, v = (
-                form.round(matrix(flat)).reshape(-1, rows, batch)
-                for matrix in (head.query, head.key, head.value)
-            )
-            beta = inverse_temperature(head.law, rows - len(self.transformer.sinks))
-            o[head.values] = self.attention(q, k, v, head.mask, beta)
-            if keep:
-                maps.append(self.attention.maps(q[..., 0], k[..., 0], head.mask, beta))
-        if layer.heads:
-            flat = form.round(flat + layer.output(outputs.reshape(-1, rows * batch)))
-        if layer.into_bias.size:
-            flat = self.feed_forward(layer, flat)
-        after = flat.reshape(d_model, rows, batch).transpose(2, 1, 0)
-        if not keep:
-            return after, None
-        empty = np.empty((0, rows, rows))
-        return after, Maps(
-            scores=np.stack([s for s, _ in maps]) if maps else empty,
-            attention=np.stack([a for _, a in maps]) if maps else empty,
-            outputs=outputs[..., 0].transpose(0, 2, 1),
-        )
+        words = Words(self, rows, batch, keep)
+        after = self.through(words, layer, flat).reshape(d_model, rows, batch).transpose(2, 1, 0)
+        return after, words.kept(len(layer.heads), layer.d_v) if keep else None
 
-    def feed_forward(self, layer: ReadyLayer, x: Array) -> Array:
-        """x + W_out relu(W_in x + b) + b_out, a piece of the positions at a time."""
-        form = self.form
+    def through(self, domain: Floats, layer: ReadyLayer, x: Array) -> Array:
+        """A layer for a residual stream (d_model, columns), its hidden units a piece at a time."""
+        x = walk.attention(domain, layer, x)
+        if not layer.into_bias.size:
+            return x
         after = np.empty_like(x)
         size = max(64, PIECE // len(layer.into_bias))
         for start in range(0, x.shape[1], size):
-            piece = x[:, start : start + size]
-            hidden = layer.into(piece)[layer.share] + layer.into_bias
-            hidden = form.round(np.maximum(hidden, np.zeros_like(hidden), out=hidden))
-            after[:, start : start + size] = form.round(
-                piece + (layer.out(hidden) + layer.out_bias)
-            )
+            piece = slice(start, start + size)
+            after[:, piece] = walk.feed_forward(domain, layer, x[:, piece])
         return after
 
     @OVERFLOW
@@ -179,7 +237,7 @@ class Ready:
 
     def read_out(self, flat: Array) -> Array:
         """(outputs, columns): the margins of a residual stream (d_model, columns)."""
-        return self.form.round(self.readout(flat) + self.readout_bias)
+        return walk.read_out(Floats(self.form), self, flat)
 
 
 def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.positions import floats
-from softhat.runtime.dense import OVERFLOW, Ready, ReadyHead, ReadyLayer
-from softhat.transformer.weights import Transformer, inverse_temperature, scale
+from softhat.numerics import walk
+from softhat.runtime.dense import OVERFLOW, Floats, Ready, ReadyHead
+from softhat.transformer.weights import Transformer, inverse_temperature
 
 Array = NDArray[Any]
 Places = NDArray[np.int64]
@@ -53,8 +53,9 @@ def shared_margins(ready: Ready, tokens: Array) -> Array | None:
     if levels is None:
         return None
     stream = _embedded(ready, tokens, levels)
+    beginnings = Beginnings(ready, levels, tokens.shape[1])
     for layer in ready.layers:
-        stream = _step(ready, layer, stream, levels, tokens.shape[1])
+        stream = ready.through(beginnings, layer, stream)
     margins = ready.read_out(stream).T
     return np.stack([margins[level.of_word] for level in levels], axis=1)
 
@@ -101,48 +102,44 @@ def _embedded(ready: Ready, tokens: Array, levels: list[Level]) -> Array:
     """(d_model, columns): the first residual stream."""
     t, form = ready.transformer, ready.form
     n, k = tokens.shape[1], len(t.symbols)
-    table = floats(t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=scale(t.attention, n))
-    places = ready.position_embedding(form.load(table.T))
-    stream = np.empty((t.d_model, levels[-1].columns.stop), form.accumulate)
+    token = np.empty((t.d_model, levels[-1].columns.stop), form.accumulate)
     if t.has_bos:
-        stream[:, 0] = ready.embedding[:, k] + places[:, 0]
+        token[:, 0] = ready.embedding[:, k]
     for at, level in enumerate(levels):
-        symbols = ready.symbols(tokens[level.representative, at])
-        stream[:, level.columns] = symbols + places[:, at + t.has_bos, None]
-    return form.round(stream)
+        token[:, level.columns] = ready.symbols(tokens[level.representative, at])
+    return walk.embedding(Beginnings(ready, levels, n), ready, token, ready.features(n))
 
 
-def _step(ready: Ready, layer: ReadyLayer, x: Array, levels: list[Level], n: int) -> Array:
-    """One layer: attention and feed-forward, each added to the residual stream."""
-    form = ready.form
-    outputs = np.zeros((len(layer.heads), layer.d_v, x.shape[1]), form.accumulate)
-    for output, head in zip(outputs, layer.heads, strict=True):
-        output[head.values] = form.round(_attended(ready, head, x, levels, n))
-    if layer.heads:
-        x = form.round(x + layer.output(outputs.reshape(-1, x.shape[1])))
-    return ready.feed_forward(layer, x) if layer.into_bias.size else x
+class Beginnings(Floats):
+    """Columns are beginnings of words, each once."""
 
+    def __init__(self, ready: Ready, levels: list[Level], n: int) -> None:
+        super().__init__(ready.form)
+        self.one_row, self.n = ready.attention.one_row, n
+        self.rows = [level.seen for level in levels]
+        if ready.transformer.has_bos:
+            self.rows.insert(0, np.zeros((1, 1), np.int64))
 
-def _attended(ready: Ready, head: ReadyHead, x: Array, levels: list[Level], n: int) -> Array:
-    """(values, columns): a head's output for every beginning."""
-    q, k, v = (ready.form.round(matrix(x)) for matrix in (head.query, head.key, head.value))
-    out = np.zeros_like(v)
-    if not len(v):
+    def add(self, x: Array, y: Array) -> Array:
+        if y.shape == x.shape:
+            return x + y
+        return x + np.repeat(y, [seen.shape[1] for seen in self.rows], axis=1)  # a place each row
+
+    def attend(self, query: Array, key: Array, value: Array, head: ReadyHead) -> Array:
+        out = np.zeros_like(value)
+        if not len(value):
+            return out
+        strict = head.mask == "<"
+        beta = inverse_temperature(head.law, self.n)
+        sums = value.copy()
+        for seen in self.rows:
+            own, keys = seen[-1], seen[:-1] if strict else seen
+            if len(seen) > 1:
+                sums[:, own] += sums[:, seen[-2]]
+            if not len(keys):
+                continue
+            if not len(query):
+                out[:, own] = sums[:, keys[-1]] / value.dtype.type(len(keys))
+                continue
+            out[:, own] = self.one_row(query[:, own], key, value, keys, beta)
         return out
-    strict = head.mask == "<"
-    beta = inverse_temperature(head.law, n)
-    rows = [level.seen for level in levels]
-    if ready.transformer.has_bos:
-        rows.insert(0, np.zeros((1, 1), np.int64))
-    sums = v.copy()
-    for seen in rows:
-        own, keys = seen[-1], seen[:-1] if strict else seen
-        if len(seen) > 1:
-            sums[:, own] += sums[:, seen[-2]]
-        if not len(keys):
-            continue
-        if not len(q):
-            out[:, own] = sums[:, keys[-1]] / v.dtype.type(len(keys))
-            continue
-        out[:, own] = ready.attention.one_row(q[:, own], k, v, keys, beta)
-    return out

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
-from softhat.transformer.weights import Sparse
+from softhat.transformer.weights import Sparse, distinct_rows
 
 Array = NDArray[Any]
 
@@ -101,3 +101,15 @@ class SparseProduct:
                 rows.setdefault(r, []).append((c, w))
             self._rows = list(rows.items())
         return self._rows
+
+
+class SharedProduct:
+    """The same, where equal rows of W share one sum."""
+
+    def __init__(self, matrix: Sparse, form: Format) -> None:
+        distinct, self.share = distinct_rows(matrix)
+        self.distinct = SparseProduct(distinct, form)
+
+    def __call__(self, x: Array) -> Array:
+        sums: Array = self.distinct(x)[self.share]
+        return sums
