@@ -13,8 +13,9 @@ import pytest
 
 from softhat import SofthatError
 from softhat.ahat import Builder, gallery
-from softhat.ahat.exact import last_rows, ratio, run
+from softhat.ahat.exact import last_rows, run
 from softhat.ahat.words import all_words
+from softhat.numerics.exact import ratio
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_model, random_program
 

@@ -29,9 +29,6 @@ class NamedLayer:
     into_bias: str = "b"
     out: str = "U"
     out_bias: str = "c"
-    position_embedding: str = "P"
-    readout: str = "R"
-    readout_bias: str = "d"
 
 
 class Texts:
@@ -62,10 +59,10 @@ class Texts:
 def test_the_order_of_operations() -> None:
     """As certificates state it: each of these is rounded to the dtype, nothing else is."""
     texts, layer = Texts(), NamedLayer()
-    assert walk.embedding(texts, layer, "t", "f") == "[(t + P·f)]"
+    assert walk.embedding(texts, "P", "t", "f") == "[(t + P·f)]"
     assert walk.attention(texts, layer, "x") == "[(x + O·([attend([Q·x], [K·x], [V·x])]))]"
     assert walk.feed_forward(texts, layer, "x") == "[(x + (U·[relu(W·x + b)] + c))]"
-    assert walk.read_out(texts, layer, "x") == "[(R·x + d)]"
+    assert walk.read_out(texts, "R", "d", "x") == "[(R·x + d)]"
 
 
 def test_rows_may_see_others() -> None:

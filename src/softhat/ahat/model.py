@@ -20,6 +20,11 @@ import numpy.typing as npt
 from softhat.io.errors import SofthatError
 from softhat.logic.semantics import words
 from softhat.numbers.positions import Feature, longest
+from softhat.numerics.exact import Matrix as Matrix
+from softhat.numerics.exact import Ties as Ties
+from softhat.numerics.exact import Vector as Vector
+from softhat.numerics.masks import MASKS as MASKS
+from softhat.numerics.masks import Mask as Mask
 
 if TYPE_CHECKING:
     from softhat.runtime.trace import Trace
@@ -27,12 +32,7 @@ if TYPE_CHECKING:
 Sink: TypeAlias = Literal["<bos>", "<eos>"]
 BOS: Final = "<bos>"
 EOS: Final = "<eos>"
-Mask: TypeAlias = Literal["none", "<=", "<", ">=", ">"]
-MASKS: tuple[Mask, ...] = ("none", "<=", "<", ">=", ">")
-Ties: TypeAlias = Literal["average", "leftmost", "rightmost"]
 TIES: tuple[Ties, ...] = ("average", "leftmost", "rightmost")
-Vector: TypeAlias = tuple[Fraction, ...]
-Matrix: TypeAlias = tuple[Vector, ...]
 Word: TypeAlias = str | Sequence[str]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 X = TypeVar("X")
 
@@ -66,6 +66,29 @@ READ_OUT = (
 )
 
 
+class Heads(NamedTuple):
+    """The heads of a layer, for those who keep them elsewhere."""
+
+    heads: Sequence[Any]
+
+
+class Units(NamedTuple):
+    """The weights of a feed-forward sublayer, for those who keep them under other names."""
+
+    into: Any
+    into_bias: Any
+    out: Any
+    out_bias: Any
+
+
+class _Ends(NamedTuple):
+    """The weights before the first layer and after the last."""
+
+    position_embedding: Any = None
+    readout: Any = None
+    readout_bias: Any = None
+
+
 class Domain(Protocol[X]):
     """What the steps do to numbers of one kind. Weights are of the kind that goes with them."""
 
@@ -111,9 +134,10 @@ def take(
     return numbers
 
 
-def embedding(domain: Domain[X], weights: Any, token: X, features: X) -> X:
+def embedding(domain: Domain[X], matrix: Any, token: X, features: X) -> X:
     """The first stream."""
-    x: X = take(EMBEDDING, domain, weights, {"token": token, "features": features})["stream"]
+    given = {"token": token, "features": features}
+    x: X = take(EMBEDDING, domain, _Ends(position_embedding=matrix), given)["stream"]
     return x
 
 
@@ -133,7 +157,8 @@ def feed_forward(domain: Domain[X], layer: Any, stream: X) -> X:
     return x
 
 
-def read_out(domain: Domain[X], weights: Any, stream: X) -> X:
+def read_out(domain: Domain[X], matrix: Any, bias: Any, stream: X) -> X:
     """The margins of a stream."""
+    weights = _Ends(readout=matrix, readout_bias=bias)
     x: X = take(READ_OUT, domain, weights, {"stream": stream})["margin"]
     return x

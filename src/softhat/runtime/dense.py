@@ -185,7 +185,8 @@ class Ready:
         letters = tokens.swapaxes(0, 1).reshape(n * batch, *tokens.shape[2:])
         x[:, own] = self.symbols(letters).reshape(-1, n, batch)
         words = Words(self, n + len(t.sinks), batch, keep=False)
-        return walk.embedding(words, self, x, self.features(n)).transpose(2, 1, 0)
+        x = walk.embedding(words, self.position_embedding, x, self.features(n))
+        return x.transpose(2, 1, 0)
 
     def features(self, n: int) -> Array:
         """(features, rows): the position features of words of length n."""
@@ -237,7 +238,7 @@ class Ready:
 
     def read_out(self, flat: Array) -> Array:
         """(outputs, columns): the margins of a residual stream (d_model, columns)."""
-        return walk.read_out(Floats(self.form), self, flat)
+        return walk.read_out(Floats(self.form), self.readout, self.readout_bias, flat)
 
 
 def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:

@@ -107,7 +107,8 @@ def _embedded(ready: Ready, tokens: Array, levels: list[Level]) -> Array:
         token[:, 0] = ready.embedding[:, k]
     for at, level in enumerate(levels):
         token[:, level.columns] = ready.symbols(tokens[level.representative, at])
-    return walk.embedding(Beginnings(ready, levels, n), ready, token, ready.features(n))
+    beginnings, places = Beginnings(ready, levels, n), ready.position_embedding
+    return walk.embedding(beginnings, places, token, ready.features(n))
 
 
 class Beginnings(Floats):

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws import ONE, Constant, Law, PowerOfTwo, Product, product
 from softhat.numbers.positions import Feature
+from softhat.numerics.masks import Mask as Mask
 
 Attention = Literal["hard", "unbounded", "temperature"]
-Mask = Literal["none", "<=", "<", ">=", ">"]
-"""Which keys j a query i sees; a row without keys gives 0."""
 BOS, EOS = "<bos>", "<eos>"
 P = PowerOfTwo(2)
 """Positions are divided by it where features are scaled: the next power of two >= n+2, so that

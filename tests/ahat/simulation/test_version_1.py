@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 
-from softhat.ahat.exact import floats
 from softhat.ahat.simulation.version_1 import folded, read_betas
+from softhat.numerics.exact import floats
 from tests.ahat.models import random_model
 
 

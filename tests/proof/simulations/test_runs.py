@@ -18,6 +18,7 @@ from softhat.ahat.model import AHAT
 from softhat.numbers import positions
 from softhat.proof.simulations import runs
 from softhat.proof.simulations.source import Matrix, SourceModel, Vector, read
+from tests.ahat.definition import evaluate
 from tests.proof.simulations.fresh import fresh
 
 getcontext().prec = 60
@@ -38,10 +39,9 @@ def test_hard_attention_is_that_of_the_model(name: str) -> None:
     source = source_of(model)
     for n in (1, 2, 5):
         words = sample(source, n, n)
-        values, den = runs.hard(source, words)
-        for word, row in zip(words, values, strict=True):
-            spelt = [source.alphabet[k] for k in word]
-            assert [Fraction(int(x), den) for x in row] == list(model.values(spelt))
+        values = runs.hard(source, words)
+        for word, row in zip(words, values.fractions(), strict=True):
+            assert row == evaluate(model, [source.alphabet[k] for k in word]).values
 
 
 def number(x: Fraction) -> Decimal:
@@ -111,7 +111,8 @@ def inside(model: AHAT, seed: int) -> None:
         if source.longest is not None and n > source.longest:
             continue
         words = sample(source, n, seed)
-        low, high = runs.soft(source, words, dict.fromkeys(source.heads, beta))
+        values = runs.soft(source, words, dict.fromkeys(source.heads, beta))
+        low, high = values.low, values.high
         for row, word in enumerate(words):
             for at, exact in enumerate(softmax(source, word.tolist(), beta)):
                 if math.isfinite(low[row, at]) and math.isfinite(high[row, at]):

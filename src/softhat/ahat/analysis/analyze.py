@@ -21,11 +21,12 @@ from softhat.ahat.analysis.guard import hold_against
 from softhat.ahat.analysis.rows import Profile
 from softhat.ahat.analysis.structure import HeadStructure, looks_back, structure
 from softhat.ahat.analysis.tally import Gap, HeadId, Tally, TiedRow, chunk
-from softhat.ahat.exact import allowed, last_rows, run
+from softhat.ahat.exact import last_rows, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words, feasible_length
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws import Law
+from softhat.numerics.masks import allowed
 
 Guarantee: TypeAlias = Literal["proved_all", "proved_to_length", "exhaustive", "sampled"]
 Kind: TypeAlias = Literal[

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from softhat.ahat.analysis.levels import QueryRow
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.rows import critical_betas
-from softhat.ahat.exact import ratio
 from softhat.ahat.model import AHAT
+from softhat.numerics.exact import ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import Integers, Scaled, allowed, linear, reduced, scaled
 from softhat.ahat.model import Head, Ties
+from softhat.numerics.exact import Integers, Scaled, linear, reduced, scaled
+from softhat.numerics.masks import allowed
 
 MAX_RESULTS = 6_000  # different results of one row
 MAX_STATES = 20_000  # (count, sum) states of one tied row

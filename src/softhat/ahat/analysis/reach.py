@@ -25,8 +25,9 @@ from softhat.ahat.analysis.levels import (
     head_rows,
 )
 from softhat.ahat.analysis.structure import live
-from softhat.ahat.exact import Integers, Scaled, add, embedding_table, linear, reduced, scaled
+from softhat.ahat.exact import embedding_table
 from softhat.ahat.model import AHAT, FeedForward, Head
+from softhat.numerics.exact import Integers, Scaled, add, linear, reduced, scaled
 
 MAX_ENTRIES = 300  # vectors a position, where another layer reads them
 MAX_FINAL = 6_000  # vectors a position after the last head

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from softhat.ahat.analysis.rows import Profile, critical_betas
 from softhat.ahat.analysis.structure import structure
-from softhat.ahat.exact import ExactTrace, HeadTrace, ratio, run
+from softhat.ahat.exact import ExactTrace, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words
+from softhat.numerics.exact import HeadTrace, ratio
 
 HeadId: TypeAlias = tuple[int, int]
 Layers: TypeAlias = tuple[tuple[HeadTrace, ...], ...]

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
-from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Law
+from softhat.numerics.exact import floats
 from softhat.proof.simulations.residual import Sight
 
 Floats = npt.NDArray[np.float64]

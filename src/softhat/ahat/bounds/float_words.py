@@ -15,10 +15,10 @@ import numpy.typing as npt
 from softhat.ahat.bounds.float_attention import attended
 from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
 from softhat.ahat.bounds.weights import LayerWeights, Weights
-from softhat.ahat.exact import allowed
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import floats
 from softhat.numerics.formats import Format
+from softhat.numerics.masks import allowed
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.functionals import HeadPlan
-from softhat.ahat.exact import Integers, Scaled, linear, scaled
+from softhat.numerics.exact import Integers, Scaled, linear, scaled
 
 Floats = npt.NDArray[np.float64]
 Members = npt.NDArray[np.int64]  # the queries (flat vectors) that share a row

@@ -16,7 +16,7 @@ from softhat.ahat.bounds.functionals import HeadPlan
 from softhat.ahat.bounds.head_work import Floats, HeadOptions, HeadWork, Members
 from softhat.ahat.bounds.single_winners import Batch, Queries, batches, queries, single_bounds
 from softhat.ahat.bounds.tied_rows import tied_bounds
-from softhat.ahat.exact import Scaled
+from softhat.numerics.exact import Scaled
 
 _KEPT = 12_000_000  # numbers of the batches that are kept for the next β
 

@@ -17,7 +17,7 @@ from softhat.ahat.analysis.reach import Reach, Stage
 from softhat.ahat.bounds.functionals import ErrorPlan
 from softhat.ahat.bounds.relu import through_forward
 from softhat.ahat.bounds.set_rows import HeadSets
-from softhat.ahat.exact import Scaled, linear, ratio, scaled
+from softhat.numerics.exact import Scaled, linear, ratio, scaled
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from softhat.ahat.analysis.levels import QueryRow
 from softhat.ahat.bounds.head_work import Floats, HeadOptions, HeadWork, Members, along
 from softhat.ahat.bounds.means import largest_means, weights
 from softhat.ahat.bounds.words import interval_times
-from softhat.ahat.exact import ratio
+from softhat.numerics.exact import ratio
 
 Indices = npt.NDArray[np.int64]
 _BATCH = 400_000  # winners × options of one batch

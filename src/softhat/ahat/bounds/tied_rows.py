@@ -17,7 +17,7 @@ from softhat.ahat.analysis.levels import QueryRow, RowOutcome
 from softhat.ahat.bounds.head_work import Floats, HeadWork, Members, along
 from softhat.ahat.bounds.means import NOISE, secant, weights
 from softhat.ahat.bounds.words import interval_times
-from softhat.ahat.exact import ratio
+from softhat.numerics.exact import ratio
 
 _BATCH = 2_000_000  # entries of one array
 _STEEPEST = 40.0  # βh beyond which a tied row is only known by the hull of its values

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head, Layer, Mask, Matrix, Vector
 from softhat.numbers.rationals import odd_part, power_in
+from softhat.numerics.exact import floats
 from softhat.numerics.formats import Format
 
 Floats = npt.NDArray[np.float64]

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from softhat.ahat.bounds.functionals import ErrorPlan, HeadPlan
 from softhat.ahat.bounds.means import largest_mean, weights
 from softhat.ahat.bounds.relu import through_forward
-from softhat.ahat.exact import ExactTrace, HeadTrace, Scaled, add, linear, ratio, scaled
+from softhat.ahat.exact import ExactTrace
+from softhat.numerics.exact import HeadTrace, Scaled, add, linear, ratio, scaled
 
 Floats = npt.NDArray[np.float64]
 Gaps = tuple[Floats, npt.NDArray[np.int64]]  # to the best score, and the first key that has it

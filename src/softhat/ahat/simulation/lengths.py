@@ -28,9 +28,10 @@ from softhat.ahat.bounds.along_laws import AlongLaws
 from softhat.ahat.bounds.functionals import ErrorPlan, plan
 from softhat.ahat.bounds.sets import SetBounds
 from softhat.ahat.bounds.words import WordErrors, word_errors
-from softhat.ahat.exact import ExactTrace, Scaled, linear, run, scaled
+from softhat.ahat.exact import ExactTrace, run
 from softhat.ahat.model import AHAT
 from softhat.ahat.words import all_words
+from softhat.numerics.exact import Scaled, linear, scaled
 
 HeadId = tuple[int, int]
 Betas = Mapping[HeadId, float]

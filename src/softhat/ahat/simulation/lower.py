@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT, Head
 from softhat.ahat.model import Layer as HardLayer
 from softhat.numbers.laws import ONE, Law
+from softhat.numerics.exact import floats
 from softhat.transformer.weights import BOS, EOS, Coordinate, Layer, Sparse, Transformer
 
 Floats = NDArray[np.float64]

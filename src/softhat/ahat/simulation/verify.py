@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import ExactTrace, allowed, run
+from softhat.ahat.exact import ExactTrace, run
 from softhat.ahat.model import Word
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words, feasible_length, random_words
+from softhat.numerics.masks import allowed
 from softhat.transformer.weights import inverse_temperature
 
 FAR = 64  # how long words get of a simulation for every length, unless told

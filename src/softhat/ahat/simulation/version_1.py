@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.exact import floats
 from softhat.ahat.model import AHAT
+from softhat.numerics.exact import floats
 
 HeadId = tuple[int, int]
 

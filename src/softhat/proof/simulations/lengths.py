@@ -21,6 +21,7 @@ import numpy.typing as npt
 from softhat.io.errors import SofthatError, VoidError
 from softhat.numbers.growth import Polynomial
 from softhat.numbers.laws import Constant, Law
+from softhat.numerics.intervals import around_all, up
 from softhat.proof.simulations import runs
 from softhat.proof.simulations import source as sources
 from softhat.proof.simulations.errors import erring
@@ -107,14 +108,13 @@ class _Lengths:
         """All words of length n."""
         worst = 0.0
         for words in runs.chunks(self.source, n):
-            values, den = runs.hard(self.source, words)
-            low, high = runs.soft(self.source, words, self.betas)
-            least, most = runs.around(values, den)
-            if epsilon is None:
-                positive = values > 0
-                if not np.where(positive, low > 0, high <= 0).all():
-                    return None
-            off = np.maximum(np.nextafter(high - least, np.inf), np.nextafter(most - low, np.inf))
+            values = runs.hard(self.source, words)
+            soft = runs.soft(self.source, words, self.betas)
+            hard = around_all(values)
+            right = np.where(values.num > 0, soft.low > 0, soft.high <= 0)
+            if epsilon is None and not right.all():
+                return None
+            off = np.maximum(up(soft.high - hard.low), up(hard.high - soft.low))
             if not np.isfinite(off).all():
                 return None
             worst = max(worst, float(off.max()))

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 from softhat.io.errors import SofthatError
 from softhat.numbers import positions, rationals
 from softhat.numbers.positions import Feature
+from softhat.numerics.exact import Matrix as Matrix
+from softhat.numerics.exact import Ties
+from softhat.numerics.exact import Vector as Vector
+from softhat.numerics.masks import MASKS, Mask
 
-Vector: TypeAlias = tuple[Fraction, ...]
-Matrix: TypeAlias = tuple[Vector, ...]
 HeadId: TypeAlias = tuple[int, int]
 BOS, EOS = "<bos>", "<eos>"
-MASKS = ("none", "<=", "<", ">=", ">")
 TIES = ("average", "leftmost", "rightmost")
 NOTHING = Fraction(0)
 
@@ -29,8 +30,8 @@ class SourceHead:
     """Scores `(query x_i) · (key x_j)` of the keys that the mask shows; the values of the maximal
     ones are averaged, or the leftmost or rightmost one is taken."""
 
-    mask: str
-    ties: str
+    mask: Mask
+    ties: Ties
     query: Matrix
     key: Matrix
     value: Matrix
