@@ -10,7 +10,7 @@ from pathlib import Path
 
 import softhat
 
-ROOMS = ("io", "numbers", "logic", "proof", "transformer")
+ROOMS = ("io", "numbers", "numerics", "logic", "proof", "transformer")
 LEFT_OUT = {"transformer": ("lowering",)}
 
 
