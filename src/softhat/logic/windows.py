@@ -16,11 +16,12 @@ its size with w.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Node
-from softhat.logic.syntax.walk import fold, rebuild
+from softhat.logic.syntax.walk import fold_all, rebuild
 
 EIGHT = 8
 """Windows that are joined at once: so many heads of one layer."""
@@ -29,15 +30,13 @@ FARTHEST = 1_024
 positions of it."""
 
 
-def without_windows(formula: Formula) -> Formula:
-    """The same formula without bounds."""
+def without_windows(*formulas: Formula) -> list[Formula]:
+    """The same formulas without bounds."""
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         return defined(node, below) if isinstance(node, nodes.Window) else rebuild(node, below)
 
-    result = fold(formula, step)
-    assert isinstance(result, Formula)
-    return result
+    return cast("list[Formula]", fold_all(formulas, step))
 
 
 def defined(node: nodes.Window, below: tuple[Node, ...]) -> Formula:

@@ -41,7 +41,7 @@ class Claims:
 def claimed(atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> dict[str, int]:
     """The function of each formula."""
     # An operator with bounds is its definition in operators without.
-    rows, roots = distinct(*map(without_windows, formulas.values()))
+    rows, roots = distinct(*without_windows(*formulas.values()))
     levels = _levels([places for _, places in rows], roots)
     translation = _ClaimTranslation(atoms)
     values: list[int | CountSum] = []

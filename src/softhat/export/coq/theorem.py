@@ -109,7 +109,8 @@ def statement(model: Model) -> TheoremText:
     """The claim about a model, with the evidence for it, whether it will convince or not."""
     weights = model.transformer
     # An operator with bounds is its definition in operators without.
-    formulas = {name: without_windows(f) for name, f in model.formulas.items()}
+    unbounded = without_windows(*model.formulas.values())
+    formulas = dict(zip(model.formulas, unbounded, strict=True))
     for formula in formulas.values():
         check_size(formula)
     plan = planned(model.program, weights.attention)

@@ -80,12 +80,18 @@ def _rows(roots: tuple[Node, ...]) -> tuple[Distinct, list[int]]:
 
 def fold(root: Node, step: Callable[[Node, tuple[T, ...]], T]) -> T:
     """`step(node, results of its children)` for every distinct node; the result at `root`."""
-    rows, (at,) = distinct(root)
+    (result,) = fold_all([root], step)
+    return result
+
+
+def fold_all(roots: Sequence[Node], step: Callable[[Node, tuple[T, ...]], T]) -> list[T]:
+    """`fold` at each root; what several of them share is visited once."""
+    rows, places_of_roots = distinct(*roots)
     results: list[T] = []
     result = results.__getitem__
     for node, places in rows:
         results.append(step(node, tuple(map(result, places))))
-    return results[at]
+    return [results[at] for at in places_of_roots]
 
 
 Rows = tuple[tuple[str, tuple[Hashable, ...], tuple[int, ...]], ...]

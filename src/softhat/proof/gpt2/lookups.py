@@ -153,7 +153,7 @@ def _grid(sums: Sums, head: GPT2Head) -> float:
         matrix, bias = sums.part(head, part)
         size = sums.reach(matrix, bias, 0.0) / SECOND
         columns = [
-            min((grid_of(float(w)) for w in (*matrix[:, r], bias[r]) if w), default=inf)
+            min(map(grid_of, {*matrix[:, r].tolist(), float(bias[r])}))
             for r in range(matrix.shape[1])
         ]
         for r, grid in enumerate(columns):
