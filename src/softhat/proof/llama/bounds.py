@@ -400,4 +400,4 @@ def _whole(cell: Cell) -> bool:
 
 def _grid(row: Array) -> float:
     """The largest power of two that all weights of a row are multiples of."""
-    return min((grid_of(float(w)) for w in row if w), default=inf)
+    return min(map(grid_of, set(row.tolist())), default=inf)
