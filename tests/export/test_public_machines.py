@@ -19,5 +19,5 @@ needs_generator = pytest.mark.skipif(
 @needs_generator
 @pytest.mark.full
 def test_random_machines_run_without_softhat() -> None:
-    told = campaign(Path(SOURCE), count=20, seed=0, target="gpt2", tapes=(1, 3))
+    told = campaign(Path(SOURCE), count=20, seed=0, target="gpt2", tapes=(1, 3), most=24)
     assert told["right"] == told["runs"] == 40
