@@ -19,7 +19,7 @@ from softhat.frontends.machines.counter import CounterMachine
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.reading import machine as read_machine
 from softhat.io.errors import MissingExtraError, SofthatError
-from softhat.io.files.reading import parse_json, read_text
+from softhat.io.files.reading import read_text
 from softhat.models.compiler import compile as compile_model
 from softhat.models.zoo.entry import PREFIX
 from softhat.models.zoo.machines import machine_of
@@ -147,10 +147,7 @@ def _refuse_beyond(proved: int, tokens: int, beyond: bool, dtype: str, target: s
 
 
 def _machine(text: str, space: int) -> Machine:
-    named = text.startswith("@")
-    content = read_text(Path(text[1:])) if named else text
-    if content.lstrip().startswith("{"):
-        return read_machine(parse_json(content, text[1:] if named else "MACHINE"), space=space)
+    content = read_text(Path(text[1:])) if text.startswith("@") else text
     return read_machine(content, space=space)
 
 

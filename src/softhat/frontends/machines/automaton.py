@@ -204,7 +204,10 @@ def automaton(given: Mapping[str, Any]) -> Automaton:
                 "deterministic (a regex may be anything)"
             )
     accepting = [str(state) for state in _list(given, "accept")]
-    final = {str(state): str(out) for state, out in dict(given.get("final") or {}).items()}
+    last_outputs = given.get("final") or {}
+    if not isinstance(last_outputs, Mapping):
+        raise SofthatError(f"final is {last_outputs!r}: give a dictionary {{state: output}}")
+    final = {str(state): str(out) for state, out in last_outputs.items()}
     mentioned = [state for edge in entries for state in (edge[0], edge[2])]
     start = str(given.get("start", mentioned[0]))
     named = [str(state) for state in _list(given, "states")]
@@ -237,7 +240,8 @@ def automaton(given: Mapping[str, Any]) -> Automaton:
 
 
 def _of_regex(given: Mapping[str, Any]) -> Automaton:
-    dfa = read_regex(str(given["regex"]), given.get("alphabet"))
+    alphabet = [str(symbol) for symbol in _list(given, "alphabet")] or None
+    dfa = read_regex(str(given["regex"]), alphabet)
     edges = [
         (str(state), symbol, str(then), "")
         for state, row in enumerate(dfa.step)

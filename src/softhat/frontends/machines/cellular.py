@@ -189,7 +189,8 @@ def cellular_automaton(given: Mapping[str, Any]) -> CellularAutomaton:
 
 def _by_table(given: Mapping[str, Any], rule: Any, width: int) -> CellularAutomaton:
     if isinstance(rule, Mapping):
-        rule = [[*(near.split() if " " in near else near), to] for near, to in rule.items()]
+        texts = {str(near): to for near, to in rule.items()}
+        rule = [[*(near.split() if " " in near else near), to] for near, to in texts.items()]
     if not isinstance(rule, list | tuple) or not rule:
         raise SofthatError(
             "a cellular automaton needs a rule: a number, or [left, cell, right, next]"
@@ -202,7 +203,10 @@ def _by_table(given: Mapping[str, Any], rule: Any, width: int) -> CellularAutoma
         if table.setdefault((a, b, c), then) != then:
             raise SofthatError(f"entry {at}: {a} {b} {c} leads to two values")
     used = dict.fromkeys(value for near, then in table.items() for value in (*near, then))
-    states = tuple(dict.fromkeys(map(str, given.get("states") or sorted(used))))
+    named = given.get("states") or sorted(used)
+    if not isinstance(named, Sequence):
+        raise SofthatError(f"states is {named!r}: give a list of values")
+    states = tuple(dict.fromkeys(map(str, named)))
     for value in (*states, *used):
         check_name("value", value)
         if value not in states or START in value:

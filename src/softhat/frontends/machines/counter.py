@@ -205,10 +205,10 @@ class CounterMachine(Machine):
 
 
 def counter_machine(lines: Iterable[str]) -> CounterMachine:
-    """The machine of a text's lines; `//` begins a comment."""
+    """The machine of a text's lines; `//` or `#` begins a comment."""
     instructions: dict[str, Instruction] = {}
     for number, line in enumerate(lines, start=1):
-        text = line.split("//")[0].strip()
+        text = line.split("//")[0].split("#")[0].strip()
         if not text:
             continue
         instruction = _instruction(text, number)

@@ -102,8 +102,9 @@ class Machine(ABC):
                 f"tokens are names in a list, or in a text with spaces: not {tokens!r}"
             )
         given = tokens.split() if isinstance(tokens, str) else list(tokens)
-        if given[:1] == [BOS]:
-            given = given[1:]
+        begin = given.index(BOS) if BOS in given else -1
+        if all(name == EOS for name in given[: max(begin, 0)]):  # a batch is padded on the left
+            given = given[begin + 1 :]
         ended = EOS in given
         names = given[: given.index(EOS)] if ended else given
         known = frozenset(self.tokens)
@@ -122,7 +123,7 @@ def shown(names: Sequence[str], most: int = 12) -> str:
 
 
 def word_of(given: object) -> list[Any]:
-    """The symbols of an input that is a word; none if nothing is given."""
+    """The symbols of an input that is a word; none if nothing is given. A number is its digits."""
     if given is None:
         return []
     if not isinstance(given, Sequence) or isinstance(given, bytes):
@@ -130,7 +131,7 @@ def word_of(given: object) -> list[Any]:
             f"the input is {given!r}: give a text or a list of symbols (dictionaries are inputs "
             "of counter machines)"
         )
-    return list(given)
+    return [str(symbol) if type(symbol) is int else symbol for symbol in given]
 
 
 def checked_steps(max_steps: object) -> int:

@@ -13,6 +13,7 @@ from softhat.frontends.machines.stack import stack_machine
 from softhat.frontends.machines.tables import from_table, is_table, turing_machine
 from softhat.frontends.machines.turing import SPACE
 from softhat.io.errors import SofthatError
+from softhat.io.files.reading import parse_json
 
 KEYS = {
     "turing": "tapes one_sided space states symbols blank start halt transitions",
@@ -30,13 +31,21 @@ def machine(description: str | Mapping[str, Any], space: int = SPACE) -> Machine
 
     A text is a Turing machine as bbchallenge writes them, `1RB1LB_1LA1RZ`, or a counter machine:
     lines `label: inc c next`, `label: dec c next otherwise` (otherwise: c is 0) and `label: halt`,
-    of which the first comes first. A dictionary has a `kind` (turing, counter, automaton,
-    transducer, cellular or stack) and what that kind needs. `space` is the number of cells of
-    tapes, where the dictionary does not say.
+    of which the first comes first. A dictionary, or its JSON text, has a `kind` (turing, counter,
+    automaton, transducer, cellular or stack) and what that kind needs. `space` is the number of
+    cells of tapes, where the dictionary does not say.
     """
+    if isinstance(description, str) and description.lstrip().startswith("{"):
+        description = parse_json(description, "the machine's text")
     if isinstance(description, str):
         if is_table(description):
             return from_table(description, space)
+        if ":" not in description:
+            raise SofthatError(
+                f"{description.strip()[:60]!r} is no machine: write a Turing machine's rows "
+                "1RB1LB_1LA1RZ (symbol, L or R, state; no other characters), a counter machine's "
+                "lines `label: inc c next`, or a dictionary"
+            )
         return counter_machine(description.splitlines())
     if not isinstance(description, Mapping):
         raise SofthatError(f"a machine is a text or a dictionary, not {description!r}")

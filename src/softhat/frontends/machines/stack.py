@@ -280,7 +280,7 @@ def _instruction(label: Any, given: Any) -> StackInstruction:
         raise SofthatError(f"{label!r} is no label: use letters, digits and _")
     parts = list(given) if isinstance(given, list | tuple) else []
     operation = parts[0] if parts else None
-    if operation not in _FORMS:
+    if not isinstance(operation, str) or operation not in _FORMS:
         raise SofthatError(f"{label}: {given!r} is no instruction: choose {', '.join(_FORMS)}")
     if operation in ("read", "pop"):
         if len(parts) != 2 or not isinstance(parts[1], Mapping) or not parts[1]:

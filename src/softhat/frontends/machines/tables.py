@@ -53,16 +53,17 @@ def from_table(text: str, space: int = SPACE) -> TuringMachine:
 def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
     """The machine of a dictionary.
 
-    `transitions` are lists [state, read, next, write, move] (or dictionaries with these names);
-    with several tapes read, write and move have one entry for each. An empty text reads any symbol,
+    `transitions` are lists [state, read, next, write, move] (or dictionaries with these names, or
+    `{state: {read: [next, write, move]}}`); with several tapes read, write and move have one entry
+    for each. An empty text reads any symbol,
     or writes nothing. `symbols` begin with the blank (or `blank` names it); `start` is the first
     transition's state unless it is given; `halt` are the states that halt. A state and symbols
     without an entry halt, too. `one_sided` tapes begin at cell 0: there L stays.
     """
     tapes = given.get("tapes", 1)
-    if tapes not in (1, 2, 3):
+    if type(tapes) is not int or tapes not in (1, 2, 3):
         raise SofthatError(f"a Turing machine has one to three tapes, not {tapes!r}")
-    entries = given.get("transitions")
+    entries = _listed(given.get("transitions"))
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise SofthatError(
             "a Turing machine needs transitions: lists [state, read, next, write, move]"
@@ -72,16 +73,17 @@ def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
     table = _deterministic(_without_any(rows, symbols) if tapes == 1 else rows)
     halting = tuple(map(str, _names(given.get("halt", ()))))
     mentioned = dict.fromkeys([s for s, _ in table] + [a.next for a in table.values()])
-    states = tuple(dict.fromkeys([*map(str, given.get("states", ())), *mentioned, *halting]))
+    named = _several(given.get("states", ()))
+    states = tuple(dict.fromkeys([*named, *mentioned, *halting]))
     for name in halting:
         if any(state == name for state, _ in table):
             raise SofthatError(f"the state {name!r} halts, but it has a transition")
     for name in mentioned:
         check_name("state", name)
-        if "states" in given and name not in set(map(str, given["states"])) | set(halting):
+        if "states" in given and name not in {*named, *halting}:
             raise SofthatError(
                 f"a transition names the state {name!r}, which is none of the machine's: "
-                f"{shown(list(map(str, given['states'])))}"
+                f"{shown(named)}"
             )
     start = str(given.get("start", next(iter(table))[0]))
     if start not in states:
@@ -131,6 +133,23 @@ def _meet(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     return all(a == b or ANY in (a, b) for a, b in zip(left, right, strict=True))
 
 
+def _listed(entries: Any) -> Any:
+    """`{state: {read: [next, write, move]}}` as a list of transitions."""
+    if not isinstance(entries, Mapping):
+        return entries
+    listed: list[Any] = []
+    for state, row in entries.items():
+        if not isinstance(row, Mapping):
+            raise SofthatError(
+                f"the transitions of state {state!r} are {row!r}: write "
+                "{read: [next, write, move]}"
+            )
+        for read, does in row.items():
+            does_list = list(does) if isinstance(does, list | tuple) else [does]
+            listed.append([state, read, *does_list])
+    return listed
+
+
 def _entry(entry: Any, at: int, tapes: int) -> Row:
     fields = ("state", "read", "next", "write", "move")
     if isinstance(entry, Mapping):
@@ -159,11 +178,16 @@ def _names(given: Any) -> list[Any]:
     return list(given)
 
 
+def _several(given: Any) -> list[str]:
+    """The names of a list, or the characters of a text."""
+    return [str(name) for name in (given if isinstance(given, str) else _names(given))]
+
+
 def _symbols(given: Mapping[str, Any], rows: Sequence[Row]) -> tuple[str, ...]:
     used = dict.fromkeys(
         symbol for _, read, action in rows for symbol in (*read, *action.write) if symbol != ANY
     )
-    named = [str(symbol) for symbol in given.get("symbols", ())]
+    named = _several(given.get("symbols", ()))
     blank = str(given["blank"]) if "blank" in given else named[0] if named else None
     if blank is None:
         raise SofthatError("which symbol is the blank? give blank='_', or symbols with it first")
