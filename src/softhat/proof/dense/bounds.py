@@ -16,15 +16,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import expm1
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
-from softhat.proof.stock.counts import MeanCount
-from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
+from softhat.proof.stock.distribution import ReadHead
+from softhat.proof.stock.kind import DIFFER, HeadScores, StockHead
+from softhat.proof.stock.logits import check_logits
 from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, magnitude
 
@@ -66,22 +66,6 @@ class ClipTerm:
     unscaled: float = 0.0
 
 
-class RecognisedHead(Protocol):
-    """A head that was recognised."""
-
-    @property
-    def block(self) -> int: ...
-
-    @property
-    def head(self) -> int: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def counts(self) -> tuple[MeanCount, ...]: ...
-
-
 @dataclass(frozen=True)
 class PlainStream:
     """What the residual stream of the plain checkpoint holds: before each block and at the end,
@@ -92,10 +76,7 @@ class PlainStream:
     square: float
 
 
-H = TypeVar("H", bound=RecognisedHead)
-
-
-class DenseBounds(ABC, Generic[H]):
+class DenseBounds(ABC):
     """The bounds of one disguised checkpoint for one attention kernel."""
 
     def __init__(
@@ -120,14 +101,12 @@ class DenseBounds(ABC, Generic[H]):
         self.reach = gain * (1 + 2.0**-8)
         self.embedded_off = 0.0
         """Norm of what embeddings are off."""
-        self.between: float | None = None
-        """Between logits of allowed and forbidden tokens of the plain lm head."""
-        self.stated: StatedLogits | None = None
-        """Of an lm head with log-weights, which is read in its own unit."""
+        self.logits = ReadHead()
+        """Of the plain head. (One with log-weights is read in its own unit.)"""
         self.output_terms = self.d
         """How many numbers a row of the output matrix adds up."""
         self.values: list[list[MatrixValues]] = []
-        self.kinds: Mapping[tuple[int, int], H] = {}
+        self.kinds: Mapping[tuple[int, int], StockHead] = {}
 
     @property
     def blocks(self) -> int:
@@ -154,12 +133,15 @@ class DenseBounds(ABC, Generic[H]):
 
     norm_name: str
 
+    @abstractmethod
     def _embedded(self) -> None:
         """The residual stream is what it starts with."""
 
+    @abstractmethod
     def _attended(self, at: int, before: Vector, off: Vector) -> None:
         """A block's heads have written: what was off by `before` is off by `off`."""
 
+    @abstractmethod
     def _clipped(
         self, before: Vector, norm: NormError, clips: Mapping[int, list[ClipTerm]]
     ) -> None:
@@ -170,9 +152,8 @@ class DenseBounds(ABC, Generic[H]):
         """The norm of a residual stream that holds `cells`."""
 
     @abstractmethod
-    def _leak(self, head: H, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
-        """How much weight a head gives to keys that are not its own, and how many units of
-        rounding its sum over keys has. Not of an Average."""
+    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> HeadScores:
+        """The scores of a head on words of up to n symbols."""
 
     @abstractmethod
     def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
@@ -180,14 +161,14 @@ class DenseBounds(ABC, Generic[H]):
         numbers after the softmax."""
 
     @abstractmethod
-    def _uneven(self, head: H, off: Vector, norm: NormError) -> float:
+    def _uneven(self, head: StockHead, off: Vector, norm: NormError) -> float:
         """How far the scores of an Average may be off 0."""
 
     @abstractmethod
-    def _value_sizes(self, head: H | None, at: int, h: int) -> tuple[Vector, Vector]:
+    def _value_sizes(self, head: StockHead | None, at: int, h: int) -> tuple[Vector, Vector]:
         """The largest value of each row at the word's own positions, and at `<bos>`."""
 
-    def _value_extent(self, at: int, h: int, largest: Vector) -> float:
+    def value_extent(self, at: int, h: int, largest: Vector) -> float:
         """Norm of a whole value of a head, whose own rows are at most `largest`."""
         return self.extent(self.values[at][h].reading, largest)
 
@@ -252,7 +233,7 @@ class DenseBounds(ABC, Generic[H]):
             head = self.kinds.get((at, h))
             sizes = self._value_sizes(head, at, h)
             largest = np.maximum(*sizes)
-            extent = self._value_extent(at, h, largest)
+            extent = self.value_extent(at, h, largest)
             need(extent < HUGE, "heads: values overflow")
             read_off = self.along(values.reading.form, before, norm, self.size)
             read_off += values.rows * norm.noise + values.rows_ones * norm.shift
@@ -269,7 +250,7 @@ class DenseBounds(ABC, Generic[H]):
             noise += values.through * (norm.noise + norm.shift) + values.writing * rounding
             magnitudes += extent * values.whole
             total += float(largest @ np.sqrt((values.written**2).sum(axis=1)))
-            if head is not None and head.kind != "Average":
+            if head is not None and not head.uniform:
                 output = float(along.max(initial=0.0))
                 need(output < 2.0**-4, "heads: the error of an output may be too large")
                 self.record("head output", output)
@@ -279,7 +260,7 @@ class DenseBounds(ABC, Generic[H]):
 
     def _looked_up(
         self,
-        head: H | None,
+        head: StockHead | None,
         values: MatrixValues,
         sizes: tuple[Vector, Vector],
         off: Vector,
@@ -292,18 +273,28 @@ class DenseBounds(ABC, Generic[H]):
         along = self.along(form, off, norm, self.size)
         if head is None:
             return 2 * self.summation(n), along
-        if head.kind == "Average":
+        if head.uniform:
             # Of values at the word's own positions and at `<bos>`, which has a share of 1/(n+1),
             # and of the weights, which are not quite equal.
-            scores = self._uneven(head, off, norm)
-            need(scores < EVEN, "Average heads: scores may be off too far")
-            uneven = SECOND * expm1(2 * scores) + 2 * EXP
+            uneven = self._uneven(head, off, norm)
+            need(uneven < EVEN, "Average heads: scores may be off too far")
+            uneven = SECOND * expm1(2 * uneven) + 2 * EXP
             own = self.along(form, off, norm, self.own)
             start = self.along(form, np.zeros_like(off), norm, self.bos)
             whole = sizes[0] + sizes[1] / (n + 1)
             return self.summation(n), own + start / (n + 1) + uneven * SECOND * whole
-        leak, added = self._leak(head, off, norm, n)
-        return added, along + 2.2 * leak * np.maximum(*sizes)
+        scores = self._scores(head, off, norm, n)
+        fact = head.fact(scores)
+        return head.roundings(scores, fact), along + DIFFER * fact.no * np.maximum(*sizes)
+
+    def compared(self, head: StockHead, worst: float, relative: float, share: float) -> float:
+        """What is left of the least |score| of a head that reads a mean's sign, as a share of it:
+        `worst` is what it may lose, `relative` what every score may."""
+        self.record("mean of a count, of the least", worst)
+        need(relative <= 0.05, f"{head.kind} heads: scores may be off too far")
+        far = "counts: for longer words a mean's error may reach its size"
+        need(worst + relative <= 1 - share, far)
+        return share
 
     # Feed-forward layers and the read-out
 
@@ -337,22 +328,4 @@ class DenseBounds(ABC, Generic[H]):
         errors = scale * self.along(plain.T, off, norm, self.size) + mismatch @ v_hat
         errors += norms * (norm.noise + SLACK) + np.abs(rows.sum(axis=1)) / self.d**0.5 * norm.shift
         errors += np.array([self.rounding(self.d, w * self.reach, w * self.reach) for w in norms])
-        self._decide(plain, scale, errors)
-
-    def _decide(self, plain: Matrix, scale: float, errors: Vector) -> None:
-        """Every row of a classifier reads one variable, and keeps its sign; an lm head's allowed
-        and forbidden tokens stay as far apart as is claimed, and its log-weights what they are."""
-        error = float(np.max(errors))
-        if self.margin is None:
-            for row, off in zip(plain, errors, strict=True):
-                (used,) = np.nonzero(row)
-                need(len(used) == 1, "read-out: a logit does not read one variable")
-                size = scale * float(abs(row[used[0]])) * float(self.own[used[0]])
-                need(float(off) < size / 2, "read-out: logits may be off too far")
-        elif self.stated is not None:
-            bounds = distribution_bounds(self.stated, error, self.margin, len(plain))
-            self.bounds |= bounds
-        else:
-            assert self.between is not None
-            kept = scale * self.between - 2 * error
-            need(kept >= self.margin, "read-out: the margin may not be kept")
+        self.bounds |= check_logits(self.logits, errors.tolist(), self.margin, scale)

@@ -21,7 +21,7 @@ from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.lookups import check_scores, lookup
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.gpt2.sums import Sums, Vector
-from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
+from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.storage import SECOND, SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import BitCell
 
@@ -43,7 +43,7 @@ class Bounds(Sums):
         self.output = 2.0**-9 if self.storage.wide else 2.0**-20
         for _ in range(3):
             self.norm = [self._layer_norm(number) for number in range(self.c.blocks + 1)]
-            lookups = [lookup(self, head) for head in self.heads() if head.kind != "Average"]
+            lookups = [lookup(self, head) for head in self.heads() if not head.uniform]
             output = max(lookups, default=0.0)
             need(output <= self.output, "heads: the error of an output may be too large")
             self.output = output
@@ -65,21 +65,14 @@ class Bounds(Sums):
     # Weights, stored bits and LayerNorm
 
     def _weights_fit(self) -> None:
-        """Weights are exact in the format. Read-outs may round: their sign is what counts, so none
-        may come near the format's least number or beyond its largest."""
-        stated = self.found.stated is not None  # then all errors of logits are added up
+        """Weights are exact in the format. Those of the read-out may round, but not overflow."""
         for name, tensor in self.c.tensors.items():
             with np.errstate(over="ignore"):
                 cast = tensor.astype(self.storage.storage).astype(np.float32)
-            exact = bool((cast == tensor).all())
             if name.startswith(("classifier", "lm_head")):
-                size = np.abs(tensor.astype(np.float64))
-                # A logit adds up the two halves of at most three pairs.
-                need(float(size.max()) <= self.storage.largest / 8, f"{name} overflows")
-                small = self.storage.floor / self.storage.unit
-                kept = bool(((size == 0) | (size >= small)).all())
-                need(stated or kept, f"{name} has entries that vanish in {self.storage.name}")
+                need(bool(np.isfinite(cast).all()), f"{name} overflows")
             elif ".ln_" not in name:
+                exact = bool((cast == tensor).all())
                 need(exact, f"{name} has entries that {self.storage.name} cannot hold exactly")
 
     def _bit_errors(self) -> Vector:
@@ -176,26 +169,13 @@ class Bounds(Sums):
         return worst
 
     def _read_out(self) -> None:
-        """The logits of stored bits keep their sign, and an lm head its margin."""
-        off = float(self.bit.max()) + self.norm[-1][1]
-        need(off + 8 * self.storage.unit < 1 / 4, "read-out: logits may be off too far")
-        if self.found.stated is not None:
-            self._stated(self.found.stated)
-        elif self.margin is not None:
-            # At <bos> a logit adds up to three times its size, in weights that round alike.
-            assert self.found.margin is not None
-            kept = self.found.margin * (1 - 3 * off - 3 * self.storage.unit)
-            need(kept >= self.margin, "read-out: the margin may not be kept")
-
-    def _stated(self, stated: StatedLogits) -> None:
-        """The logits of an lm head with log-weights: off by the errors of what they read, by the
-        rounding of the head's own weights and of the sum, and by that of storing it."""
-        matrix = self.c.tensors["lm_head.weight"].T
-        bias = np.zeros(matrix.shape[1], np.float32)
-        cast = matrix.astype(self.storage.storage).astype(np.float64) - matrix
-        size = np.repeat(self.magnitude, 2) + self.norm[-1][0]
-        error = float(self.column_error(self.c.blocks, matrix, bias).max())
-        error += float((size @ np.abs(cast)).max())
-        error += self.storage.unit * (stated.largest + error) + self.storage.floor
-        assert self.margin is not None
-        self.bounds |= distribution_bounds(stated, error, self.margin, matrix.shape[1])
+        """The logits keep their sign, and an lm head its margin."""
+        lm = self.c.head == "lm"
+        weights = self.c.tensors["lm_head.weight" if lm else "classifier.weight"]
+        stored = weights.astype(self.storage.storage)
+        rows, cast = (2 * matrix[:, 0::2].astype(np.float64) for matrix in (weights, stored))
+        wide = self.storage.wide  # small formats read what is stored exactly
+        scale = self.norm[-1][1] + 3 * U if wide else 0.0
+        read = ReadVariables(self.found.cells[-1], self.bit, scale, self.norm[-1][0])
+        errors = logit_errors(rows, cast, 2, read, self.storage, lm)
+        self.bounds |= check_logits(self.found.logits, errors.tolist(), self.margin)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.sums import Sums
 from softhat.proof.stock.counts import MeanCount
+from softhat.proof.stock.kind import StockHead
 from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import ConstantCell, MeanCell
 
@@ -17,13 +17,13 @@ def check_counts(sums: Sums, n: int) -> float:
     least/(i+1), here in units of that."""
     worst = 0.0
     for head in sums.heads():
-        if head.kind == "Average":
+        if head.uniform:
             worst = max([worst, *_mean_errors(sums, head, n + 1)])
     need(worst <= 1 - sums.kept, "counts: for longer words a mean's error may reach its size")
     return worst
 
 
-def _mean_errors(sums: Sums, head: GPT2Head, positions: int) -> list[float]:
+def _mean_errors(sums: Sums, head: StockHead, positions: int) -> list[float]:
     storage, (_, scale) = sums.storage, sums.norm[head.block]
     matrix, bias = sums.part(head, 2)
     ordinary = matrix.copy()
@@ -62,7 +62,7 @@ def _mean_errors(sums: Sums, head: GPT2Head, positions: int) -> list[float]:
     return errors
 
 
-def _mean_amplitude(sums: Sums, head: GPT2Head) -> float:
+def _mean_amplitude(sums: Sums, head: StockHead) -> float:
     found = [
         cell.amplitude
         for cell in sums.found.after_attention[head.block]

@@ -5,7 +5,8 @@ What carries errors from block to block is in `dense.bounds`.
 
 from __future__ import annotations
 
-from math import exp
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,15 +15,15 @@ from softhat.proof.dense.matrices import Matrix, MatrixReading
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.dense import Basis, CancellingUnits, HeadMatrices, Unit
 from softhat.proof.gpt2.gates import Gate
-from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation, norm_weight
 from softhat.proof.gpt2.undisguise import Plain
-from softhat.proof.stock.storage import SECOND, U, need
+from softhat.proof.stock.kind import KEPT, Gaps, HeadScores, Lookup, StockHead
+from softhat.proof.stock.storage import SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
 
 
-class GPT2DenseBounds(DenseBounds[GPT2Head]):
+class GPT2DenseBounds(DenseBounds):
     """The bounds of one disguised checkpoint for one attention kernel, in float32."""
 
     norm_name = "LayerNorm"
@@ -47,7 +48,7 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
             for at, block in enumerate(plain.heads)
         ]
         self.values = [[head.values for head in block] for block in self.heads]
-        self.between, self.stated = found.margin, found.stated
+        self.logits = found.logits
         self.kinds = {
             (head.block, head.head): head for block in found.blocks for head in block.heads
         }
@@ -56,7 +57,15 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         ]
         self.gates = [self._gates(at) for at in range(c.blocks)]
 
-    # LayerNorm and sizes
+    # LayerNorm and sizes: what they are depends on the residual stream alone
+
+    def _embedded(self) -> None: ...
+
+    def _attended(self, at: int, before: Vector, off: Vector) -> None: ...
+
+    def _clipped(
+        self, before: Vector, norm: NormError, clips: Mapping[int, list[ClipTerm]]
+    ) -> None: ...
 
     def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
         statistics = min(self.d + 64, 256) * U
@@ -77,14 +86,14 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
             scale,
         )
 
-    def _largest(self, reading: MatrixReading, off: Vector, norm: NormError) -> Vector:
+    def largest(self, reading: MatrixReading, off: Vector, norm: NormError) -> Vector:
         """Of each row of a plain form."""
         whole = (1 + norm.scale) * (self.size + off)
         largest: Vector = whole @ np.abs(reading.form) + np.abs(reading.bias)
         return largest
 
-    def _value_sizes(self, head: GPT2Head | None, at: int, h: int) -> tuple[Vector, Vector]:
-        if head is not None and head.kind == "Average":
+    def _value_sizes(self, head: StockHead | None, at: int, h: int) -> tuple[Vector, Vector]:
+        if head is not None and head.uniform:
             counts = head.counts
             return np.array([c.size for c in counts]), np.array([abs(c.bos) for c in counts])
         ones = np.ones(len(self.values[at][h].written))
@@ -92,33 +101,32 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
 
     # Scores
 
-    def _leak(self, head: GPT2Head, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
-        matrices = self.heads[head.block][head.head]
-        if head.kind == "Sign":
-            return self._sign(head, matrices, off, norm, n), 2 * self.summation(n)
-        free = sum(self._score_errors(matrices, self._not_ruled_out(head, off), norm, head))
-        gap = head.gap - 2 * free
-        need(gap >= head.gap / 4, f"{head.kind} heads: scores may be off by more than a step")
-        if head.kind == "Shift":
-            leak = (1 + exp(-gap)) ** head.digits - 1
-        else:  # keys without bad, and those with it
-            leak = exp(-gap) / (1 - exp(-gap))
-            ruled = sum(self._score_errors(matrices, off, norm))
-            leak += (n + 1) * exp(min(700.0, free + ruled - head.clear))
-        return leak, self.kernel.lookup_roundings(n + 1, leak, U)
+    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> HeadScores:
+        return DensePairScores(
+            storage=STORAGES[0],
+            fused=self.fused,
+            keys=n + 1,
+            bounds=self,
+            matrices=self.heads[head.block][head.head],
+            off=off,
+            norm=norm,
+        )
 
     def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
         parts = (self.heads[at][h].query, self.heads[at][h].key)
-        q, k = (self.extent(part, self._largest(part, off, norm)) for part in parts)
+        q, k = (self.extent(part, self.largest(part, off, norm)) for part in parts)
         return max(q, k, q * k)
 
-    def _uneven(self, head: GPT2Head, off: Vector, norm: NormError) -> float:
-        return sum(self._score_errors(self.heads[head.block][head.head], off, norm))
+    def _uneven(self, head: StockHead, off: Vector, norm: NormError) -> float:
+        return sum(self.score_errors(self.heads[head.block][head.head], off, norm))
 
-    def _not_ruled_out(self, head: GPT2Head, off: Vector) -> Vector:
-        """Errors at keys that a Latest head does not rule out: there the bit by which it rules out
-        has one of its two values, and the value with which a bit starts is exact."""
+    def not_ruled_out(self, head: StockHead, off: Vector) -> Vector:
+        """Errors at keys that a head with constant queries does not rule out: there the bit by
+        which it rules out has one of its two values, and the value with which a bit starts is
+        exact."""
         rows = self.plain.heads[head.block][head.head]
+        if rows.query.any():
+            return off
         weights = rows.key @ rows.query_bias
         exact = off.copy()
         for p in np.flatnonzero(weights):
@@ -132,22 +140,22 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
                 exact[p] = 0.0
         return exact
 
-    def _score_errors(
-        self, matrices: HeadMatrices, off: Vector, norm: NormError, head: GPT2Head | None = None
+    def score_errors(
+        self, matrices: HeadMatrices, off: Vector, norm: NormError, head: Lookup | None = None
     ) -> tuple[float, float]:
         """Of one score: what comes from the query, and what from the key and the product. `head`:
         of a score that is not ruled out, whose size is known."""
         query, key = matrices.query, matrices.key
-        q, k = self._largest(query, off, norm), self._largest(key, off, norm)
+        q, k = self.largest(query, off, norm), self.largest(key, off, norm)
         q_extent, k_extent = self.extent(query, q), self.extent(key, k)
         q_off, k_off = self.spread(query, q_extent, norm), self.spread(key, k_extent, norm)
         scaled, size = 0.0, self.size
         if head is not None and not (query.form.any() and (query.bias.any() or key.bias.any())):
             # LayerNorm's scale multiplies the whole score, but for a product of constants.
             constants = abs(float(query.bias @ key.bias)) / self.c.d_head**0.5
-            scaled = (2 * norm.scale + norm.scale**2) * (head.reach[-1] + constants)
+            scaled = (2 * norm.scale + norm.scale**2) * (head.reach + constants)
             if not query.form.any():
-                scaled = norm.scale * (head.reach[-1] + constants)
+                scaled = norm.scale * (head.reach + constants)
             size = np.zeros_like(self.size)
         q_along = self.along(query.form, off, norm, size)
         k_along = self.along(key.form, off, norm, size)
@@ -158,51 +166,6 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         of_key += float(v_hat @ matrices.scores_off @ v_hat)
         of_key += (self.c.d_head + 2) * SECOND * U * (q_extent + q_off) * (k_extent + k_off)
         return of_query / root, of_key / root + scaled
-
-    def _sign(
-        self, head: GPT2Head, matrices: HeadMatrices, off: Vector, norm: NormError, n: int
-    ) -> float:
-        """The leak of a Sign head whose mean keeps its sign and a tenth of its size: errors are
-        relative to the query, which may be large, or not, and those count against the least
-        |score|."""
-        query, key = matrices.query, matrices.key
-        (means,) = np.nonzero(query.form.any(axis=1))
-        need(query.form.shape[1] == len(means) == 1, "Sign heads: not one row of one mean")
-        p = int(means[0])
-        weight = float(abs(query.form[p, 0]))
-        cells = self.found.cells[head.block]
-        k = float(key.bias[0])  # at the word's own positions; at <bos> it is 0
-        for at in np.flatnonzero(key.form[:, 0]):
-            cell = cells[at]
-            assert isinstance(cell, ConstantCell)
-            k += float(key.form[at, 0]) * cell.ordinary
-        k = abs(k)
-        rows = self._largest(key, off, norm)
-        k_extent = self.extent(key, rows)
-        k_off = self.spread(key, k_extent, norm) + float(
-            self.along(key.form, off, norm, self.size).max()
-        )
-        apart = SECOND * float(rows[0]) + 2 * SECOND * key.idle * self.reach + 2 * k_off
-        idle = query.idle * self.reach * SECOND + query.idle_bias
-        magnitudes = query.whole * self.reach + query.offset
-        q_off = self.rounding(self.d, magnitudes, idle) + query.stretch * norm.noise
-        q_off += query.ones * norm.shift
-        v_hat = np.append((1 + norm.scale) * (self.size + off), 1.0)
-        product_off = matrices.scores_off @ v_hat
-        others = np.delete(v_hat, p) @ np.delete(product_off, p)
-        dot = (self.c.d_head + 2) * SECOND * U
-        root = self.c.d_head**0.5
-        fixed = (q_off + SECOND * weight * float(off[p])) * apart
-        fixed += 2 * (idle + q_off) * (k_off + dot * (k_extent + k_off)) + 2 * float(others)
-        relative = norm.scale + (2 * k_off + self.d * U * apart) / k
-        relative += 2.1 * dot * (k_extent + k_off) / k + 2 * float(product_off[p]) / (weight * k)
-        relative += 2 * self.summation(n) * U
-        least = head.decision * self.c.context / (n + 1)
-        worst = fixed / root / least
-        self.record("mean of a count, of the least", worst)
-        need(relative <= 0.05, "Sign heads: scores may be off too far")
-        need(worst + relative <= 0.9, "counts: for longer words a mean's error may reach its size")
-        return (n + 1) * exp(min(700.0, 2 - least / 10))
 
     # Hidden units and the read-out
 
@@ -288,3 +251,55 @@ class GPT2DenseBounds(DenseBounds[GPT2Head]):
         name = "lm_head.weight" if self.c.head == "lm" else "classifier.weight"
         rows = self.c.tensor(name).astype(np.float64)
         return rows, self.plain.readout, self.plain.scale
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DensePairScores(HeadScores):
+    """The scores of one head of a disguised GPT-2."""
+
+    bounds: GPT2DenseBounds
+    matrices: HeadMatrices
+    off: Vector
+    """How far variables are off."""
+    norm: NormError
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        return KEPT[:1]
+
+    def gaps(self, head: Lookup) -> Gaps:
+        bounds, norm = self.bounds, self.norm
+        competing = bounds.not_ruled_out(head, self.off)
+        free = sum(bounds.score_errors(self.matrices, competing, norm, head))
+        ruled = sum(bounds.score_errors(self.matrices, self.off, norm))
+        return Gaps(head.gap - 2 * free, head.clear - free - ruled)
+
+    def left(self, head: StockHead, key: float, least: float, share: float) -> float:
+        """Errors are relative to the query, which may be large, or not, and those count against the
+        least |score|. The query's error moves scores only by how far keys are apart."""
+        bounds, norm, d_head = self.bounds, self.norm, self.bounds.c.d_head
+        query, keys = self.matrices.query, self.matrices.key
+        (means,) = np.nonzero(query.form.any(axis=1))
+        need(query.form.shape[1] == len(means) == 1, f"{head.kind} heads: not one row of one mean")
+        p = int(means[0])
+        weight = float(abs(query.form[p, 0]))
+        rows = bounds.largest(keys, self.off, norm)
+        extent = bounds.extent(keys, rows)
+        key_off = bounds.spread(keys, extent, norm)
+        key_off += float(bounds.along(keys.form, self.off, norm, bounds.size).max())
+        apart = SECOND * float(rows[0]) + 2 * SECOND * keys.idle * bounds.reach + 2 * key_off
+        idle = query.idle * bounds.reach * SECOND + query.idle_bias
+        magnitudes = query.whole * bounds.reach + query.offset
+        query_off = bounds.rounding(bounds.d, magnitudes, idle) + query.stretch * norm.noise
+        query_off += query.ones * norm.shift
+        held = bounds.wide_size(self.off, norm)
+        product_off = self.matrices.scores_off @ held
+        others = np.delete(held, p) @ np.delete(product_off, p)
+        dot = (d_head + 2) * SECOND * U
+        fixed = (query_off + SECOND * weight * float(self.off[p])) * apart
+        fixed += 2 * (idle + query_off) * (key_off + dot * (extent + key_off)) + 2 * float(others)
+        relative = norm.scale + (2 * key_off + bounds.d * U * apart) / key
+        relative += 2.1 * dot * (extent + key_off) / key
+        relative += 2 * float(product_off[p]) / (weight * key)
+        relative += 2 * self.kernel.roundings(self.keys) * U
+        return bounds.compared(head, fixed / d_head**0.5 / least, relative, share) * least

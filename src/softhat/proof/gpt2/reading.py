@@ -18,13 +18,13 @@ from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, read_pairs, written_pairs
 from softhat.proof.gpt2.gates import Gate, feed_forward
-from softhat.proof.gpt2.heads import recognise
-from softhat.proof.gpt2.kinds import GPT2Head, PairForms
 from softhat.proof.gpt2.pairs import embedded
 from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.distribution import StatedLogits, read_head
+from softhat.proof.stock.distribution import ReadHead, read_head
+from softhat.proof.stock.heads import recognise
+from softhat.proof.stock.kind import HeadForms, StockHead
 from softhat.proof.stock.readout import Readout
 from softhat.proof.stock.variables import Cell, ConstantCell, Form, MeanCell, RawCell, forms
 
@@ -38,7 +38,7 @@ class GPT2BlockParts:
     c_fc: Array
     c_fc_bias: Array
     mlp_proj: Array
-    heads: list[GPT2Head] = field(default_factory=list)
+    heads: list[StockHead] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
 
 
@@ -54,10 +54,7 @@ class Derivation:
     norm: float
     """LayerNorm's weight: the same everywhere."""
     variance: float
-    margin: float | None
-    """Between logits of allowed and forbidden tokens of an lm head."""
-    stated: StatedLogits | None = None
-    """Of an lm head with log-weights."""
+    logits: ReadHead = field(default_factory=ReadHead)
 
 
 def derive(c: GPT2Checkpoint, formulas: Mapping[str, Claimed]) -> Derivation:
@@ -66,7 +63,7 @@ def derive(c: GPT2Checkpoint, formulas: Mapping[str, Claimed]) -> Derivation:
     space = Space(c.symbols, c.propositional)
     atoms, claims = claims_of(space, c.context - 1, formulas, has_recalls=True)
     cells = embedded(c, atoms)
-    found = Derivation(c, [], [cells], [], norm_weight(c), _variance(cells, c.d_model), None)
+    found = Derivation(c, [], [cells], [], norm_weight(c), _variance(cells, c.d_model))
     number = 0
     for at in range(c.blocks):
         block = _block(c, at)
@@ -81,7 +78,7 @@ def derive(c: GPT2Checkpoint, formulas: Mapping[str, Claimed]) -> Derivation:
         found.blocks.append(block)
         found.cells.append(cells)
     readout = Readout(cells, atoms, claims, formulas)
-    found.margin, found.stated = read_head(c, *_logits(c), readout)
+    found.logits = read_head(c, *_logits(c), readout)
     return found
 
 
@@ -178,8 +175,21 @@ def _attend(
         if scored:
             raise VoidError(f"{where} has scores, but writes nothing")
         return 0
-    forms_of_head = PairForms(at, h, query, key, value, size, c.context)
-    head, made = recognise(forms_of_head, cells, number, atoms, targets)
+    nothing = Form({}, 0.0)
+    forms_of_head = HeadForms(
+        block=at,
+        head=h,
+        number=number,
+        query=[(form, nothing) for form in query],
+        key=[(form, nothing) for form in key],
+        values=value[: len(targets)],
+        targets=targets,
+        frequencies=np.zeros(size),
+        root=float(isqrt(size)),
+        context=c.context,
+        raw=True,
+    )
+    head, made = recognise(forms_of_head, cells, atoms)
     block.heads.append(head)
     for place, cell in zip(places, made, strict=True):
         before = attended[place]

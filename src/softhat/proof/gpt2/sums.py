@@ -7,17 +7,13 @@ from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
 from softhat.numerics.kernels import EAGER, SDPA
-from softhat.proof.gpt2.kinds import GPT2Head
 from softhat.proof.gpt2.reading import Derivation
 from softhat.proof.stock.checkpoint import Array
+from softhat.proof.stock.kind import KEPT, StockHead
 from softhat.proof.stock.storage import SECOND, U
 from softhat.proof.stock.variables import MeanCell, RawCell, magnitude
 
 Vector = NDArray[np.float64]
-
-
-KEPT = (1 / 10, 1 / 2, 9 / 10)
-"""Shares of its size that the mean of a count may be asked to keep, by heads that read its sign."""
 
 
 class Sums:
@@ -83,10 +79,10 @@ class Sums:
         error: Vector = self.read_error(number) @ read
         return error + self.rounding(matrix, bias, self.norm[number][0])
 
-    def heads(self) -> list[GPT2Head]:
+    def heads(self) -> list[StockHead]:
         return [head for block in self.found.blocks for head in block.heads]
 
-    def part(self, head: GPT2Head, part: int) -> tuple[Array, Array]:
+    def part(self, head: StockHead, part: int) -> tuple[Array, Array]:
         """The columns of a head's queries (0), keys (1) or values (2)."""
         start = part * self.c.d_model + head.head * self.c.d_head
         columns = slice(start, start + self.c.d_head)

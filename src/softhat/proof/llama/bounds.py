@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
 from softhat.numerics.kernels import EAGER, SDPA
-from softhat.proof.llama.kinds import LlamaHead
 from softhat.proof.llama.reading import LlamaBlockParts, LlamaDerivation
-from softhat.proof.llama.recalls import Resting, apart
-from softhat.proof.llama.scores import RotaryScores, StoredRows
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.distribution import StatedLogits, distribution_bounds
-from softhat.proof.stock.storage import LEAST_GAP, SECOND, U, need
+from softhat.proof.stock.kind import KEPT, StockHead, output_error
+from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
+from softhat.proof.stock.rotary import Resting, RotaryScores, StoredRows, TurnedScores
+from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
 
 FAR = 24.0
@@ -55,10 +54,12 @@ class LlamaBounds:
         self.found, self.c = found, found.checkpoint
         self.fused, self.storage, self.margin = fused, storage, margin
         self.kernel = SDPA if fused else EAGER
-        self.scores = RotaryScores(storage, fused, found.frequencies, self.c.context)
+        self.rotary = RotaryScores(storage, fused, found.frequencies, self.c.context)
         self.resting = Resting(found.cells[0], set())
         self.bounds: dict[str, float] = {}
-        self.averages: list[tuple[LlamaHead, LlamaBlockParts, Read]] = []
+        self.kept = KEPT[0]
+        """The share of their size that means of counts must keep."""
+        self.averages: list[tuple[StockHead, LlamaBlockParts, Read]] = []
 
     def check(self) -> None:
         """Everything but the means of counts, whose error grows with the length."""
@@ -76,7 +77,7 @@ class LlamaBounds:
             self._in_range(block, read)
             after = bits.copy()
             for head, targets in zip(block.heads, block.targets, strict=True):
-                if head.kind == "Average":
+                if head.uniform:
                     self.averages.append((head, block, read))
                     continue
                 output = self._lookup(head, block, read)
@@ -158,7 +159,7 @@ class LlamaBounds:
 
     # Heads
 
-    def _slices(self, head: LlamaHead) -> tuple[slice, slice]:
+    def _slices(self, head: StockHead) -> tuple[slice, slice]:
         size = self.c.head_dim
         group = head.head // (self.c.n_head // self.c.n_kv)
         return (
@@ -166,98 +167,60 @@ class LlamaBounds:
             slice(group * size, (group + 1) * size),
         )
 
-    def _lookup(self, head: LlamaHead, block: LlamaBlockParts, read: Read) -> float:
+    def _lookup(self, head: StockHead, block: LlamaBlockParts, read: Read) -> float:
         """How far the output of a head may be off 0 or 1."""
         own, shared = self._slices(head)
-        length = self.c.context
-        # The factor of the query's position is common to all its scores: it scales the gap.
         query = self._rows(block.query[own], replace(read, scale=0.0))
         key = self._rows(block.key[shared], read)
-        scale = read.scale
-        need(float(query.size @ key.size) < 1e30, f"{head.kind} heads: scores overflow")
-        if not self.fused:
-            products = float(query.size @ key.size)
-            need(products <= self.storage.largest, f"{head.kind} heads: scores overflow")
+        products = float(query.size @ key.size)
+        need(products < 1e30, f"{head.kind} heads: scores overflow")
+        need(self.fused or products <= self.storage.largest, f"{head.kind} heads: scores overflow")
         values = block.value[shared][self._used(head, block)]
         value = float(self._row_errors(values, read).max())
-        # Weights of exactly 1 and values of exactly 1 add up exactly: only the division rounds.
-        counted = self.fused and read.exact and not value
-        added = 4.0 if counted else 2 * self.kernel.roundings(length)
-        match head.kind:
-            case "Sign":
-                self._comparable(head, key)
-                leak = length * exp(min(700.0, 2 - 0.8 * head.decision / 10))
-            case "Digit":
-                decision = self.scores.decision(head, query, key, scale)
-                need(decision >= LEAST_GAP, "Digit heads: the sign of a sine may be wrong")
-                leak = length * exp(-decision)
-            case _:
-                off, far = apart(self.scores, head, query, key, self.resting)
-                gap = head.gap * (1 - scale) - off
-                need(gap >= max(head.gap / 4, LEAST_GAP / 2), self._too_far(head))
-                if head.kind in ("Previous", "Shift"):
-                    leak = length * exp(-gap)
-                else:  # keys without bad, and those with it
-                    clear = head.clear * (1 - scale) - far
-                    leak = exp(-gap) / (1 - exp(-gap)) + length * exp(min(700.0, -clear))
-                added = self.kernel.lookup_roundings(length, leak, U)
-        error = value + 2.2 * leak + added * U
-        if self.storage.wide:
-            return error
-        if not self.fused and head.kind in ("Sign", "Digit"):
-            # All n are rounded alike, so that their sum is off by as much as each.
-            need(
-                False,
-                f"{head.kind} heads: eager attention stores n weights of 1/n, whose sum in "
-                f"{self.storage.name} is 1 only up to {self.storage.unit:g}, and not exactly 1: "
-                "use kernel='sdpa'",
-            )
+        scores = TurnedScores(
+            storage=self.storage,
+            fused=self.fused,
+            keys=self.c.context,
+            rotary=self.rotary,
+            query=query,
+            key=key,
+            scale=read.scale,
+            resting=self.resting,
+            counted=self.fused and read.exact and not value,
+            advice=self._advice(),
+        )
+        self.kept = max(self.kept, head.kept(scores))
         sizes = np.abs(values.astype(np.float64)) @ self._sizes(read)
         held = all(self._held(row, s) for row, s in zip(values, sizes, strict=True))
-        need(held, f"{head.kind} heads: a value is not exact")
-        need(error < self.storage.unit / 8, f"{head.kind} heads: 1 is not rounded to exactly 1")
-        return 0.0  # -1 and twice 0 or 1, rounded, is ±1
+        need(self.storage.wide or held, f"{head.kind} heads: a value is not exact")
+        return output_error(head, scores, value)
 
-    def _comparable(self, head: LlamaHead, key: StoredRows) -> None:
-        """A Sign's keys are so much alike that the word's own positions share the weight. In small
-        formats their scores must be the same number: what turning adds is lost in a sum."""
-        (pair,) = head.pairs
-        need(self.scores.slow(pair.pair) < 0.1, "Sign heads: a pair turns too fast")
-        need(key.error(pair.pair) < 0.05 * key.length(pair.pair), "Sign heads: keys are not alike")
-        turned = float(self.found.frequencies[pair.pair]) * self.c.context
-        lost = 1.1 * turned**2 < U / 8
-        need(
-            self.storage.wide or lost, f"Sign heads: a pair turns too fast for {self.storage.name}"
-        )
+    def _advice(self) -> str:
+        """What to do where scores are off too far."""
+        if self.storage.wide:
+            return ""
+        other = [] if self.fused else ["kernel='sdpa'"]
+        other += ["positions='bits'"] if self.c.factor == 1 else []
+        return f": use {' and '.join(other)}" if other else ""
 
-    def _too_far(self, head: LlamaHead) -> str:
-        advice = ""
-        if not self.storage.wide:
-            other = [] if self.fused else ["kernel='sdpa'"]
-            other += ["positions='bits'"] if self.c.factor == 1 else []
-            advice = f": use {' and '.join(other)}" if other else ""
-        return (
-            f"{head.kind} heads: in {self.storage.name} scores may be off by more than a "
-            f"step{advice}"
-        )
-
-    def _used(self, head: LlamaHead, block: LlamaBlockParts) -> list[int]:
+    def _used(self, head: StockHead, block: LlamaBlockParts) -> list[int]:
         own, _ = self._slices(head)
         return [int(r) for r in np.flatnonzero(block.output[:, own].any(axis=0))]
 
     # Counts
 
     def check_counts(self, n: int) -> None:
-        """The mean of a count over i+1 <= n+1 positions keeps its sign, and a tenth of its size:
-        the error is below 9/10 of the least |mean|, least/(i+1), here in units of that."""
+        """The mean of a count over i+1 <= n+1 positions keeps its sign, and the share of its size
+        that Sign heads need, a tenth at least: the error is below the rest of the least |mean|,
+        least/(i+1), here in units of that."""
         worst = 0.0
         for head, block, read in self.averages:
             worst = max([worst, *self._mean_errors(head, block, read, n + 1)])
         self.bounds["mean of a count, of the least"] = worst
-        need(worst <= 0.9, "counts: for longer words a mean's error may reach its size")
+        need(worst <= 1 - self.kept, "counts: for longer words a mean's error may reach its size")
 
     def _mean_errors(
-        self, head: LlamaHead, block: LlamaBlockParts, read: Read, positions: int
+        self, head: StockHead, block: LlamaBlockParts, read: Read, positions: int
     ) -> list[float]:
         storage, cells = self.storage, read.cells
         own, shared = self._slices(head)
@@ -370,25 +333,14 @@ class LlamaBounds:
         return after
 
     def _read_out(self, read: Read) -> None:
-        """The logits of stored bits keep their sign, and an lm head its margin."""
-        off = float(read.off.max()) + read.scale
-        need(off + 8 * self.storage.unit < 1 / 4, "read-out: logits may be off too far")
-        if self.found.stated is not None:
-            self._stated(self.found.stated, read)
-        elif self.margin is not None:
-            # At <bos> a logit adds up to three times its size, in weights that round alike.
-            assert self.found.margin is not None
-            kept = self.found.margin * (1 - 3 * off - 3 * self.storage.unit)
-            need(kept >= self.margin, "read-out: the margin may not be kept")
-
-    def _stated(self, stated: StatedLogits, read: Read) -> None:
-        """The logits of an lm head with log-weights: off by the errors of what they read, and by
-        the rounding of storing them. (The weights are those that the format stores.)"""
-        rows = self.c.tensor("lm_head.weight")
-        error = float(self._row_errors(rows, read).max())
-        error += self.storage.unit * (stated.largest + error) + self.storage.floor
-        assert self.margin is not None
-        self.bounds |= distribution_bounds(stated, error, self.margin, len(rows))
+        """The logits keep their sign, and an lm head its margin. (The weights are those that the
+        format stores.)"""
+        lm = self.c.head == "lm"
+        rows = self.c.tensor("lm_head.weight" if lm else "score.weight").astype(np.float64)
+        scale = 0.0 if read.exact else read.scale + 3 * U
+        variables = ReadVariables(read.cells, read.off, scale)
+        errors = logit_errors(rows, rows, 1, variables, self.storage, lm)
+        self.bounds |= check_logits(self.found.logits, errors.tolist(), self.margin)
 
 
 def _whole(cell: Cell) -> bool:

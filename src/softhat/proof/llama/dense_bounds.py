@@ -8,6 +8,7 @@ turned back. A pair that a head does not use has queries or keys that read 0, up
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import exp, inf
 
 import numpy as np
@@ -18,18 +19,18 @@ from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, valu
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
-from softhat.proof.llama.kinds import LlamaHead
 from softhat.proof.llama.reading import LlamaDerivation
-from softhat.proof.llama.rope import ERROR
-from softhat.proof.llama.scores import RotaryScores
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
-from softhat.proof.stock.storage import LEAST_GAP, SECOND, STORAGES, U, need
+from softhat.proof.stock.heads.digit import DigitHead
+from softhat.proof.stock.kind import Gaps, HeadScores, Lookup, StockHead
+from softhat.proof.stock.rotary import ERROR, RotaryScores
+from softhat.proof.stock.storage import SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell
 from softhat.transformer.directions import Directions
 
 
-class LlamaDenseBounds(DenseBounds[LlamaHead]):
+class LlamaDenseBounds(DenseBounds):
     """The bounds of one disguised checkpoint for one attention kernel, in float32."""
 
     norm_name = "RMSNorm"
@@ -55,8 +56,8 @@ class LlamaDenseBounds(DenseBounds[LlamaHead]):
         slack = SLACK * np.sqrt((embedded**2).sum(axis=1))
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
-        self.scores = RotaryScores(STORAGES[0], fused, found.frequencies, c.context)
-        self.between, self.stated = found.margin, found.stated
+        self.rotary = RotaryScores(STORAGES[0], fused, found.frequencies, c.context)
+        self.logits = found.logits
         self.kinds = {
             (head.block, head.head): head for block in found.blocks for head in block.heads
         }
@@ -164,40 +165,41 @@ class LlamaDenseBounds(DenseBounds[LlamaHead]):
             by += 2.3 * own + 2.1 * float(before[p])
         self.squares = self.squares.clipped(len(clips) / self.d, by / self.d)
 
-    def _value_sizes(self, head: LlamaHead | None, at: int, h: int) -> tuple[Vector, Vector]:
+    def _value_sizes(self, head: StockHead | None, at: int, h: int) -> tuple[Vector, Vector]:
         held = HeldValues.of(self.stream.cells[at], self.size)
         form = self.values[at][h].reading.form.T
         varying = np.abs(form) @ held.varying
         sizes = np.abs(form @ held.constants) + varying[:, None]
         return sizes[:, 0], sizes[:, 1]
 
-    def _value_extent(self, at: int, h: int, largest: Vector) -> float:
+    def value_extent(self, at: int, h: int, largest: Vector) -> float:
         return self.extents[at][h // (self.c.n_head // self.c.n_kv)]
 
     # Scores
 
-    def _score_error(
+    def score_error(
         self,
-        head: LlamaHead,
+        head: StockHead,
         off: Vector,
         norm: NormError,
         key: tuple[HeldValues, Vector] | None = None,
+        reach: float = 0.0,
     ) -> float:
         """How far a score may be off, but for the factor of the query's position, which scales all
         of its scores. `key`: what keys that are not ruled out hold, and how far it is off; then
-        also but for a factor that is common to all keys."""
-        q, q_off, k, k_off = self._pairs(head.block, head.head, off, norm, key)
+        also but for a factor that is common to all keys, whose |scores| are at most `reach`."""
+        q, q_off, k, k_off = self.read_pairs(head.block, head.head, off, norm, key)
         query, keys = q + q_off, (1 + norm.scale) * k + k_off
         products = query * keys
-        total = q_off * keys + q * k_off + products * self._turns(head)
+        total = q_off * keys + q * k_off + products * self.turns(head)
         total = total + (self.c.head_dim + 6) * 1.05 * U * products
         root = self.c.head_dim**0.5
         if key is None:
             return 1.03 * (float(total.sum()) + norm.scale * float(q @ k)) / root
         saved = norm.noise * self._apart_noise(head, q)
-        return 1.03 * ((float(total.sum()) - saved) / root + norm.spread * head.reach)
+        return 1.03 * ((float(total.sum()) - saved) / root + norm.spread * reach)
 
-    def _apart_noise(self, head: LlamaHead, q: Vector) -> float:
+    def _apart_noise(self, head: StockHead, q: Vector) -> float:
         """How much more noise slow pairs seem to read one by one than they read together: they
         hardly turn, and what all of them read of a key is one row, of the constants' queries."""
         slow = [pair.pair for pair in head.pairs if pair.role == "content"]
@@ -211,7 +213,7 @@ class LlamaDenseBounds(DenseBounds[LlamaHead]):
         together = frobenius(combined) + float(whole @ (turned + SLACK))
         return max(0.0, float(whole.sum()) - together)
 
-    def _pairs(
+    def read_pairs(
         self,
         at: int,
         h: int,
@@ -226,70 +228,32 @@ class LlamaDenseBounds(DenseBounds[LlamaHead]):
         return (*query, *read(self, self.keys[at][h], keys, keys_off, norm))
 
     def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
-        q, q_off, k, k_off = self._pairs(at, h, off, norm)
+        q, q_off, k, k_off = self.read_pairs(at, h, off, norm)
         query, key = 1.03 * float((q + q_off).sum()), 1.03 * float((k + k_off).sum())
         return max(query, key, query * key)
 
-    def _turns(self, head: LlamaHead) -> Vector:
+    def turns(self, head: StockHead) -> Vector:
         """The share of each pair's product by which turning may change it."""
         content = {pair.pair for pair in head.pairs if pair.role == "content"}
-        shares = [self.scores.dense(p, p in content) for p in range(self.c.head_dim // 2)]
+        shares = [self.rotary.dense(p, p in content) for p in range(self.c.head_dim // 2)]
         used = {pair.pair for pair in head.pairs}
         # What is no part of the plain score is counted whole, however it turns.
         return np.array([share if p in used else 0.0 for p, share in enumerate(shares)])
 
-    def _leak(self, head: LlamaHead, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
-        if head.kind == "Sign":
-            return self._sign(head, off, norm, n), 2 * self.summation(n)
-        if head.kind == "Digit":
-            return self._digit(head, off, norm, n)
-        need(head.kind != "Recall", "Recall heads: nothing is proved of a disguised one")
-        free = self._score_error(head, off, norm, self._free(head, off))
-        gap = head.gap * (1 - norm.scale) ** 2 - 2 * free
-        need(
-            gap >= LEAST_GAP / 2,
-            f"{head.kind} heads: scores may be off by more than a step",
+    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> HeadScores:
+        return DenseTurnedScores(
+            storage=STORAGES[0], fused=self.fused, keys=n + 1, bounds=self, off=off, norm=norm
         )
-        if head.kind in ("Previous", "Shift"):
-            leak = (n + 1) * exp(-gap)
-            return leak, self.kernel.lookup_roundings(n + 1, leak, U)
-        # Keys without bad, and those with it.
-        leak = exp(-gap) / (1 - exp(-gap))
-        if head.clear < inf:
-            off_all = free + self._score_error(head, off, norm)
-            leak += (n + 1) * exp(min(700.0, off_all - head.clear * (1 - norm.scale)))
-        return leak, self.kernel.lookup_roundings(n + 1, leak, U)
 
-    def _digit(self, head: LlamaHead, off: Vector, norm: NormError, n: int) -> tuple[float, float]:
-        """A Digit's leak and units of rounding. Where the word's own positions win, they have the
-        same weight, up to errors of scores, and the same value, but for idle rows. n equal terms,
-        added up in any order, pass through sums of n²/2 of them at most, not of n²."""
-        assert head.scores is not None
-        error = self._score_error(head, off, norm)
-        least = float(np.abs(head.scores[1 : n + 1]).min())
-        decision = least * (1 - 2 * norm.scale) - 2 * error
-        need(decision >= LEAST_GAP / 2, "Digit heads: the sign of a sine may be wrong")
-        held = HeldValues.of(self.stream.cells[head.block], self.size)
-        own = HeldValues(held.constants[:, [0, 0]], held.varying)  # where all scores are 0
-        uneven = self._score_error(head, off, norm, (own, off))
-        need(uneven < 0.5, "Digit heads: scores may be off too far")
-        extent = self._value_extent(head.block, head.head, np.zeros(0))
-        form = self.values[head.block][head.head].reading.form.T
-        same = min(1.0, float(np.sqrt(((form @ held.constants[:, 0]) ** 2).sum())) / extent)
-        share = same / 2 + (1 - same) + 0.5
-        units = SECOND * exp(2 * uneven) * share * self.summation(n) + 8
-        leak = (n + 1) * exp(-decision)
-        return leak, max(units, self.kernel.lookup_roundings(n + 1, leak, U))  # <bos> wins
-
-    def _free(self, head: LlamaHead, off: Vector) -> tuple[HeldValues, Vector]:
-        """What keys hold that a Latest head does not rule out, and their errors: the bit by which
-        it rules out has one of its two values there; and a gate's bit is exact where it keeps the
-        one with which it starts."""
+    def free(self, head: Lookup, off: Vector) -> tuple[HeldValues, Vector]:
+        """What keys hold that a head with constant queries does not rule out, and their errors: the
+        bit by which it rules out has one of its two values there; and a gate's bit is exact where
+        it keeps the one with which it starts."""
         cells = list(self.stream.cells[head.block])
         constants = HeldValues.of(cells, self.size).constants[:, 0]
         queries, keys = self.queries[head.block][head.head], self.keys[head.block][head.head]
         weights = np.zeros(self.variables)
-        for pair in head.pairs if head.kind == "Latest" else ():
+        for pair in head.pairs:
             if pair.role == "content":
                 query = float(queries.form[pair.pair, 0] @ constants)
                 weights += query * keys.form[pair.pair, 0] / self.c.head_dim**0.5
@@ -309,35 +273,8 @@ class LlamaDenseBounds(DenseBounds[LlamaHead]):
         stages = zip(self.stream.after_attention, self.stream.cells[1:], strict=True)
         return any(isinstance(a[p], ConstantCell) and isinstance(b[p], BitCell) for a, b in stages)
 
-    def _uneven(self, head: LlamaHead, off: Vector, norm: NormError) -> float:
-        return self._score_error(head, off, norm)
-
-    def _sign(self, head: LlamaHead, off: Vector, norm: NormError, n: int) -> float:
-        """The leak of a Sign head whose mean keeps its sign and a twentieth of its size: errors are
-        relative to the query, which may be large, or not, and those count against the least
-        |score|. The query's error moves scores only by how far keys are apart."""
-        held = HeldValues.of(self.stream.cells[head.block], self.size)
-        q, q_off, k, k_off = self._pairs(head.block, head.head, off, norm)
-        (pair,) = head.pairs
-        p, scale, root = pair.pair, norm.scale, self.c.head_dim**0.5
-        turn, dot = float(self._turns(head)[p]), (self.c.head_dim + 6) * 1.05 * U
-        form = self.keys[head.block][head.head].form[p, 0]
-        key = abs(float(form @ held.constants[:, 0]))
-        need(key > 0, "Sign heads: there are no scores")
-        most = (1 + scale) * float(k[p]) + float(k_off[p])
-        apart = most + float(k_off[p])
-        own = float(q_off[p]) * (apart + 2 * (turn + dot) * most)
-        others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * SECOND
-        fixed = own + 2 * float(np.delete(others, p).sum())
-        relative = 2.1 * scale + 1.03 * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
-        least = head.decision * self.c.context / (n + 1)
-        if head.scores is not None:
-            least = float(head.scores[1 : n + 1].min())
-        worst = 1.03 * fixed / root / least
-        self.record("mean of a count, of the least", worst)
-        need(relative <= 0.05, "Sign heads: scores may be off too far")
-        need(worst + relative <= 0.95, "counts: for longer words a mean's error may reach its size")
-        return (n + 1) * exp(min(700.0, 2 - least / 20))
+    def _uneven(self, head: StockHead, off: Vector, norm: NormError) -> float:
+        return self.score_error(head, off, norm)
 
     # Hidden units and the read-out
 
@@ -355,3 +292,69 @@ class LlamaDenseBounds(DenseBounds[LlamaHead]):
         name = "lm_head.weight" if self.c.head == "lm" else "score.weight"
         plain = self.plain.checkpoint.tensor(name).astype(np.float64)
         return self.c.tensor(name).astype(np.float64), plain, self.plain.scale
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DenseTurnedScores(HeadScores):
+    """The scores of one head of a disguised Llama."""
+
+    constant_queries = True
+
+    bounds: LlamaDenseBounds
+    off: Vector
+    """How far variables are off."""
+    norm: NormError
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        return (1 / 20,)
+
+    def gaps(self, head: Lookup) -> Gaps:
+        bounds, scale = self.bounds, self.norm.scale
+        competing = bounds.free(head, self.off)
+        free = bounds.score_error(head, self.off, self.norm, competing, head.reach)
+        gap = head.gap * (1 - scale) ** 2 - 2 * free
+        if head.clear == inf:
+            return Gaps(gap, inf)
+        ruled = bounds.score_error(head, self.off, self.norm)
+        return Gaps(gap, head.clear * (1 - scale) - free - ruled)
+
+    def left(self, head: StockHead, key: float, least: float, share: float) -> float:
+        """Errors are relative to the query, which may be large, or not, and those count against the
+        least |score|. The query's error moves scores only by how far keys are apart."""
+        bounds, scale, head_dim = self.bounds, self.norm.scale, self.bounds.c.head_dim
+        q, q_off, k, k_off = bounds.read_pairs(head.block, head.head, self.off, self.norm)
+        (pair,) = head.pairs
+        p = pair.pair
+        turn, dot = float(bounds.turns(head)[p]), (head_dim + 6) * 1.05 * U
+        most = (1 + scale) * float(k[p]) + float(k_off[p])
+        apart = most + float(k_off[p])
+        own = float(q_off[p]) * (apart + 2 * (turn + dot) * most)
+        others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * SECOND
+        fixed = own + 2 * float(np.delete(others, p).sum())
+        relative = 2.1 * scale + 1.03 * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
+        worst = 1.03 * fixed / head_dim**0.5 / least
+        return bounds.compared(head, worst, relative, share) * least
+
+    def decision(self, head: StockHead, scores: Vector) -> float:
+        error = self.bounds.score_error(head, self.off, self.norm)
+        least = float(np.abs(scores[1 : self.keys]).min())
+        return least * (1 - 2 * self.norm.scale) - 2 * error
+
+    def shared_roundings(self, head: StockHead) -> float:
+        """Where all scores of the word's own positions are 0 they have the same weight, up to
+        errors of scores, and the same value, but for idle rows. n equal terms, added up in any
+        order, pass through sums of n²/2 of them at most, not of n²."""
+        bounds, at = self.bounds, head.block
+        everywhere = 2 * self.kernel.roundings(self.keys)
+        if not isinstance(head, DigitHead):
+            return everywhere
+        held = HeldValues.of(bounds.stream.cells[at], bounds.size)
+        own = HeldValues(held.constants[:, [0, 0]], held.varying)
+        uneven = bounds.score_error(head, self.off, self.norm, (own, self.off))
+        need(uneven < 0.5, f"{head.kind} heads: scores may be off too far")
+        extent = bounds.value_extent(at, head.head, np.zeros(0))
+        form = bounds.values[at][head.head].reading.form.T
+        same = min(1.0, float(np.sqrt(((form @ held.constants[:, 0]) ** 2).sum())) / extent)
+        share = same / 2 + (1 - same) + 0.5
+        return SECOND * exp(2 * uneven) * share * self.kernel.roundings(self.keys) + 8

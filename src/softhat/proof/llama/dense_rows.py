@@ -7,7 +7,6 @@ of its weights is large.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +66,7 @@ class RowGroups:
 
 
 def exactly_read(
-    bounds: DenseBounds[Any], rows: RowGroups, held: HeldValues, off: Vector, norm: NormError
+    bounds: DenseBounds, rows: RowGroups, held: HeldValues, off: Vector, norm: NormError
 ) -> Vector:
     """Of each group, how far exact arithmetic is off the plain numbers, but for the norm's factor.
     Norms are over the k numbers of a group, so that a rotation among them changes nothing."""
@@ -79,7 +78,7 @@ def exactly_read(
 
 
 def read(
-    bounds: DenseBounds[Any], rows: RowGroups, held: HeldValues, off: Vector, norm: NormError
+    bounds: DenseBounds, rows: RowGroups, held: HeldValues, off: Vector, norm: NormError
 ) -> tuple[Vector, Vector]:
     """Of each group: how large the plain numbers are, and how far what is read may be off."""
     size = held.largest(rows.form)

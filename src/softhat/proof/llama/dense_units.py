@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +114,7 @@ def hidden_units(
 
 
 def clipped(
-    bounds: DenseBounds[Any], clip: GateUnits, held: HeldValues, off: Vector, norm: NormError
+    bounds: DenseBounds, clip: GateUnits, held: HeldValues, off: Vector, norm: NormError
 ) -> ClipTerm:
     """Where a term holds its units see `held`, and write Σ out·(rows·y)·(factors·y): exactly ±2
     times (1 + ρ)², what exact arithmetic is off that, and what each unit is off by itself. What
@@ -149,7 +148,7 @@ def clipped(
     return ClipTerm(SECOND * bit, SECOND * loose, magnitudes, 0, SECOND * own)
 
 
-def idle_terms(bounds: DenseBounds[Any], units: HiddenUnits) -> list[ClipTerm]:
+def idle_terms(bounds: DenseBounds, units: HiddenUnits) -> list[ClipTerm]:
     """Units that cancel, and what silu leaves of those that do not hold. Every unit is a term of
     the sum."""
     tails = sum(float(row_norms(clip.out).sum()) * TAIL * 1.5 for clip in units.clips)
@@ -157,7 +156,7 @@ def idle_terms(bounds: DenseBounds[Any], units: HiddenUnits) -> list[ClipTerm]:
     return found + [_cancelled(bounds, group) for group in units.idle]
 
 
-def _cancelled(bounds: DenseBounds[Any], group: Group) -> ClipTerm:
+def _cancelled(bounds: DenseBounds, group: Group) -> ClipTerm:
     """Units that see the same and write what adds up to 0."""
     sizes = row_norms(group.out)
     seen, factor = (row_norms(m) * bounds.reach for m in (group.gate, group.up))

@@ -19,13 +19,14 @@ from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.llama.checkpoint import FAMILIES, LlamaCheckpoint
 from softhat.proof.llama.gates import SwiGLUGate, feed_forward
-from softhat.proof.llama.heads import recognise
-from softhat.proof.llama.kinds import HeadForms, LlamaHead
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.automata import Claimed, claims_of
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.distribution import StatedLogits, read_head
+from softhat.proof.stock.distribution import ReadHead, read_head
+from softhat.proof.stock.heads import recognise
+from softhat.proof.stock.heads.digit import DigitHead
+from softhat.proof.stock.kind import HeadForms, StockHead
 from softhat.proof.stock.readout import Readout
 from softhat.proof.stock.variables import (
     BitCell,
@@ -56,7 +57,7 @@ class LlamaBlockParts:
     gate: Array
     up: Array
     down: Array
-    heads: list[LlamaHead] = field(default_factory=list)
+    heads: list[StockHead] = field(default_factory=list)
     gates: list[SwiGLUGate] = field(default_factory=list)
     targets: list[list[int]] = field(default_factory=list)
     """Which coordinates each of `heads` writes."""
@@ -73,10 +74,7 @@ class LlamaDerivation:
     cells: list[list[Cell]]
     """Before each block, and after the last."""
     after_attention: list[list[Cell]]
-    margin: float | None = None
-    """Between logits of allowed and forbidden tokens of an lm head."""
-    stated: StatedLogits | None = None
-    """Of an lm head with log-weights."""
+    logits: ReadHead = field(default_factory=ReadHead)
 
 
 def derive(c: LlamaCheckpoint, formulas: Mapping[str, Claimed]) -> LlamaDerivation:
@@ -100,7 +98,7 @@ def derive(c: LlamaCheckpoint, formulas: Mapping[str, Claimed]) -> LlamaDerivati
         found.blocks.append(block)
         found.cells.append(cells)
     readout = Readout(cells, atoms, claims, formulas, LEAST_LOGIT)
-    found.margin, found.stated = read_head(c, *_logits(c), readout)
+    found.logits = read_head(c, *_logits(c), readout)
     return found
 
 
@@ -219,14 +217,17 @@ def _attend(
     forms_of_head = HeadForms(
         block=at,
         head=h,
+        number=number,
         query=list(zip(query[:half], query[half:], strict=True)),
         key=list(zip(key[:half], key[half:], strict=True)),
         values=[value[column] for column in columns.tolist()],
         targets=[float(written[a, b]) for a, b in zip(targets, columns, strict=True)],
         frequencies=found.frequencies,
+        root=float(isqrt(size)),
         context=c.context,
+        raw=False,
     )
-    head, made = recognise(forms_of_head, cells, number, atoms)
+    head, made = recognise(forms_of_head, cells, atoms)
     block.heads.append(head)
     block.targets.append(targets.tolist())
     for place, cell in zip(targets.tolist(), made, strict=True):
@@ -234,7 +235,7 @@ def _attend(
         if attended[place] != ConstantCell(expected, expected):
             raise VoidError(f"{where} writes coordinate {place}, which does not wait for a head")
         attended[place] = cell
-        if head.kind == "Digit":
+        if isinstance(head, DigitHead):
             digits.add(place)
     return 1
 

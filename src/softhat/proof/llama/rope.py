@@ -2,7 +2,7 @@
 
 The class takes 1/θ^(2p/head_dim) in float32, and divides it by the factor of linear scaling. Here
 the float32 numbers θ and factor are taken, and the rest in float64; what the class computes is
-within `ERROR` of it, relative, whatever its power function does in the last places.
+within `stock.rotary.ERROR` of it, whatever its power function does in the last places.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-
-ERROR = 8 * 2.0**-24
-"""θ^x within 2 units in the last place, two quotients rounded."""
 
 
 def frequencies(c: LlamaCheckpoint) -> NDArray[np.float64]:

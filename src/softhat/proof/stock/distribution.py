@@ -80,24 +80,32 @@ def stated_logits(
     )
 
 
-def read_head(
-    c: StockCheckpoint, rows: list[Form], biased: bool, readout: Readout
-) -> tuple[float | None, StatedLogits | None]:
-    """Check a head's rows against what they are claimed to compute: the margin of a language model,
-    and what exact arithmetic makes of its log-weights."""
+@dataclass(frozen=True, slots=True)
+class ReadHead:
+    """What exact arithmetic makes of a head's rows."""
+
+    sizes: tuple[float, ...] = ()
+    """Of a classifier: how large each logit is."""
+    margin: float | None = None
+    """Of a language model: between logits of allowed and forbidden tokens."""
+    stated: StatedLogits | None = None
+    """Of one with log-weights."""
+
+
+def read_head(c: StockCheckpoint, rows: list[Form], biased: bool, readout: Readout) -> ReadHead:
+    """Check a head's rows against what they are claimed to compute."""
     if c.head != "lm":
         if biased:
             raise VoidError("the classifier has a bias")
-        readout.classifier(rows, c.head == "multi-label")
-        return None, None
+        return ReadHead(readout.classifier(rows, c.head == "multi-label"))
     if c.propositional or c.bos != len(c.symbols):
         raise VoidError("the lm head has not one row for each token")
     if c.weights is None:
-        return readout.language_model(rows, c.symbols, c.greedy), None
+        return ReadHead(margin=readout.language_model(rows, c.symbols, c.greedy))
     if c.greedy:
         raise VoidError("a machine's tokens have no log-weights")
     stated = stated_logits(rows, c.symbols, c.weights, readout)
-    return stated.least - stated.forbidden, stated
+    return ReadHead(margin=stated.least - stated.forbidden, stated=stated)
 
 
 class _BitReader:

@@ -29,20 +29,24 @@ class Readout:
     least: float = 0.0
     """Logits must be larger than this in size."""
 
-    def classifier(self, rows: list[Form], several: bool) -> None:
-        """One logit for each output; or, for the only one, that of `true` and its negative."""
+    def classifier(self, rows: list[Form], several: bool) -> tuple[float, ...]:
+        """One logit for each output; or, for the only one, that of `true` and its negative. How
+        large each of them is."""
         if not several:
             if len(rows) != 2 or not _opposite(*rows):
                 raise VoidError("the classifier's two logits are not opposite")
             if len(self.formulas) != 1:
                 raise VoidError(f"a classifier has one formula, not {len(self.formulas)}")
-            rows = rows[1:]
+            return self.classifier(rows[1:], several=True) * 2
         if len(rows) != len(self.formulas):
             raise VoidError(f"{len(rows)} logits are not one for each output")
+        sizes = []
         for row, name in zip(rows, self.formulas, strict=True):
             function, size, _ = self._decided(row, f"the logit of {name!r}")
             if size <= self.least or not self.claims.met(name, function):
                 raise VoidError(f"output {name!r} does not compute its formula")
+            sizes.append(size)
+        return tuple(sizes)
 
     def language_model(
         self, rows: list[Form], symbols: tuple[str, ...], greedy: bool = False

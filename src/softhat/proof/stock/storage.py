@@ -18,9 +18,6 @@ SMOOTH = 6.0
 """gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on."""
 LEAST_TAIL = 1.0
 """Below this, nothing is said of how gelu_new and relu differ."""
-LEAST_GAP = 20.0
-"""e^-20 is below float32's roundoff: weights of losers are lost in the winner's."""
-
 
 STORAGES = (
     FORMATS["float32"],

@@ -14,7 +14,7 @@ import softhat
 from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.recalls import read_recall
+from softhat.proof.stock.heads.recall import read_recall
 from softhat.proof.stock.variables import BitCell, ConstantCell, Form, TableCell
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
@@ -109,7 +109,7 @@ def rows(penalty: float = 64.0, clear: float = 8.0, step: float = 4.0) -> list[t
 
 def read(given: list[tuple[Form, Form]]) -> Any:
     atoms = BoundedAtoms(Space(("a", "b", "c"), False), 3, has_recalls=True)
-    return read_recall(given, Fraction(1), 4, cells_of(atoms), atoms, "here")
+    return read_recall(dict(enumerate(given)), Fraction(1), 4, cells_of(atoms), atoms, "here")
 
 
 def test_gap_and_clear_by_hand() -> None:

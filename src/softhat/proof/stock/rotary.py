@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
-from softhat.proof.llama.kinds import LlamaHead, Pair
-from softhat.proof.llama.rope import ERROR
-from softhat.proof.stock.storage import U
+from softhat.proof.stock.kind import UNLIKE, Gaps, HeadScores, Lookup, Pair, StockHead, Vector
+from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.variables import BitCell, Cell, ConstantCell
 
-Vector = NDArray[np.float64]
+ERROR = 8 * 2.0**-24
+"""Relative, of a frequency 1/θ^x/factor that is computed in float32: θ^x within 2 units in the last
+place, two quotients rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +91,6 @@ class RotaryScores:
             total += 2.1 * (self.stored if not self.storage.wide else 0.0) * size / root
         return total
 
-    def apart(self, head: LlamaHead, query: StoredRows, key: StoredRows) -> float:
-        """How far the scores of two keys of a Shift may be off against each other: at most one of
-        them is `<bos>`, whose key is 0, up to its error, where the others' are not, and the other
-        way round."""
-        word, bos = (
-            self.off([pair for pair in head.pairs if pair.role == role], query, key)
-            for role in ("word", "bos")
-        )
-        pairs = [pair.pair for pair in head.pairs]
-        zeros = sum(query.length(p) * key.error(p) for p in pairs) / float(len(query.size)) ** 0.5
-        return word + max(word, bos) + 2.1 * zeros
-
     def _turned(self, pair: Pair) -> float:
         """The share of |q||k| by which turning may change a product."""
         if pair.role == "content":
@@ -124,26 +113,91 @@ class RotaryScores:
         both = 2.1 * (2 * self.sine(pair) + 2.5 * self.stored)
         return both + turned * ERROR + (1.02 * turned**2 if content else 0.0)
 
-    def decision(self, head: LlamaHead, query: StoredRows, key: StoredRows, scale: float) -> float:
-        """A Digit's least |score| of `<bos>`, which stands at position 0 and is not turned: the
-        rotated query's first coordinate q₁cos - q₂sin is off by a share of each product, by the
-        angle's error, and by what its sum is rounded."""
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """Which coordinates are exactly what they started as. A bit where no term of its gate holds is,
+    if the tails of its units are lost in it (`quiet`); one of the embedding is exact anyway."""
+
+    start: list[Cell]
+    quiet: set[int]
+
+    def rests(self, coordinate: int, value: float) -> bool:
+        """Is a coordinate, where it has this value, exactly that?"""
+        cell = self.start[coordinate]
+        if isinstance(cell, ConstantCell):
+            return cell.ordinary == value and coordinate in self.quiet
+        return isinstance(cell, BitCell)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TurnedScores(HeadScores):
+    """The scores of one head. The factor of the norm at the query's position is common to all its
+    scores: it scales their gaps."""
+
+    rotary: RotaryScores
+    query: StoredRows
+    key: StoredRows
+    scale: float
+    """How far the norm's factor may be off 1."""
+    resting: Resting
+    counted: bool
+    """Weights of exactly 1 and values of exactly 1 add up exactly: only the division rounds."""
+    advice: str
+    """What to do where scores are off too far."""
+
+    def gaps(self, head: Lookup) -> Gaps:
+        off = 2 * self.rotary.off(head.pairs, self.query, self.key)
+        return self.less(head, off, off)
+
+    def less(self, head: Lookup, near: float, far: float) -> Gaps:
+        """The scores of two keys that may win are off by at most `near` against each other, those
+        of any two by `far`."""
+        kept = 1 - self.scale
+        return Gaps(head.gap * kept - near, head.clear * kept - far)
+
+    def left(self, head: StockHead, key: float, least: float, share: float) -> float:
+        """Keys are so much alike that the word's own positions share the weight: off by less than a
+        twentieth, turned by less than a tenth, scaled by 2^-7. In small formats their scores must
+        be the same number: what turning adds is lost in a sum."""
         (pair,) = head.pairs
-        assert head.scores is not None
-        angles = float(self.frequencies[pair.pair]) * np.arange(self.context)
+        need(self.key.error(pair.pair) < 0.05 * key, f"{head.kind} heads: {UNLIKE}")
+        slow = self.rotary.slow(pair.pair)
+        need(slow < 0.1, f"{head.kind} heads: a pair turns too fast")
+        turned = float(self.rotary.frequencies[pair.pair]) * self.rotary.context
+        lost = 1.1 * turned**2 < U / 8
+        fast = f"{head.kind} heads: a pair turns too fast for {self.storage.name}"
+        need(self.storage.wide or lost, fast)
+        return 0.8 * share * least
+
+    def decision(self, head: StockHead, scores: Vector) -> float:
+        """`<bos>` stands at position 0 and is not turned: the rotated query's first coordinate
+        q₁cos - q₂sin is off by a share of each product, by the angle's error, and by what its sum
+        is rounded."""
+        (pair,) = head.pairs
+        rotary, query, key = self.rotary, self.query, self.key
+        angles = float(rotary.frequencies[pair.pair]) * np.arange(rotary.context)
         q1, q2 = abs(pair.query.real), abs(pair.query.imag)
         products = q1 * np.abs(np.cos(angles)) + q2 * np.abs(np.sin(angles))
-        length = query.length(pair.pair)
+        length, stored = query.length(pair.pair), rotary.stored
         # cos and sin above are themselves rounded in float64, at most by 2^-50 of the angle.
         angle = angles * (U + ERROR + 2.0**-50) * length
-        off = products * (2 * self.stored + 4 * U) * 1.05 + 2 * angle + query.error(pair.pair) * 1.5
+        off = products * (2 * stored + 4 * U) * 1.05 + 2 * angle + query.error(pair.pair) * 1.5
         k = key.length(pair.pair)
         root = float(len(query.size)) ** 0.5
-        floor = 4 * self.storage.floor
-        share = self.stored * 1.1 + 8 * U + key.error(pair.pair) / k + 2 * scale
+        share = stored * 1.1 + 8 * U + 2 * self.scale
         if not self.fused:
-            share += 2.1 * self.stored
-        # Keys of the word's own positions are 0, up to their error.
-        others = 2 * length * key.error(pair.pair) / root
-        sizes = np.abs(head.scores) * (1 - share) - (off + floor) * k / root - others
+            share += 2.1 * stored
+        # Keys of the word's own positions are 0, up to their error, and that of `<bos>` is off.
+        others = 3 * length * key.error(pair.pair) / root
+        sizes = np.abs(scores) * (1 - share) - (off + 4 * self.storage.floor) * k / root - others
         return float(sizes[1:].min())
+
+    def shared_roundings(self, head: StockHead) -> float:
+        return 4.0 if self.counted else 2 * self.kernel.roundings(self.keys)
+
+    def too_far(self, head: StockHead) -> str:
+        return (
+            f"{head.kind} heads: in {self.storage.name} scores may be off by more than a "
+            f"step{self.advice}"
+        )

@@ -12,7 +12,7 @@ import pytest
 
 import softhat
 from softhat.io.errors import VoidError
-from softhat.proof.stock.shifts import distance_of_codes, distance_of_turns
+from softhat.proof.stock.heads.shift import distance_of_codes, distance_of_turns
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
 from tests.transformer.lowering.suite import all_codes, long_words
