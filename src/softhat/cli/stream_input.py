@@ -1,8 +1,9 @@
 """Big input: words of any length from a file or standard input, in constant memory.
 
 A line is a word, as everywhere on the command line; a line may be longer than memory. Lines
-that end in the block they start in are run together as a batch; a longer one is streamed. A
-model that looks to the right needs its words whole, so there memory grows with the longest line.
+that end in the block they start in are run together as a batch; a longer one is streamed, or, if
+the model looks to the right, kept in a temporary file until it ends and then read again. Only where
+no linear-time runtime is known does memory grow with the longest line.
 Bad input stops with the byte offset; every answer yielded before is valid.
 """
 
@@ -23,11 +24,12 @@ from numpy.typing import NDArray
 from softhat.cli.inputs import standard_input
 from softhat.cli.output import tell
 from softhat.cli.text_blocks import TextPiece, read_pieces
-from softhat.io.errors import CertificateWarning, SofthatError
+from softhat.io.errors import CertificateWarning
 from softhat.io.files import opened
 from softhat.io.work import progress as bars
 from softhat.models.model import Model
 from softhat.runtime.stream import Stream
+from softhat.runtime.whole_word import WholeWord
 
 BLOCK = 1 << 20
 """Bytes read at a time."""
@@ -113,12 +115,10 @@ class _PieceRunner:
         self.model, self.dtype, self.output, self.strict = model, dtype, output, strict
         self.tokens = 0
         self.stream: Stream | None = None
+        self.whole: WholeWord | None = None
         self.parts: list[NDArray[Any]] = []
-        self.line = 0
-        try:
-            self.streamable = model.linear(dtype).streamable
-        except SofthatError:
-            self.streamable = False
+        self.linear = model.runs_linearly(dtype)
+        self.streamable = self.linear and model.linear(dtype).streamable
         self.used: set[str] = set()
         self.warned: set[str] = set()
 
@@ -141,22 +141,44 @@ class _PieceRunner:
 
     def _part(self, piece: TextPiece) -> Iterator[Answered]:
         """A part of a line that does not fit one block."""
-        if not self.streamable:
+        if not self.linear:
             self.parts.append(piece.tokens)
             if piece.last:
                 line = np.concatenate(self.parts)
                 self.parts.clear()
                 yield Answered(self._truths([line])[0], True)
             return
+        self.used.add("linear")
+        if not self.streamable:
+            yield from self._part_of_whole(piece)
+            return
         if piece.first or self.stream is None:
             self.stream = self.model.stream(self.dtype, self.output, self.strict)
-            self.used.add("linear")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", CertificateWarning)
             truth = self.stream.push(piece.tokens)
         self._warn(caught)
         self.tokens += len(truth)
         yield Answered(truth, piece.last)
+
+    def _part_of_whole(self, piece: TextPiece) -> Iterator[Answered]:
+        """A part of a line that is answered when it has ended."""
+        if piece.first or self.whole is None:
+            self.whole = WholeWord(self.model, self.dtype, self.output, self.strict)
+        self.whole.push(piece.tokens)
+        if not piece.last:
+            return
+        answers = self.whole.answers()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CertificateWarning)
+            truth = next(answers)
+        self._warn(caught)
+        for later in answers:
+            self.tokens += len(truth)
+            yield Answered(truth, False)
+            truth = later
+        self.tokens += len(truth)
+        yield Answered(truth, True)
 
     def _truths(self, words: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
         self.used |= {self.model.runtime_for(len(word), "auto", self.dtype) for word in words}

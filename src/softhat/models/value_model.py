@@ -151,7 +151,7 @@ class ValueModel(Answers):
         results: list[list[Value]] = [[] for _ in encoded]
         for n, places in by_length.items():
             chosen = self.runtime_for(n, runtime, dtype)
-            self._check_length(n, dtype, strict, chosen)
+            self.check_length(n, dtype, strict, chosen)
             if chosen == "linear":
                 try:
                     for at in places:
@@ -160,7 +160,7 @@ class ValueModel(Answers):
                 except TooManyError:
                     if runtime == "linear":
                         raise
-                    self._check_length(n, dtype, strict, "dense")
+                    self.check_length(n, dtype, strict, "dense")
             step = max(1, (1 << 18) // (n + 2))
             for start in range(0, len(places), step):
                 chunk = places[start : start + step]

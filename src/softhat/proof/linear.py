@@ -5,6 +5,11 @@ this runtime adds is one error a head output, and it is right as long as no gate
 it can round away. How much that is, is read from the weights (`_rooms`): the distance of a gate's
 sums from the two ends of its clip, that of a read-out's from its threshold.
 
+The runtime reads a word in pieces and, where heads look both ways, in several passes. A state that
+is carried from piece to piece holds integers, bits and one mean that was computed already, so a
+cut changes no sum; a pass that computes a column again does the same steps on the same numbers, and
+one that keeps it keeps it as it is. So nothing below depends on the pieces.
+
 Means and scores are summed in float64 from integers, so positions are never rounded to the
 storage format and only three errors remain:
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
@@ -253,7 +253,7 @@ class Answers(ABC):
             by_length.setdefault(len(tokens), []).append(at)
         for n, places in by_length.items():
             chosen = self.runtime_for(n, runtime, dtype)
-            self._check_length(n, dtype, strict, chosen)
+            self.check_length(n, dtype, strict, chosen)
             if chosen == "linear":
                 for at in places:
                     results[at] = self.linear(dtype).margins(encoded[at])[:, column]
@@ -292,6 +292,21 @@ class Answers(ABC):
         from softhat.runtime.stream import Stream
 
         return Stream(self, dtype or self.DTYPE, output, strict)
+
+    def stream_word(
+        self,
+        pieces: Iterable[Word | NDArray[Any]],
+        dtype: str | None = None,
+        output: str | None = None,
+        strict: bool = False,
+    ) -> Iterator[NDArray[np.bool_]]:
+        """The answers on one word that comes in pieces, in order and in constant memory.
+
+        A model that looks ahead keeps the word in a temporary file, and answers when it has ended.
+        """
+        from softhat.runtime.whole_word import stream_word
+
+        return stream_word(self, pieces, dtype or self.DTYPE, output, strict)
 
     # Runtimes
 
@@ -361,7 +376,7 @@ class Answers(ABC):
             )
         return word.astype(np.bool_, copy=False)
 
-    def _check_length(
+    def check_length(
         self, n: int, dtype: str, strict: bool, runtime: Literal["dense", "linear"]
     ) -> None:
         """Past the certified length an answer may be wrong: say so, or refuse."""

@@ -48,7 +48,7 @@ class Stream:
             raise SofthatError(
                 "this model looks to the right (or asks where the word ends), so its answers are "
                 "not known before the word is complete: only pure-past formulas can be streamed; "
-                "use truth()"
+                "use stream_word(), or truth()"
             )
         self.model = model
         self.position = 0

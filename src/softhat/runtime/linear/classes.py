@@ -67,8 +67,8 @@ class ClassKernel:
                 whole[part] = found
         return out
 
-    def absorb(self, state: SeenClasses, view: View) -> None:
-        """Keys that every query sees."""
+    def absorb(self, state: SeenClasses, view: View, start: int, word: Word) -> None:
+        """Keys that every later query sees."""
         codes = _packed(self.keys, view)
         sums = [view.sums(row) for row in self.values]
         for code in np.unique(codes).tolist():
@@ -78,8 +78,8 @@ class ClassKernel:
             state.sums[code] = [a + int(s[here].sum()) for a, s in zip(before, sums, strict=True)]
         self._check(state)
 
-    def answers(self, state: SeenClasses, view: View) -> list[Array]:
-        """Means over all keys that were absorbed."""
+    def answers(self, state: SeenClasses, view: View, rows: int) -> list[Array]:
+        """Means over all `rows` keys, which were absorbed."""
         asked = _packed(self.queries, view)
         queries, place = np.unique(asked, return_inverse=True)
         means = np.array([self._mean(state, query) for query in queries.tolist()])

@@ -7,6 +7,7 @@ the certified length, and then there is no answer to give.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ class View:
         self.columns = columns
         self.size = size
         self._integers: dict[int, Array] = {}
+
+    def part(self, places: slice) -> View:
+        """Some of the positions, in their order or turned around; what was read is not read
+        again."""
+        return _Part(self, places)
 
     def integers(self, c: int) -> Array:
         """Coordinate c as int8."""
@@ -59,6 +65,10 @@ class View:
             raise not_a_bit(float(total[int(np.argmax(bits > 1))]))
         return bits
 
+    def total(self, row: IntegerRow) -> int:
+        """The sum of a row of stored bits over all positions."""
+        return sum(k * int(self.integers(c).sum(dtype=np.int64)) for c, k in row.terms)
+
     def sums(self, row: IntegerRow) -> Array:
         """A row of stored bits as int64."""
         total = np.zeros(self.size, np.int64)
@@ -70,6 +80,56 @@ class View:
             else:
                 total += self.integers(c) * np.int64(k)
         return total
+
+
+class _Part(View):
+    """Reads what the view it is taken from has read."""
+
+    def __init__(self, whole: View, places: slice) -> None:
+        super().__init__(whole.columns, len(range(*places.indices(whole.size))))
+        self.whole = whole
+        self.places = places
+
+    def integers(self, c: int) -> Array:
+        return self.whole.integers(c)[self.places]
+
+    def floats(self, c: int) -> Array | float:
+        column = self.whole.floats(c)
+        return column if isinstance(column, float) else column[self.places]
+
+
+class Kept:
+    """Columns of a piece, kept from one pass for the next: a bit a position if they are bits."""
+
+    def __init__(self) -> None:
+        self._bits: dict[int, Array] = {}
+        self._others: dict[int, Array] = {}
+
+    @property
+    def columns(self) -> Set[int]:
+        return self._bits.keys() | self._others.keys()
+
+    def take(self, columns: list[Column], before: list[Column], wanted: Set[int]) -> None:
+        """Keep the columns that have changed; the others are embedded again, or here already."""
+        for c in self.columns | wanted:
+            column = columns[c]
+            if c in wanted and (column is None or column is before[c]):
+                continue
+            self._bits.pop(c, None)
+            self._others.pop(c, None)
+            if c not in wanted or column is None:
+                continue
+            bits = column == 1
+            if np.array_equal(bits, column != 0):
+                self._bits[c] = np.packbits(bits)
+            else:
+                self._others[c] = column
+
+    def put_into(self, columns: list[Column], wanted: Set[int], size: int, dtype: Any) -> None:
+        for c in self._bits.keys() & wanted:
+            columns[c] = np.unpackbits(self._bits[c], count=size).astype(dtype)
+        for c in self._others.keys() & wanted:
+            columns[c] = self._others[c]
 
 
 def not_a_bit(value: float) -> SofthatError:

@@ -21,6 +21,8 @@ from softhat.transformer.shapes import HeadForm, Local, Ramp
 SETTLED = 14
 """From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""
 STEEP = 3.0
+REMEMBERED = 16
+"""Bits of a value that a state holds."""
 LARGEST_EXPONENT = 700.0
 
 
@@ -38,6 +40,9 @@ class HeadKernel(Protocol):
     def fresh(self) -> Any: ...
 
     def chunk(self, state: Any, view: View, start: int, word: Word) -> list[Array]: ...
+
+    def absorb(self, state: Any, view: View, start: int, word: Word) -> None:
+        """The state that `chunk` leaves, without the means."""
 
     def step(self, state: Any, x: list[float], time: int, word: Word) -> list[float]: ...
 
@@ -105,6 +110,17 @@ class LocalKernel:
                 state, None if good is None else good[early:], [b[early:] for b in bits], rest
             )
         return out
+
+    def absorb(self, state: LocalState, view: View, start: int, word: Word) -> None:
+        """16 bits and the last good position are all that is left of a stretch."""
+        if start < self.shape.taps or self.bad is None:
+            first = 0 if start < self.shape.taps else view.size - REMEMBERED
+        else:
+            bad = view.bits(self.bad)
+            first = view.size - 1 - int(np.argmin(bad[::-1])) - REMEMBERED
+            if bad[-1] and bad.all():  # then the last mean is what it was
+                first = view.size - REMEMBERED
+        self.chunk(state, view.part(slice(max(0, first), None)), start + max(0, first), word)
 
     def _settled(
         self, state: LocalState, good: Array | None, bits: list[Array], out: list[Array]
@@ -211,6 +227,10 @@ class StrictKernel:
             state.before[k] = float(column[-1])
         return out
 
+    def absorb(self, state: StrictState, view: View, start: int, word: Word) -> None:
+        self.inner.absorb(state.inner, view, start, word)
+        state.before = list(state.inner.held)
+
     def step(self, state: StrictState, x: list[float], time: int, word: Word) -> list[float]:
         before = state.before
         state.before = list(self.inner.step(state.inner, x, time, word))
@@ -240,9 +260,14 @@ class UniformKernel:
             out.append(sums / count * self.units[k])
         return out
 
-    def total(self, view: View) -> list[int]:
-        """The sum over a view, for means over the whole word."""
-        return [int(view.sums(row).sum()) for row in self.values]
+    def absorb(self, state: list[int], view: View, start: int, word: Word) -> None:
+        for k, row in enumerate(self.values):
+            state[k] += view.total(row)
+
+    def answers(self, state: list[int], view: View, rows: int) -> list[Array]:
+        """Means over all `rows` keys, which were absorbed."""
+        means = zip(state, self.units, strict=True)
+        return [np.full(view.size, total / rows * unit) for total, unit in means]
 
     def step(self, state: list[int], x: list[float], time: int, word: Word) -> list[float]:
         out = []
@@ -301,6 +326,9 @@ class RampKernel:
             steps = slope[:early] if self.sloped else np.full(early, slope)
             mean[:early] = _weight(logit[:early], steps, time[:early])
         return [mean if v == 1 else mean * v for v in self.values]
+
+    def absorb(self, state: None, view: View, start: int, word: Word) -> None:
+        """Nothing is carried."""
 
     def _settled(self, logit: Array, slope: Any) -> Array:
         np.clip(logit, -LARGEST_EXPONENT, LARGEST_EXPONENT, out=logit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -48,13 +50,15 @@ class LinearEmbedding:
                 self.positions.setdefault(c, []).append((transformer.positions[f], w))
         self.d_model = transformer.d_model
 
-    def __call__(self, codes: Array, start: int, word: Word) -> list[Column]:
-        """Columns of the positions from `start` on; a propositional row has a bit a token."""
+    def __call__(self, codes: Array, start: int, word: Word, wanted: Set[int]) -> list[Column]:
+        """Columns of the positions from `start` on, those that are wanted; a propositional row has
+        a bit a token."""
         columns: list[Column] = [None] * self.d_model
         for c, table in self.tokens.items():
-            columns[c] = self._mixed(codes, table) if self.propositional else table.take(codes)
+            if c in wanted:
+                columns[c] = self._mixed(codes, table) if self.propositional else table.take(codes)
         for c, parts in self.positions.items():
-            for feature, weight in parts:
+            for feature, weight in parts if c in wanted else ():
                 column = self.feature(feature, start, start + len(codes), word)
                 if column is None:
                     continue
@@ -96,6 +100,18 @@ class LinearFeedForward:
         self.units = hidden_units(layer, form)
         loaded = form.load(layer.out_bias)
         self.bias = {int(c): float(loaded[c]) for c in np.flatnonzero(loaded)}
+
+    def restricted(self, columns: set[int]) -> LinearFeedForward:
+        """What of it some columns are computed from."""
+        part = copy(self)
+        part.units = []
+        for row, units in self.units:
+            writing = [(bias, tuple(x for x in out if x[0] in columns)) for bias, out in units]
+            writing = [(bias, out) for bias, out in writing if out]
+            if writing:
+                part.units.append((row, writing))
+        part.bias = {c: value for c, value in self.bias.items() if c in columns}
+        return part
 
     def reads(self) -> set[int]:
         return {c for row, _ in self.units for c, _ in row}
@@ -142,7 +158,7 @@ class LinearReadOut:
 
 
 class LinearLayer:
-    """One layer: its heads by the direction they run in, and its feed-forward."""
+    """One layer: its heads with their kernels, and its feed-forward."""
 
     def __init__(self, reader: Reader, number: int) -> None:
         self.heads: tuple[HeadForm, ...] = reader.heads(number)
@@ -150,20 +166,26 @@ class LinearLayer:
         layer = reader.transformer.layers[number]
         self.feed_forward = LinearFeedForward(layer, reader.form) if layer.into_bias.size else None
 
-    def reads(self) -> set[int]:
-        """The coordinates that this layer reads, position features in scores excepted."""
-        found = set() if self.feed_forward is None else self.feed_forward.reads()
-        for head in self.heads:
-            found |= {c for row in head.values for c, _ in row}
-            found |= {c for a, b, _ in head.terms for c in (a, b) if isinstance(c, int)}
-            match head.shape:
-                case Local(penalty=penalty) if penalty is not None:
-                    found |= {c for c, _ in penalty.row}
-                case Ramp(contents=contents):
-                    found |= {c for c, _, _ in contents}
-                case Classes(queries, keys):
-                    found |= {*queries, *keys}
-        return found
+
+def keys_read(head: HeadForm) -> set[int]:
+    """The coordinates that a head reads of its keys, position features in scores excepted."""
+    found = {c for row in head.values for c, _ in row}
+    match head.shape:
+        case Local(penalty=penalty) if penalty is not None:
+            found |= {c for c, _ in penalty.row}
+        case Classes(_, keys):
+            found |= set(keys)
+    return found
+
+
+def reads(head: HeadForm) -> set[int]:
+    """The coordinates that a head reads of its keys and of its queries."""
+    match head.shape:
+        case Ramp(contents=contents):
+            return keys_read(head) | {c for c, _, _ in contents}
+        case Classes(queries, _):
+            return keys_read(head) | set(queries)
+    return keys_read(head)
 
 
 def kernel(head: HeadForm) -> HeadKernel:

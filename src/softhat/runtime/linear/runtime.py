@@ -1,27 +1,31 @@
-"""Whole models in linear time.
+"""Whole models in linear time and constant memory.
 
-A causal model runs chunk by chunk through all its layers, so memory does not grow with the
-word. A model that looks both ways runs layer by layer: past heads from the first position to
-the last, future heads from the last to the first, means over the whole word in a pass of their
-own. The one row that neither pass reaches, of the sink at a head's far end, is summed densely.
+A word is read in pieces that fit a core's cache, in as many passes as its heads take turns to look
+back and ahead (`passes`); every pass goes through all the layers that it can, so no array has the
+length of the word but the answers. A causal model takes one pass, and then the word may have no
+end. What a head says at the sink at its far end is not computed: `sinks` makes sure that nothing
+reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from copy import deepcopy
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
-from softhat.numbers.positions import Named, floats, needs_end
+from softhat.numbers.positions import needs_end
 from softhat.numerics.formats import Format
 from softhat.runtime.linear.classes import ClassKernel
-from softhat.runtime.linear.columns import Array, Column, View
+from softhat.runtime.linear.columns import Array, Column, Kept, View
 from softhat.runtime.linear.kernels import UniformKernel, Word
-from softhat.runtime.linear.layers import LinearEmbedding, LinearLayer, LinearReadOut
-from softhat.transformer.rows import Row
+from softhat.runtime.linear.layers import LinearEmbedding, LinearLayer, LinearReadOut, reads
+from softhat.runtime.linear.passes import HeadRun, Pass, passes, way_of
+from softhat.runtime.linear.sinks import check_sinks
 from softhat.transformer.shape_reader import Reader
-from softhat.transformer.shapes import HeadForm, Uniform
+from softhat.transformer.shapes import HeadForm
 from softhat.transformer.weights import Transformer, scale
 
 CHUNK = 1 << 16
@@ -31,8 +35,16 @@ ENDLESS = float(1 << 62)
 grows with it, so a P beyond any length gives the logits of every shorter word."""
 
 
-UNDERFLOW = 746.0
-"""e^-746 is 0 in float64."""
+class Tokens(Protocol):
+    """An encoded word, or what can be read like one."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, places: slice, /) -> Array: ...
+
+
+States = list[list[Any]]
+"""The state of every kernel, by layer and head."""
 
 
 class LinearModel:
@@ -47,9 +59,15 @@ class LinearModel:
         self.form = form
         self.layers = [LinearLayer(reader, k) for k in range(len(transformer.layers))]
         self.readout = LinearReadOut(transformer, form)
-        self.needed = {c for layer in self.layers for c in layer.reads()}
-        self.needed |= {c for row in self.readout.rows for c, _ in row}
+        self.read_last = {c for row in self.readout.rows for c, _ in row}
+        self.needed = {c for layer in self.layers for head in layer.heads for c in reads(head)}
+        for layer in self.layers:
+            if layer.feed_forward is not None:
+                self.needed |= layer.feed_forward.reads()
+        self.needed |= self.read_last
         self.embedding = LinearEmbedding(transformer, form, self.needed)
+        if not self.causal:
+            check_sinks(self.embedding, self.layers, len(transformer.symbols))
 
     @property
     def causal(self) -> bool:
@@ -63,55 +81,187 @@ class LinearModel:
         """Causal, and no feature depends on where the word ends."""
         return self.causal and not any(map(needs_end, self.transformer.positions))
 
+    @cached_property
+    def shortest(self) -> tuple[Pass, ...]:
+        """The fewest passes; the last one goes either way. They may keep bits."""
+        return passes(self.layers, self.read_last, None, keeping=True)
+
+    @cached_property
+    def in_order(self) -> tuple[Pass, ...]:
+        """Passes that keep nothing, of which the last one goes from the first position on."""
+        return passes(self.layers, self.read_last, "onward", keeping=False)
+
     def margins(self, tokens: Array) -> Array:
         """(n, outputs) for one encoded word."""
-        n = len(tokens)
-        if not self.causal:
-            rows = n + 1 + self.transformer.has_eos
-            return self.readout(self._layered(tokens, None), rows)[1 : n + 1]
-        out = np.empty((n, len(self.transformer.outputs)), self.form.accumulate)
-        done = 0
-        for margins in self._chunks(tokens):
-            out[done : done + len(margins)] = margins
-            done += len(margins)
+        out = np.empty((len(tokens), len(self.transformer.outputs)), self.form.accumulate)
+        for at, margins in self.pieces(tokens, self.shortest):
+            out[at : at + len(margins)] = margins
         return out
 
+    def pieces(self, tokens: Tokens, plan: tuple[Pass, ...]) -> Iterator[tuple[int, Array]]:
+        """(tokens before a piece, margins of the piece), in the order of the plan's last pass."""
+        n = len(tokens)
+        for start, columns, _ in self._run(tokens, plan):
+            size = min(CHUNK, self._rows(n) - start)
+            own = slice(start == 0, min(size, n + 1 - start))
+            if own.start < own.stop:
+                yield start + own.start - 1, self.readout(columns, size)[own]
+
     def head_outputs(self, tokens: Array) -> list[list[list[Array]]]:
-        """Per layer and head its values' means at every position, sinks included."""
-        kept: list[list[list[Array]]] = []
-        self._layered(tokens, kept)
-        return kept
+        """Per layer and head its values' means at every position, sinks included; 0 at the sink
+        at the head's far end."""
+        everything = set(range(self.transformer.d_model))
+        plan = passes(self.layers, everything, "onward", keeping=False)
+        found = [means for _, _, means in self._run(tokens, plan)]
+        return [
+            [
+                [np.concatenate([piece[k][h][v] for piece in found]) for v in range(len(values))]
+                for h, values in enumerate(heads)
+            ]
+            for k, heads in enumerate(found[0])
+        ]
 
-    # One pass
+    # Pieces of a word
 
-    def fresh(self) -> list[list[Any]]:
-        """The state of every kernel before the first position."""
+    def fresh(self) -> States:
+        """The state of every kernel before its first position."""
         return [[kernel.fresh() for kernel in layer.kernels] for layer in self.layers]
 
-    def advance(self, states: list[list[Any]], codes: Array, start: int, word: Word) -> Array:
+    def advance(self, states: States, codes: Array, start: int, word: Word) -> Array:
         """Margins (size, outputs) of the next positions of a causal model."""
-        size = len(codes)
-        columns = self.embedding(codes, start, word)
-        for layer, state in zip(self.layers, states, strict=True):
+        (onward,) = self.in_order
+        columns = self.embedding(codes, start, word, onward.columns)
+        self._through(onward, states, columns, start, len(codes), word)
+        return self.readout(columns, len(codes))
+
+    def _rows(self, n: int) -> int:
+        return n + 1 + self.transformer.has_eos
+
+    def _run(
+        self, tokens: Tokens, plan: tuple[Pass, ...]
+    ) -> Iterator[tuple[int, list[Column], list[list[list[Array]]]]]:
+        """The pieces of the last pass: where each starts, its last columns, its heads' means."""
+        rows = self._rows(len(tokens))
+        word = Word(len(tokens), float(scale(self.transformer.attention, len(tokens))))
+        starts = range(0, rows, CHUNK)
+        marks: dict[tuple[int, int], list[Any]] = {}
+        gathered: dict[tuple[int, int], Any] = {}
+        kept: list[Kept] = [Kept() for _ in starts]
+        for step in plan:
+            states = self.fresh()
+            runs = [(layer.number, run.number, run.how) for layer in step.layers
+                    for run in layer.heads]  # fmt: skip
+            for k, h, how in runs:
+                if how == "whole":
+                    states[k][h] = gathered[k, h]
+                elif how == "carried" and not step.final:
+                    marks[k, h] = [None] * len(starts)
+            order = range(len(starts))
+            for piece in order if step.way == "onward" else reversed(order):
+                for k, h, how in runs:
+                    if how == "marked":
+                        states[k][h] = deepcopy(marks[k, h][piece])
+                    elif how == "carried" and not step.final:
+                        marks[k, h][piece] = deepcopy(states[k][h])
+                start = starts[piece]
+                stop = min(start + CHUNK, rows)
+                codes = self._codes(tokens, start, stop)
+                columns = self.embedding(codes, start, word, step.columns - kept[piece].columns)
+                kept[piece].put_into(columns, step.columns, stop - start, self.form.accumulate)
+                before = columns.copy()
+                means = self._through(step, states, columns, start, stop - start, word)
+                if step.keeps:
+                    kept[piece].take(columns, before, step.keeps)
+                if step.final:
+                    yield start, columns, means
+            gathered.update(((k, h), states[k][h]) for k, h, how in runs if how == "gathered")
+
+    def _through(
+        self,
+        step: Pass,
+        states: States,
+        columns: list[Column],
+        start: int,
+        size: int,
+        word: Word,
+    ) -> list[list[list[Array]]]:
+        """One piece through the layers of a pass: its columns become those after the last one."""
+        kept = []
+        for layer in step.layers:
             view = View(columns, size)
-            means = [
-                kernel.chunk(s, view, start, word)
-                for kernel, s in zip(layer.kernels, state, strict=True)
+            heads = [
+                self._head(layer.number, run, states[layer.number], view, start, word)
+                for run in layer.heads
             ]
-            for c, column in self._added(columns, layer.heads, means).items():
+            kept.append(heads)
+            for c, column in self._added(columns, layer.heads, heads).items():
                 columns[c] = column
             if layer.feed_forward is not None:
                 for c, column in layer.feed_forward(columns, size).items():
                     columns[c] = column
-        return self.readout(columns, size)
+        return kept
 
-    def _chunks(self, tokens: Array) -> Iterator[Array]:
-        n = len(tokens)
-        word = Word(n, float(scale(self.transformer.attention, n)))
-        states = self.fresh()
-        self.advance(states, self.sink(0), 0, word)
-        for start in range(0, n, CHUNK):
-            yield self.advance(states, self.codes(tokens[start : start + CHUNK]), start + 1, word)
+    def _head(
+        self, number: int, run: HeadRun, states: list[Any], view: View, start: int, word: Word
+    ) -> list[Array]:
+        """One head at every position of a piece; nothing if nothing reads it there."""
+        head, kernel = (
+            self.layers[number].heads[run.number],
+            self.layers[number].kernels[run.number],
+        )
+        state = states[run.number]
+        if run.how == "whole":
+            assert isinstance(kernel, ClassKernel | UniformKernel)
+            assert word.length is not None
+            return kernel.answers(state, view, self._rows(word.length))
+        places, time = self._times(head, view.size, start, word)
+        part = view if places == slice(0, view.size) else view.part(places)
+        if not run.answers:
+            if part.size:
+                kernel.absorb(state, part, time, word)
+            return []
+        if part.size == view.size:
+            means = kernel.chunk(state, part, time, word)
+            return means if part is view else [mean[::-1] for mean in means]
+        whole = [np.zeros(view.size) for _ in head.values]
+        if part.size:
+            for into, mean in zip(whole, kernel.chunk(state, part, time, word), strict=True):
+                into[places] = mean
+        return whole
+
+    def _times(self, head: HeadForm, size: int, start: int, word: Word) -> tuple[slice, int]:
+        """The rows of a piece in the order of a head's times, and the first of these: time t is row
+        t on the way onward and the row t before the last on the way back. The sink at the far end
+        has none."""
+        way = way_of(head)
+        if word.length is None or way is None:
+            return slice(0, size), start
+        rows = self._rows(word.length)
+        far = rows == word.length + 2
+        if way == "onward":
+            return slice(0, min(size, rows - far - start)), start
+        return slice(None, 0 if far and start == 0 else None, -1), rows - start - size
+
+    def _added(
+        self, columns: list[Column], runs: tuple[HeadRun, ...], means: list[list[Array]]
+    ) -> dict[int, Array]:
+        """x + O·(head outputs), rounded as the dense runtime does."""
+        deltas: dict[int, Array] = {}
+        for run, values in zip(runs, means, strict=True):
+            if not values:
+                continue
+            for target, mean in zip(run.targets, values, strict=True):
+                rounded = self.form.round(mean.astype(self.form.accumulate, copy=False))
+                for c, w in target:
+                    part = rounded if w == 1 else rounded * self.form.accumulate(w)
+                    deltas[c] = deltas[c] + part if c in deltas else part
+        for c, delta in deltas.items():
+            before = columns[c]
+            if before is not None:
+                deltas[c] = self.form.round(before + delta)
+        return deltas
+
+    # Tokens
 
     def sink(self, which: int) -> Array:
         """The code of `<bos>` (0) or `<eos>` (1), in the form `codes` returns."""
@@ -130,159 +280,11 @@ class LinearModel:
         wide[: tokens.shape[1]] = tokens.T
         return wide.T
 
-    def _added(
-        self, columns: list[Column], heads: tuple[HeadForm, ...], means: list[list[Array]]
-    ) -> dict[int, Array]:
-        """x + O·(head outputs), rounded as the dense runtime does."""
-        deltas: dict[int, Array] = {}
-        for head, values in zip(heads, means, strict=True):
-            for target, mean in zip(head.targets, values, strict=True):
-                rounded = self.form.round(mean.astype(self.form.accumulate))
-                for c, w in target:
-                    if c in self.needed:
-                        part = rounded if w == 1 else rounded * self.form.accumulate(w)
-                        deltas[c] = deltas[c] + part if c in deltas else part
-        for c, delta in deltas.items():
-            before = columns[c]
-            if before is not None:
-                deltas[c] = self.form.round(before + delta)
-        return deltas
-
-    # Both ways
-
-    def _layered(self, tokens: Array, keep: list[list[list[Array]]] | None) -> list[Column]:
-        """The last residual of the whole word, sinks included."""
-        n, eos = len(tokens), self.transformer.has_eos
-        rows = n + 1 + eos
-        word = Word(n, float(scale(self.transformer.attention, n)))
-        columns: list[Column] = [None] * self.transformer.d_model
-        for start in range(0, rows, CHUNK):
-            stop = min(start + CHUNK, rows)
-            self._store(columns, self._embedded(tokens, start, stop, word), start, stop, rows)
-        for layer in self.layers:
-            means = [self._head(layer, h, columns, rows, word) for h in range(len(layer.heads))]
-            if keep is not None:
-                keep.append(means)
-            for start in range(0, rows, CHUNK):
-                stop = min(start + CHUNK, rows)
-                part = [None if x is None else x[start:stop] for x in columns]
-                sliced = [[mean[start:stop] for mean in values] for values in means]
-                added = self._added(part, layer.heads, sliced)
-                for c, column in added.items():
-                    part[c] = column
-                if layer.feed_forward is not None:
-                    added |= layer.feed_forward(part, stop - start)
-                self._store(columns, added, start, stop, rows)
-        return columns
-
-    def _embedded(self, tokens: Array, start: int, stop: int, word: Word) -> dict[int, Array]:
-        n = len(tokens)
+    def _codes(self, tokens: Tokens, start: int, stop: int) -> Array:
+        """The rows from `start` to `stop` of a word with its sinks."""
         pieces = [self.codes(tokens[max(0, start - 1) : stop - 1])]
         if start == 0:
             pieces.insert(0, self.sink(0))
-        if stop == n + 2:
+        if stop == len(tokens) + 2:
             pieces.append(self.sink(1))
-        columns = self.embedding(np.concatenate(pieces), start, word)
-        return {c: column for c, column in enumerate(columns) if column is not None}
-
-    def _store(
-        self, columns: list[Column], part: dict[int, Array], start: int, stop: int, rows: int
-    ) -> None:
-        for c, values in part.items():
-            if c in self.needed:
-                column = columns[c]
-                if column is None:
-                    column = columns[c] = np.zeros(rows, self.form.accumulate)
-                column[start:stop] = values
-
-    def _head(
-        self, layer: LinearLayer, h: int, columns: list[Column], rows: int, word: Word
-    ) -> list[Array]:
-        """One head at every position."""
-        head, kernel = layer.heads[h], layer.kernels[h]
-        assert word.length is not None
-        n = word.length
-        out = [np.empty(rows) for _ in head.values]
-        if head.mask == "none" and isinstance(kernel, ClassKernel):
-            return self._whole(kernel, columns, rows)
-        if head.mask == "none":
-            assert isinstance(kernel, UniformKernel)
-            sums = [0] * len(out)
-            for start in range(0, rows, CHUNK):
-                part = [None if x is None else x[start : start + CHUNK] for x in columns]
-                size = min(CHUNK, rows - start)
-                sums = [a + b for a, b in zip(sums, kernel.total(View(part, size)), strict=True)]
-            for mean, total, unit in zip(out, sums, kernel.units, strict=True):
-                mean[:] = total / rows * unit
-            return out
-        # Time t is position t for the past and n+1-t for the future; times 0 … n.
-        past = head.mask in ("<=", "<")
-        ordered = [x if past or x is None else x[::-1] for x in columns]
-        target = [mean if past else mean[::-1] for mean in out]
-        state = kernel.fresh()
-        for start in range(0, n + 1, CHUNK):
-            stop = min(start + CHUNK, n + 1)
-            view = View([None if x is None else x[start:stop] for x in ordered], stop - start)
-            for mean, values in zip(target, kernel.chunk(state, view, start, word), strict=True):
-                mean[start:stop] = values
-        if rows == n + 2:
-            for mean, value in zip(target, self._far(head, columns, past, word), strict=True):
-                mean[n + 1] = value
-        return out
-
-    def _whole(self, kernel: ClassKernel, columns: list[Column], rows: int) -> list[Array]:
-        """A head without a mask: all keys first, then what each query reads of them."""
-        state, out = kernel.fresh(), [np.empty(rows) for _ in kernel.values]
-        views = []
-        for start in range(0, rows, CHUNK):
-            part = [None if x is None else x[start : start + CHUNK] for x in columns]
-            views.append((start, View(part, min(CHUNK, rows - start))))
-            kernel.absorb(state, views[-1][1])
-        for start, view in views:
-            for mean, values in zip(out, kernel.answers(state, view), strict=True):
-                mean[start : start + view.size] = values
-        return out
-
-    def _far(self, head: HeadForm, columns: list[Column], past: bool, word: Word) -> list[float]:
-        """The row of the sink at the far end, which sees every key: its softmax term by term."""
-        assert word.length is not None
-        rows = word.length + 2
-        at = rows - 1 if past else 0
-        if isinstance(head.shape, Uniform):
-            return [float(_row64(row, columns, rows).sum()) / rows for row in head.values]
-        logits = np.zeros(rows)
-        for (left, right, power), weight in head.terms.items():
-            query = self._factor(left, columns, at, at + 1, word)[0]
-            factor = weight * float(query) * word.scale**power
-            if factor:
-                logits += factor * self._factor(right, columns, 0, rows, word)
-        if head.mask in ("<", ">"):
-            logits[at] = -np.inf
-        logits -= logits.max()
-        seen = np.flatnonzero(logits > -UNDERFLOW)
-        weights = np.exp(logits[seen])
-        near = [None if x is None else x[seen] for x in columns]
-        return [
-            float(weights @ _row64(row, near, len(seen)) / weights.sum()) for row in head.values
-        ]
-
-    def _factor(
-        self, factor: str | int, columns: list[Column], start: int, stop: int, word: Word
-    ) -> Array:
-        if isinstance(factor, int):
-            column = columns[factor]
-            return np.zeros(stop - start) if column is None else column[start:stop].astype(float)
-        assert word.length is not None
-        eos = self.transformer.has_eos
-        feature = Named(factor)
-        return floats((feature,), word.length, eos=eos, start=start, stop=stop)[:, 0]
-
-
-def _row64(row: Row, columns: list[Column], size: int) -> Array:
-    """Σ w·x_c in float64."""
-    total = np.zeros(size)
-    for c, w in row:
-        column = columns[c]
-        if column is not None:
-            total += w * column
-    return total
+        return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]

@@ -47,9 +47,8 @@ class ShiftKernel:
         table = self._table(word)
         out = []
         early = max(0, min(view.size, 2 * self.reach - start))
-        for k, row in enumerate(self.values):
-            extended = np.concatenate([state.last[k], view.bits(row)])
-            state.last[k] = extended[len(extended) - self.reach :]
+        for k in range(len(self.values)):
+            extended = self._extended(state, k, view)
             mean = np.zeros(view.size)
             for d, weight in table.weights:
                 first = self.reach - d
@@ -59,6 +58,17 @@ class ShiftKernel:
                 mean[at] /= self._early(start + at, table)
             out.append(mean if self.units[k] == 1 else mean * self.units[k])
         return out
+
+    def absorb(self, state: ShiftState, view: View, start: int, word: Word) -> None:
+        """Only the last values are left of a stretch."""
+        for k in range(len(self.values)):
+            self._extended(state, k, view)
+
+    def _extended(self, state: ShiftState, k: int, view: View) -> Array:
+        """A value at the times of a stretch and before it, from which the state is taken."""
+        extended = np.concatenate([state.last[k], view.bits(self.values[k])])
+        state.last[k] = extended[len(extended) - self.reach :].copy()  # step writes into it
+        return extended
 
     def step(self, state: ShiftState, x: list[float], time: int, word: Word) -> list[float]:
         table = self._table(word)
