@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.io.files import json_bytes, write_folder
+from softhat.io.memory import hold_freed_memory
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.numbers.positions import longest
 from softhat.numerics.formats import format_of
@@ -346,6 +347,7 @@ class Answers(ABC):
         form = format_of(dtype or self.DTYPE)
         if form.name not in self._linear:
             try:
+                hold_freed_memory()
                 self._linear[form.name] = LinearModel(self.transformer, form)
             except UnknownShapeError as error:
                 self._linear[form.name] = error
@@ -360,6 +362,7 @@ class Answers(ABC):
 
         form = format_of(dtype)
         if form.name not in self._ready:
+            hold_freed_memory()
             self._ready[form.name] = Ready(self.transformer, form)
         return self._ready[form.name]
 

@@ -212,8 +212,8 @@ def memory(settings: BenchSettings) -> BenchTable:
         "Peak memory",
         ("runtime", "tokens", "MB", "ratio to the row above"),
         tuple(rows),
-        "A stream's memory does not depend on how much it has read, nor does that of a word that is "
-        "read in pieces, in several passes, by a model that looks both ways (`stream_word`).",
+        "A stream's memory does not depend on how much it has read, nor does that of a model that "
+        "looks both ways and reads a word in several passes (`stream_word`).",
     )
 
 

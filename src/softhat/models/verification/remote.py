@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from softhat.io.memory import hold_freed_memory_in_a_worker
 from softhat.models.folders import load_compiled
 from softhat.models.model import Model
 from softhat.models.verification.items import Item, Job, VerificationSettings
@@ -30,6 +31,7 @@ def pack_model(model: Model) -> bytes:
 
 def run_item(packed: bytes, settings: dict[str, Any], item: tuple[Any, ...]) -> dict[str, Any]:
     """What a worker does."""
+    hold_freed_memory_in_a_worker()
     return _job(packed, tuple(sorted(settings.items()))).run(Item(*item))
 
 
