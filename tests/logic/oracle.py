@@ -110,6 +110,9 @@ class Meaning:
                     not holds(h, j) and all(not holds(g, k) for k in range(j + 1, i + 1))
                     for j in before
                 )
+            case nodes.Recall(g, _):
+                same = [j for j in before if all(holds(k, j) == holds(q, i) for k, q in f.digits)]
+                return bool(same) and holds(g, same[-1])
             case nodes.Tomorrow(g):
                 return i < n and holds(g, i + 1)
             case nodes.WeakTomorrow(g):

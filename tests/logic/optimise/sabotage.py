@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -118,3 +119,32 @@ def returns_of(module: ModuleType) -> list[Returns]:
         for node in ast.walk(function)
         if isinstance(node, ast.Return) and node.value is not None
     ]
+
+
+def formulas_that_reach(
+    returns: Sequence[Returns], formulas: Sequence[str], run: Callable[[str], object]
+) -> dict[Returns, list[str]]:
+    """For each return the formulas on which `run` comes to it."""
+    places = {(where.module.__file__, where.line): where for where in returns}
+    files = {file for file, _ in places}
+    reached: dict[Returns, set[str]] = {where: set() for where in returns}
+    now = ""
+
+    def line(frame: FrameType, event: str, _: object) -> Any:
+        where = places.get((frame.f_code.co_filename, frame.f_lineno))
+        if event == "line" and where is not None:
+            reached[where].add(now)
+        return line
+
+    def call(frame: FrameType, event: str, _: object) -> Any:
+        return line if frame.f_code.co_filename in files else None
+
+    before = sys.gettrace()
+    try:
+        for now in formulas:
+            sys.settrace(call)
+            run(now)
+            sys.settrace(before)
+    finally:
+        sys.settrace(before)
+    return {where: [text for text in formulas if text in reached[where]] for where in returns}

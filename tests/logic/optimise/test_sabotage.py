@@ -23,7 +23,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.models import compiler
 from softhat.program import build
 from tests.logic.optimise.sabotage import VARIANTS as WRONG
-from tests.logic.optimise.sabotage import Returns, returns_of
+from tests.logic.optimise.sabotage import Returns, formulas_that_reach, returns_of
 from tests.logic.oracle import truth as by_definition
 
 WORDS = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
@@ -36,6 +36,27 @@ FORMULAS = [
     "O (a & Y b) & H !b | Y a", "(a S b) & H (a & !b) | O a", "#(a) + #(b) = i & Y a",
     "G F a & O b",
 ]  # fmt: skip
+PARTS = [f"(a & mod({k}, 0))" for k in range(2, 36)]
+REACHING = [
+    "G N a M G a", "F (b -> G b)", "(2*#(a) > 2*i) S b | Y !(2*#(b) > 2*i) | X !(2*#(b) > 2*i)",
+    "O (b <-> Z a)", "G !last", "Z last -> G Y a", "O (first & H b)", "0 = 0*n", "b xor !b",
+    "F (a W b)", "Z a | Y a", "O b W O !b", "N b T last", "X b M last", "b & b S H b",
+    "O (Y a | a)", "H (O b xor a)", "b U a -> b W a", "3*#(false) < 4", "X !(a & X b & G a)",
+    "F F a", "b W b", "1 = n", "0 = i", "b | !b", "!Y last", "!a -> a", "Z !last", "F !last",
+    "N H Y b", "b <-> b", "!O last", "F G F b", "H !last", "!N first", "!F b R b", "!a xor b",
+    "H (b S a)", "G (b U a)", "G (b M a)", "N a | X a", "a M b R a", "a & b S a", "a | !b | b",
+    "b xor true", "!(!a & !b)", "!(a xor b)", "!(a <-> b)", "a S a T O a", "2 = #(true)",
+    "F b R a U b", "Z a S Z O a", "H b & a T b", "#*(true) < 1", "H (b <-> O b)",
+    "H (a <-> H !a)", "b & a -> a & b", "1 > 2 + 0*#(b)", "Y !(Y a & Y b)", "#(a) = 2 - 0*i",
+    "a R b | a M H b", "Y a R b T first", "#*(a) - 0*n > 2", "b | a | (a | b)",
+    "!#(b) - #(b) > 0", "b T Y b & b T Z b", "2*(3*#(a)) >= #(b)", "F O !G b U F b U b",
+    "last[false | a = b]", "(O N b W O a) T b W G b", "#>(a) < n <-> #(b) != 4",
+    " | ".join(PARTS), " | ".join([*PARTS, *PARTS[:3]]), " & ".join([*PARTS[:33], "O a", "O a"]),
+    " & ".join("!" + part for part in PARTS) + " & " + PARTS[4], " & ".join(["true"] * 40),
+    " & ".join(f"(O (a & mod({k}, 1)) | Y b)" for k in range(2, 40)), " | ".join(["a & !a"] * 40),
+    " | ".join(PARTS) + " | !" + PARTS[3] + " | O a", " & ".join(["(a | true)"] * 40),
+]  # fmt: skip
+"""Formulas that reach the rules which `FORMULAS` do not, long chains among them."""
 Wrong = Callable[[nodes.Node, nodes.Node], nodes.Node]
 """From what a rule is given and what it makes of it to something else."""
 
@@ -197,12 +218,33 @@ def test_some_returns() -> None:
     assert total > 20
 
 
+@pytest.fixture(scope="module")
+def reaching() -> dict[Returns, list[str]]:
+    """The formulas that reach a return when they are compiled."""
+    return formulas_that_reach(
+        EVERY_RETURN, [*FORMULAS, *REACHING], lambda text: softhat.compile(text, alphabet="ab")
+    )
+
+
+@pytest.mark.full
+def test_nearly_every_return_is_reached(reaching: dict[Returns, list[str]]) -> None:
+    """The others give up: on formulas that are too large to be looked at closely."""
+    missed = [where for where in EVERY_RETURN if not reaching[where]]
+    assert len(missed) <= 8, missed
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("part", range(20))
-def test_every_return_on_every_formula(part: int) -> None:
+def test_every_return_on_formulas_that_reach_it(
+    part: int, reaching: dict[Returns, list[str]]
+) -> None:
+    reached = wrong = 0
     for where in EVERY_RETURN[part::20]:
         for variant in range(WRONG):
-            attack(where, variant, FORMULAS, verify=True)
+            counts = attack(where, variant, reaching[where], verify=True)
+            reached, wrong = reached + counts[0], wrong + counts[1]
+    assert reached > 0
+    print(f"{reached} sabotaged, {wrong} wrong models, none certified")
 
 
 def test_the_sabotage_bites(monkeypatch: pytest.MonkeyPatch) -> None:
