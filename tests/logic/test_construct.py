@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from softhat.logic.construct import Made, made_words, parts
+from softhat.logic.construct import WordWithTruth, parts, words_for
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Comparison, Formula
 from softhat.logic.syntax.parse import parse
@@ -28,11 +28,11 @@ LONG = [
 ]
 
 
-def _spelt(made: Made, symbols: str) -> str:
+def _spelt(made: WordWithTruth, symbols: str) -> str:
     return "".join(symbols[code] for code in made.word.tolist())
 
 
-def _all_true(made: list[Made], formula: Formula, symbols: str) -> set[bool]:
+def _all_true(made: list[WordWithTruth], formula: Formula, symbols: str) -> set[bool]:
     for one in made:
         truth = truth_by_definition(formula, _spelt(one, symbols))
         assert truth[one.at] == one.value
@@ -43,7 +43,7 @@ def _all_true(made: list[Made], formula: Formula, symbols: str) -> set[bool]:
 @pytest.mark.parametrize(("text", "symbols"), LONG)
 def test_long_words_are_found(text: str, symbols: str) -> None:
     formula = parse(text)
-    made = made_words(formula, symbols, False, np.random.default_rng(0), 200)
+    made = words_for(formula, symbols, False, np.random.default_rng(0), 200)
     assert _all_true(made, formula, symbols) == {False, True}
     assert len({len(one.word) for one in made}) == 1
 
@@ -57,7 +57,7 @@ def test_what_short_words_show_is_found(seed: int) -> None:
     for _ in range(25):
         formula = random_formula(rng, int(rng.integers(2, 14)), ("a", "b"))
         seen = {value for w in words for value in truth_by_definition(formula, w)}
-        made = made_words(formula, "ab", False, rng, 100)
+        made = words_for(formula, "ab", False, rng, 100)
         values = _all_true(made, formula, "ab")
         if len(seen) == 2:
             both += 1
@@ -68,7 +68,7 @@ def test_what_short_words_show_is_found(seed: int) -> None:
 
 def test_sets_of_propositions() -> None:
     formula = parse("#(p & !q) >= 13 & Y Y (q S p)", propositions="pqr")
-    made = made_words(formula, "pqr", True, np.random.default_rng(0), 100)
+    made = words_for(formula, "pqr", True, np.random.default_rng(0), 100)
     assert {one.value for one in made} == {False, True}
     for one in made:
         word = [{s for s, on in zip("pqr", row, strict=True) if on} for row in one.word.tolist()]
@@ -76,13 +76,13 @@ def test_sets_of_propositions() -> None:
 
 
 def test_no_word_is_longer_than_the_model_takes() -> None:
-    made = made_words(parse("#(a) >= 30"), "ab", False, np.random.default_rng(0), 100, 12)
+    made = words_for(parse("#(a) >= 30"), "ab", False, np.random.default_rng(0), 100, 12)
     assert {len(one.word) for one in made} <= set(range(1, 13))
     assert {one.value for one in made} == {False}
 
 
 def test_constant_formulas_have_one_value() -> None:
-    made = made_words(parse("a & !a"), "ab", False, np.random.default_rng(0), 50)
+    made = words_for(parse("a & !a"), "ab", False, np.random.default_rng(0), 50)
     assert {one.value for one in made} == {False}
 
 
@@ -90,7 +90,7 @@ def test_a_part_in_focus_decides() -> None:
     """`c b c` makes the formula true where it ends; with the count in focus, it is needed."""
     formula = parse("(#(a) >= 14) S (c & Y (b & Y c))")
     (count,) = [part for part in parts(formula) if isinstance(part, Comparison)]
-    made = made_words(formula, "abcd", False, np.random.default_rng(0), 0, focus=count)
+    made = words_for(formula, "abcd", False, np.random.default_rng(0), 0, focus=count)
     assert _all_true(made, formula, "abcd") == {False, True}
     assert any(
         one.value and truth_by_definition(count, _spelt(one, "abcd"))[one.at] for one in made

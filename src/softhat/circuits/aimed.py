@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from softhat.circuits.network import Array, Network
-from softhat.logic.construct import Made, made_words, parts, spelt
+from softhat.logic.construct import WordWithTruth, parts, spelt, words_for
 from softhat.logic.semantics.truth import truths
 from softhat.logic.syntax.nodes import Formula
 
@@ -41,7 +41,7 @@ def aimed_pairs(
         missing = parts(formula) if seen is None else _constant(parts(formula), network, seen)
         chosen = rng.permutation(len(missing))[:PARTS].tolist()
         for focus in (None, *(missing[at] for at in chosen)):
-            made = made_words(
+            made = words_for(
                 formula,
                 network.symbols,
                 network.propositional,
@@ -90,7 +90,7 @@ def _constant(
 
 
 def _one_place(
-    network: Network, made: Sequence[Made], rng: np.random.Generator
+    network: Network, made: Sequence[WordWithTruth], rng: np.random.Generator
 ) -> Iterator[tuple[Array, Array]]:
     """Each word and itself with one place changed, both ways round."""
     for one in made:
@@ -107,7 +107,7 @@ def _one_place(
         yield other, one.word
 
 
-def _other_value(made: Sequence[Made]) -> Iterator[tuple[Array, Array]]:
+def _other_value(made: Sequence[WordWithTruth]) -> Iterator[tuple[Array, Array]]:
     """A word on which the formula is true somewhere, and one on which it is false."""
     true = [one.word for one in made if one.value]
     false = [one.word for one in made if not one.value]

@@ -59,24 +59,24 @@ def with_tables(formula: Formula, length: int) -> Formula:
 
 def predicates_of(*formulas: Formula) -> dict[str, Predicate]:
     """The numerical predicates that occur, by name; no name may have two meanings."""
-    found: dict[str, Predicate] = {}
+    predicates: dict[str, Predicate] = {}
     for node, _ in distinct(*formulas)[0]:
         if isinstance(node, At):
             predicate = node.predicate
             if isinstance(predicate, Unbound):
                 raise unknown(predicate.name)
-            if found.setdefault(predicate.name, predicate) != predicate:
+            if predicates.setdefault(predicate.name, predicate) != predicate:
                 raise SofthatError(
                     f"the numerical predicate {predicate.name!r} has two meanings: give each "
                     "its own name"
                 )
-    return dict(sorted(found.items()))
+    return dict(sorted(predicates.items()))
 
 
 def longest_word(*formulas: Formula) -> int | None:
     """The length at which the shortest table of a predicate ends; None if there is no table."""
-    found = [node.predicate for node, _ in distinct(*formulas)[0] if isinstance(node, At)]
-    ends = [end for end in map(longest, found) if end is not None]
+    predicates = [node.predicate for node, _ in distinct(*formulas)[0] if isinstance(node, At)]
+    ends = [end for end in map(longest, predicates) if end is not None]
     return min(ends, default=None)
 
 
@@ -84,7 +84,9 @@ def predicates_file(*formulas: Formula) -> dict[str, bytes]:
     """`predicates.json`, if there are any: what the names in `formula.txt` mean."""
     from softhat.io.files import json_bytes  # who only reads formulas needs no files
 
-    found = predicates_of(*formulas)
-    if not found:
+    predicates = predicates_of(*formulas)
+    if not predicates:
         return {}
-    return {"predicates.json": json_bytes([to_json(predicate) for predicate in found.values()])}
+    return {
+        "predicates.json": json_bytes([to_json(predicate) for predicate in predicates.values()])
+    }

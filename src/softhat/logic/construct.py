@@ -44,7 +44,7 @@ Wish = tuple[Formula, int, bool]
 
 
 @dataclass(frozen=True)
-class Made:
+class WordWithTruth:
     """A word as (n,) symbols or (n, k) bits of propositions, a position from 0 on and the
     formula's truth there; `asked` says for which places of the word the formula had a wish."""
 
@@ -54,7 +54,7 @@ class Made:
     asked: Bits
 
 
-def made_words(
+def words_for(
     formula: Formula,
     symbols: Sequence[str],
     propositional: bool,
@@ -62,7 +62,7 @@ def made_words(
     letters: int,
     most: int | None = None,
     focus: Formula | None = None,
-) -> list[Made]:
+) -> list[WordWithTruth]:
     """Words of one length and about so many letters together, half of them true and half false
     somewhere; of a length at which both can be made, if one is found, and at most `most`.
 
@@ -71,22 +71,22 @@ def made_words(
     core = to_core(formula)
     through = frozenset() if focus is None else _above(core, focus)
     budget = BUDGET if focus is None else BUDGET // 4
-    best: list[Made] = []
+    best: list[WordWithTruth] = []
     for n in _lengths(core, most):
         maker = _Maker(core, formula, tuple(symbols), propositional, n, rng, through, focus)
         maker.left = budget // 4
-        first = [made for value in (True, False) for made in maker.some(value, 1)]
+        first = [word for value in (True, False) for word in maker.some(value, 1)]
         budget -= budget // 4 - maker.left
         if len(first) > len(best):
-            best, kept = first, maker
+            best, best_maker = first, maker
         if len(best) == 2:
             break
     if not best:
         return []
-    values = [made.value for made in best]
-    more = min(max(FEW, letters // kept.n), MANY) // len(values) - 1
-    kept.left = budget
-    return best + [made for value in values for made in kept.some(value, more)]
+    values = [word.value for word in best]
+    more = min(max(FEW, letters // best_maker.n), MANY) // len(values) - 1
+    best_maker.left = budget
+    return best + [word for value in values for word in best_maker.some(value, more)]
 
 
 def spelt(word: NDArray[np.int64], symbols: Sequence[str]) -> list[str] | list[set[str]]:
@@ -105,11 +105,11 @@ def parts(formula: Formula) -> list[Formula]:
 
 def _above(core: Formula, focus: Formula) -> frozenset[Node]:
     """The formulas in which the focus occurs, itself included."""
-    found: list[bool] = []
+    above: list[bool] = []
     rows = distinct(core)[0]
     for node, places in rows:
-        found.append(node == focus or any(found[place] for place in places))
-    return frozenset(node for (node, _), holds in zip(rows, found, strict=True) if holds)
+        above.append(node == focus or any(above[place] for place in places))
+    return frozenset(node for (node, _), holds in zip(rows, above, strict=True) if holds)
 
 
 def _lengths(core: Formula, most: int | None) -> Iterator[int]:
@@ -157,20 +157,20 @@ class _Maker:
         self.propositional = propositional
         self.left = BUDGET
 
-    def some(self, value: bool, count: int) -> list[Made]:
+    def some(self, value: bool, count: int) -> list[WordWithTruth]:
         """Words on which the formula has the value somewhere: at most `count`."""
-        result: list[Made] = []
+        result: list[WordWithTruth] = []
         for _ in range(4 * count + 2 * self.n):
             if len(result) == count or self.left <= 0:
                 break
             at = self.n if self.rng.random() < 0.5 else int(self.rng.integers(1, self.n + 1))
-            made = self._one(value, at)
+            word = self._one(value, at)
             self.left -= self.steps + self.n
-            if made is not None:
-                result.append(made)
+            if word is not None:
+                result.append(word)
         return result
 
-    def _one(self, value: bool, at: int) -> Made | None:
+    def _one(self, value: bool, at: int) -> WordWithTruth | None:
         # What may stand at each place, and where that is settled: a mask of symbols, or of
         # propositions that may be true (low half) and may be false (high half).
         self.masks = [(1 << self._width) - 1] * self.n
@@ -188,7 +188,7 @@ class _Maker:
         word = self._filled()
         if bool(truth(self.formula, spelt(word, self.symbols))[at - 1]) != value:
             return None
-        return Made(word, at - 1, value, np.array(self.masks) != (1 << self._width) - 1)
+        return WordWithTruth(word, at - 1, value, np.array(self.masks) != (1 << self._width) - 1)
 
     @property
     def _width(self) -> int:

@@ -45,11 +45,11 @@ def to_named_core(*formulas: Formula) -> tuple[list[Formula], dict[Node, Name]]:
     rows, roots = distinct(*formulas)
     interned: dict[Node, Node] = {}
     names: dict[Node, Name] = {}
-    made: list[Node] = []
+    rewritten: list[Node] = []
     for node, places in rows:
-        core = _core(node, tuple([made[place] for place in places]))
+        core = _core(node, tuple([rewritten[place] for place in places]))
         core = interned.setdefault(core, core)
-        made.append(core)
+        rewritten.append(core)
         if isinstance(node, nodes.Symbol):
             continue  # an input, which names itself
         match node, core:
@@ -63,7 +63,7 @@ def to_named_core(*formulas: Formula) -> tuple[list[Formula], dict[Node, Name]]:
                 names.setdefault(operand, Name(node, "!(", ")"))
             case nodes.Formula(), _:
                 names.setdefault(core, Name(node))
-    cores = cast("list[Formula]", [made[root] for root in roots])  # formulas give formulas
+    cores = cast("list[Formula]", [rewritten[root] for root in roots])  # formulas give formulas
     return cores, names
 
 

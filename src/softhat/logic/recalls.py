@@ -27,9 +27,9 @@ def without_recalls(formula: Formula) -> Formula:
         now = rebuild(node, below)
         return expanded(now) if isinstance(now, Recall) else now
 
-    made = fold(formula, step)
-    assert isinstance(made, Formula)
-    return made
+    rewritten = fold(formula, step)
+    assert isinstance(rewritten, Formula)
+    return rewritten
 
 
 def expanded(recall: Recall) -> Formula:

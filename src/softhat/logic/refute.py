@@ -62,16 +62,16 @@ def signal(formula: Formula) -> int:
         match last:
             case Comparison(left, relation, right):
                 kind = _NEGATIVE.get(relation, relation)
-                made = _random(hash((kind, left, right)))
+                bits = _random(hash((kind, left, right)))
                 if kind != relation:
-                    made ^= _TAPE.inside
+                    bits ^= _TAPE.inside
             case nodes.Recall():  # arbitrary, as a comparison is
-                made = _random(last._hash)
+                bits = _random(last._hash)
             case _ if below or isinstance(last, _FIXED):
-                made = step(last, [part._signal for part in below], _TAPE, _no_symbol)
+                bits = step(last, [part._signal for part in below], _TAPE, _no_symbol)
             case _:
-                made = _random(last._hash)
-        object.__setattr__(last, "_signal", made)
+                bits = _random(last._hash)
+        object.__setattr__(last, "_signal", bits)
     return formula._signal
 
 

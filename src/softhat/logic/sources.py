@@ -40,7 +40,7 @@ def log_weights(given: object, tokens: Sequence[str], outputs: Sequence[str]) ->
             raise SofthatError(
                 f"a log-weight is for {token!r}, which is no token: they are {', '.join(tokens)}"
             )
-    found: dict[str, dict[str, float]] = {}
+    weights: dict[str, dict[str, float]] = {}
     for token in tokens:
         parts = given.get(token, 0.0)
         parts = parts if isinstance(parts, Mapping) else {ALWAYS: parts}
@@ -56,9 +56,9 @@ def log_weights(given: object, tokens: Sequence[str], outputs: Sequence[str]) ->
                     f"the log-weight of {token!r} is {value!r}: give a number from -{LARGEST:g} to "
                     f"{LARGEST:g}"
                 )
-        kept = {name: float(value) for name, value in parts.items() if value or name == ALWAYS}
-        found[token] = {ALWAYS: 0.0, **kept}
-    return found
+        logs = {name: float(value) for name, value in parts.items() if value or name == ALWAYS}
+        weights[token] = {ALWAYS: 0.0, **logs}
+    return weights
 
 
 def range_of(parts: Mapping[str, float]) -> tuple[float, float]:
@@ -131,8 +131,8 @@ class Source:
                     if share and token != self.tokens[-1]:
                         word = (*prefix, token)
                         state = self._state(word)
-                        before, kept = later.get(state, (0.0, word))
-                        later[state] = (before + chance * share, kept)
+                        before, shortest = later.get(state, (0.0, word))
+                        later[state] = (before + chance * share, shortest)
             present = later
 
     def _distribution(self, holds: Mapping[str, bool]) -> dict[str, float]:

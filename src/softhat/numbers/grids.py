@@ -89,8 +89,8 @@ class Grid:
             return ZERO
         degrees = {size: 1}
         for g, degree in self.degrees:
-            kept = Generator("lcm", "", g.shift) if g.role == "local" else g
-            degrees[kept] = degrees.get(kept, 0) + degree
+            unknown = Generator("lcm", "", g.shift) if g.role == "local" else g
+            degrees[unknown] = degrees.get(unknown, 0) + degree
         return Grid(self.unit, _sorted(degrees))
 
     def _renamed(self, rename: Callable[[Generator], Generator]) -> Grid:

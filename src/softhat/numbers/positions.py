@@ -159,8 +159,8 @@ def _quotient(
     own = np.where(ordinary, index, 0)
     match feature:
         case Mod(modulus, remainder, sinks):
-            found = index % min(modulus, _LARGEST) == min(remainder, _LARGEST)
-            return (found if sinks else found & ordinary).astype(np.int64), 1
+            belongs = index % min(modulus, _LARGEST) == min(remainder, _LARGEST)
+            return (belongs if sinks else belongs & ordinary).astype(np.int64), 1
         case DigitFeature(bit, position, length, constant):
             number = np.maximum(position * index + length * n + constant, 0)
             return np.where(ordinary, number >> min(bit, 62) & 1, 0), 1
@@ -208,8 +208,8 @@ def _lookup(entries: NDArray[Any], index: NDArray[np.int64], n: int, bos: bool) 
             f"the position table has {length} entries, but a word of length {n} "
             f"needs {n + int(bos)}: add entries or use shorter words"
         )
-    found: NDArray[Any] = entries[np.where(index > n, length, places)]
-    return found
+    looked_up: NDArray[Any] = entries[np.where(index > n, length, places)]
+    return looked_up
 
 
 @lru_cache(maxsize=256)
@@ -318,9 +318,9 @@ def from_name(name: str, known: Mapping[str, predicates.Predicate] | None = None
     """The feature that a model folder of format version 1 names; `known` are its predicates."""
     if known is not None and name.startswith("at(") and name[3:-1] in known:
         return Holds(known[name[3:-1]])
-    found = _MOD.fullmatch(name)
-    if found is not None:
-        modulus, remainder = map(int, found.groups())
+    match = _MOD.fullmatch(name)
+    if match is not None:
+        modulus, remainder = map(int, match.groups())
         return Mod(modulus, remainder, sinks=False)
     digit = _DIGIT.fullmatch(name)
     if digit is not None:

@@ -214,15 +214,15 @@ _TEXT = re.compile(r"([01]*)(?:\(([01]+)\))?")
 
 
 def _from_text(name: str, text: str) -> Predicate:
-    found = _TEXT.fullmatch(re.sub(r"[\s_]", "", text))
-    if found is None or not (found[1] or found[2]):
+    match = _TEXT.fullmatch(re.sub(r"[\s_]", "", text))
+    if match is None or not (match[1] or match[2]):
         shown = text if len(text) < 40 else f"{text[:39]}…"
         raise SofthatError(
             f"the numerical predicate {name!r} must be bits, with those that repeat for ever in "
             f"parentheses, such as 0110(01), not {shown!r}"
         )
     _check_size(name, len(text))
-    return Listed(name, found[1]) if found[2] is None else Periodic(name, found[1], found[2])
+    return Listed(name, match[1]) if match[2] is None else Periodic(name, match[1], match[2])
 
 
 def _from_list(name: str, given: Sequence[Any] | NDArray[Any]) -> Predicate:
@@ -285,7 +285,7 @@ def tabulated(predicate: Predicate, length: int = LENGTH) -> Predicate:
 
 def read_lines(text: str, place: str) -> dict[str, str]:
     """A file of `name: bits` lines; `//` starts a comment."""
-    found: dict[str, str] = {}
+    bits_of: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.split("//")[0].strip()
         if not line:
@@ -293,10 +293,10 @@ def read_lines(text: str, place: str) -> dict[str, str]:
         name, colon, bits = (part.strip() for part in line.partition(":"))
         if not colon or not name:
             raise SofthatError(f"{place}, line {number}: expected `name: bits`, got {line[:60]!r}")
-        if name in found:
+        if name in bits_of:
             raise SofthatError(f"{place}, line {number}: the predicate {name!r} stands there twice")
-        found[name] = bits
-    return found
+        bits_of[name] = bits
+    return bits_of
 
 
 def to_json(predicate: Predicate) -> dict[str, Any]:

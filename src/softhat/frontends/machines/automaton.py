@@ -148,15 +148,15 @@ class Automaton(Machine):
         output = ""
         if self.is_transducer:
             done = [a for a in self.tape_machine.acts_of(told.tokens) if a.next != INPUT]
-            kept = [a for a in done if a.next in self.states or self.ends[a.next]]
-            output = "".join(a.write[0] for a in kept if a.write[0] != self.blank)
+            written = [a for a in done if a.next in self.states or self.ends[a.next]]
+            output = "".join(a.write[0] for a in written if a.write[0] != self.blank)
         return WalkRun(
             told.prompt, told.tokens, told.steps, told.halted, told.state, accepted, output
         )
 
     def to_json(self) -> dict[str, Any]:
         edges = [list(edge) if self.is_transducer else list(edge[:3]) for edge in self.edges]
-        found: dict[str, Any] = {
+        data: dict[str, Any] = {
             "kind": "transducer" if self.is_transducer else "automaton",
             "alphabet": list(self.alphabet),
             "states": list(self.states),
@@ -165,8 +165,8 @@ class Automaton(Machine):
             "space": self.cells,
         }
         if self.is_transducer:
-            return {**found, "final": dict(self.final)}
-        return {**found, "accept": [s for s in self.states if s in self.accepting]}
+            return {**data, "final": dict(self.final)}
+        return {**data, "accept": [s for s in self.states if s in self.accepting]}
 
     def _input(self, given: Any) -> list[str]:
         word = word_of(given)

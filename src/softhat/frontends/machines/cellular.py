@@ -88,16 +88,16 @@ class CellularAutomaton(Machine):
         here = TapeReading(states, at(w - 1))
         right = TapeReading(states, _chosen(last, before, at(w - 2)))
         whole = _ago(TRUE, w - 1)
-        made: dict[str, Formula] = dict.fromkeys(self.tokens, FALSE)
+        rules: dict[str, Formula] = dict.fromkeys(self.tokens, FALSE)
         for (a, b, c), now in self.rule:
             name = f"{b}{START}{now}"
             near = all_of([left[a], here[b], right[c]])
-            made[name] = Or(made[name], near)
-            made[now] = Or(made[now], near)
+            rules[name] = Or(rules[name], near)
+            rules[now] = Or(rules[now], near)
         for name in self.tokens:
-            made[name] = all_of([whole, Not(first) if name in states else first, made[name]])
-        made[EOS] = Not(whole)
-        return {name: made[name] for name in (*self.tokens, EOS)}
+            rules[name] = all_of([whole, Not(first) if name in states else first, rules[name]])
+        rules[EOS] = Not(whole)
+        return {name: rules[name] for name in (*self.tokens, EOS)}
 
     def prompt(self, input: Any = None) -> list[str]:
         """The first row."""

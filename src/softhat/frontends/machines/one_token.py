@@ -72,8 +72,8 @@ def spelled(machine: TuringMachine, action: Action, heads: Sequence[int]) -> lis
     """The tokens of a step from these cells."""
     if action.move == ("S",):
         return [action.name]
-    found = flip(heads[0], MOVES[action.move[0]], machine.bits)
-    return [FULL] if found is None else [f"{action.name}{found[0]}{'-+'[found[1]]}"]
+    flipped = flip(heads[0], MOVES[action.move[0]], machine.bits)
+    return [FULL] if flipped is None else [f"{action.name}{flipped[0]}{'-+'[flipped[1]]}"]
 
 
 def formulas(machine: TuringMachine) -> dict[str, Formula]:
@@ -116,20 +116,20 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
     for action in machine.actions:
         sources = [(state, read) for state, read, then in machine.table if then == action]
         does[action] = any_of([And(running[q], reads[s]) for q, (s,) in sources])
-    made: dict[str, Formula] = dict.fromkeys([*inputs, GO], FALSE)
+    rules: dict[str, Formula] = dict.fromkeys([*inputs, GO], FALSE)
     for name, (action, b, value) in steps.items():
         if b < 0:
-            made[name] = does[action]
+            rules[name] = does[action]
             continue
         near = is_near(action.move[0], odd)
         flips = near if b == 0 else And(Not(near), far_flips(digits, b))
         now = digits[b] if value == 0 else Not(digits[b])
-        made[name] = all_of([does[action], flips, now])
+        rules[name] = all_of([does[action], flips, now])
     leaving = []
     for move in "LR":
         acts = any_of([does[action] for action in machine.actions if action.move == (move,)])
         leaving.append(all_of([acts, Not(is_near(move, odd)), far_leaves(digits)]))
-    made[FULL] = any_of(leaving)
+    rules[FULL] = any_of(leaving)
     ends = [running[state] for state in machine.halting]
     missing = [
         And(running[state], reads[symbol])
@@ -137,5 +137,5 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
         for symbol in machine.symbols
         if state not in machine.halting and (state, (symbol,)) not in machine.step_of
     ]
-    made[EOS] = any_of([*ends, *missing, told([*inputs, FULL]), NOTHING_YET])
-    return {name: made[name] for name in (*machine.tokens, EOS)}
+    rules[EOS] = any_of([*ends, *missing, told([*inputs, FULL]), NOTHING_YET])
+    return {name: rules[name] for name in (*machine.tokens, EOS)}

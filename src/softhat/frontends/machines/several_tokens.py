@@ -75,11 +75,11 @@ def spelled(machine: TuringMachine, action: Action, heads: Sequence[int]) -> lis
     for tape, move in enumerate(action.move):
         if move == "S" or (machine.one_sided and move == "L" and heads[tape] == 0):
             continue
-        found = flip(heads[tape], MOVES[move], machine.bits)
-        if found is None:
+        flipped = flip(heads[tape], MOVES[move], machine.bits)
+        if flipped is None:
             return [*names, FULL]
         odd = (heads[tape] + MOVES[move]) % 2
-        names.append(f"@{tape + 1}.{found[0]}{'-+'[found[1]]}{'eo'[odd]}")
+        names.append(f"@{tape + 1}.{flipped[0]}{'-+'[flipped[1]]}{'eo'[odd]}")
     return names
 
 
@@ -128,12 +128,12 @@ class _History:
         return action.move[tape] in moves
 
     def _digits(self, tape: int) -> list[Formula]:
-        found: list[Formula] = []
+        digits: list[Formula] = []
         for b in range(self.machine.bits):
             touch = self.told([GO, *(n for n, f in self.flips.items() if f[:2] == (tape, b))])
             sets = self.told([n for n, f in self.flips.items() if f[:3] == (tape, b, 1)])
-            found.append(Since(Not(touch), sets))
-        return found
+            digits.append(Since(Not(touch), sets))
+        return digits
 
     def _odd(self, tape: int) -> Formula:
         moved = self.told([GO, *(n for n, f in self.flips.items() if f[0] == tape)])
@@ -187,7 +187,7 @@ class _History:
 def formulas(machine: TuringMachine) -> dict[str, Formula]:
     """This token comes next, for each of them."""
     h = _History(machine)
-    made: dict[str, Formula] = dict.fromkeys(machine.tokens, FALSE)
+    rules: dict[str, Formula] = dict.fromkeys(machine.tokens, FALSE)
     turn = And(h.turn(), Not(h.writing_input))
     sources: dict[Action, list[Formula]] = {}
     for state, read, action in machine.table:
@@ -195,7 +195,7 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
         here = [h.running[state], *looks]
         sources.setdefault(action, []).append(all_of(here))
     for action, cases in sources.items():
-        made[action.name] = And(turn, any_of(cases))
+        rules[action.name] = And(turn, any_of(cases))
     leaving = []
     for tape in sorted({where for where, _, _, _ in h.flips.values()}):
         due, right, odd = h.due(tape), h.right[tape], h.odd[tape]
@@ -208,13 +208,13 @@ def formulas(machine: TuringMachine) -> dict[str, Formula]:
             parts = [due, right if goes_right else Not(right), from_odd]
             if b:
                 parts.append(far_flips(digits, b))
-            made[name] = all_of([*parts, digits[b] if value == 0 else Not(digits[b])])
+            rules[name] = all_of([*parts, digits[b] if value == 0 else Not(digits[b])])
         far = Or(And(right, odd), And(Not(right), Not(odd)))
         leaving.append(all_of([due, far, far_leaves(digits)]))
-    made[FULL] = any_of(leaving)
-    acts = any_of([made[action.name] for action in sources])
+    rules[FULL] = any_of(leaving)
+    acts = any_of([rules[action.name] for action in sources])
     halts = h.told([n for n, a in h.named.items() if a.next in machine.halting])
     stuck = And(turn, Not(acts))
     unfinished = And(h.turn(), h.writing_input)
-    made[EOS] = any_of([halts, stuck, unfinished, h.told([FULL]), NOTHING_YET])
-    return {name: made[name] for name in (*machine.tokens, EOS)}
+    rules[EOS] = any_of([halts, stuck, unfinished, h.told([FULL]), NOTHING_YET])
+    return {name: rules[name] for name in (*machine.tokens, EOS)}

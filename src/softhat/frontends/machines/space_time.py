@@ -178,10 +178,10 @@ def _ring(machine: CellularAutomaton, run: RowsRun) -> SpaceTime:
     if any(len(row) != machine.width for row in rows):  # values of several characters
         w, names = machine.width, [machine.value_of(t) for t in (*run.prompt, *run.tokens)]
         rows = [names[at : at + w] for at in range(0, len(names) - w + 1, w)]
-    kept = rows[: MOST_ROWS + 1]
-    nobody: tuple[int | None, ...] = (None,) * len(kept)
+    shown = rows[: MOST_ROWS + 1]
+    nobody: tuple[int | None, ...] = (None,) * len(shown)
     cells = tuple(map(str, range(machine.width)))
-    band = Band("ring", 0, cells, tuple(map(tuple, kept)), nobody, nobody)
-    tokens = tuple(" ".join(row) for row in kept[1:])
+    band = Band("ring", 0, cells, tuple(map(tuple, shown)), nobody, nobody)
+    tokens = tuple(" ".join(row) for row in shown[1:])
     title = f"{run.steps:,} rows{_cut(len(rows) - 1)}"
     return SpaceTime(machine.kind, title, machine.states[0], tokens, (band,))

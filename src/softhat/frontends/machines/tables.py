@@ -88,12 +88,12 @@ def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
     start = str(given.get("start", next(iter(table))[0]))
     if start not in states:
         raise SofthatError(f"the start state {start!r} is none of the machine's: {shown(states)}")
-    found = tuple((state, read, action) for (state, read), action in table.items())
+    transitions = tuple((state, read, action) for (state, read), action in table.items())
     cells = cells_of(given.get("space", SPACE))
     one_sided = given.get("one_sided", False)
     if not isinstance(one_sided, bool):
         raise SofthatError(f"one_sided is {one_sided!r}: give true or false")
-    return TuringMachine(states, symbols, start, halting, found, tapes, cells, one_sided)
+    return TuringMachine(states, symbols, start, halting, transitions, tapes, cells, one_sided)
 
 
 Row = tuple[str, tuple[str, ...], Action]

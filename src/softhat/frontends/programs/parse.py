@@ -90,10 +90,10 @@ def parse_program(text: str) -> ParsedProgram:
                 raise FormulaError("a program has one line `accept`", tokens[0].start, text)
             accept = reader.accepted()
             continue
-        made = reader.definition()
-        if made.name in definitions:
-            raise FormulaError(f"{made.name} is defined already", made.start, text)
-        definitions[made.name] = made
+        definition = reader.definition()
+        if definition.name in definitions:
+            raise FormulaError(f"{definition.name} is defined already", definition.start, text)
+        definitions[definition.name] = definition
     if not definitions:
         raise FormulaError(
             "the program defines nothing: expected lines such as P(i) := Qa(i)", 0, text
@@ -105,7 +105,7 @@ def parse_program(text: str) -> ParsedProgram:
 
 
 def _tokens(line: str, offset: int, text: str, defined: dict[str, Definition]) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     at = 0
     while at < len(line):
         piece = _TOKEN.match(line, at)
@@ -114,15 +114,15 @@ def _tokens(line: str, offset: int, text: str, defined: dict[str, Definition]) -
         kind, spelt, start = str(piece.lastgroup), piece[0], offset + at
         at = piece.end()
         # A definition may be called Qa too; then it is meant from there on.
-        if kind == "symbol" and (spelt in defined or (not found and spelt.isidentifier())):
+        if kind == "symbol" and (spelt in defined or (not tokens and spelt.isidentifier())):
             kind = "word"
         if kind == "symbol":
             name = spelt[1:].removeprefix("_") or "_"
             name = unquote(name, start + spelt.index(name), text) if name[0] in "'\"" else name
-            found.append(_Token(kind, spelt, start, name))
+            tokens.append(_Token(kind, spelt, start, name))
         elif kind != "skip":
-            found.append(_Token(kind, _SPELLINGS.get(spelt, spelt), start))
-    return [*found, _Token("end", "the end of the line", offset + len(line))]
+            tokens.append(_Token(kind, _SPELLINGS.get(spelt, spelt), start))
+    return [*tokens, _Token("end", "the end of the line", offset + len(line))]
 
 
 class _LineReader:

@@ -52,14 +52,14 @@ def from_program(text: str) -> Formula:
 
 def symbols_of(text: str) -> list[str]:
     """The symbols that a program asks for, sorted."""
-    found = set()
+    symbols = set()
     stack = [definition.body for definition in parse_program(text).definitions]
     while stack:
         node = stack.pop()
         if isinstance(node, syntax.IsSymbol):
-            found.add(node.symbol)
+            symbols.add(node.symbol)
         stack.extend(parts(node))
-    return sorted(found)
+    return sorted(symbols)
 
 
 class _ProgramTranslation:
@@ -211,12 +211,12 @@ class _ProgramTranslation:
                 pairs = product(self.cases(left, at), self.cases(right, at))
                 return self.merged([(all_of([g, h]), join(t, u)) for (g, t), (h, u) in pairs], node)
             case syntax.Extreme(_, kind, left, right):
-                made: list[tuple[Formula, Term]] = []
+                guarded: list[tuple[Formula, Term]] = []
                 for (g, t), (h, u) in product(self.cases(left, at), self.cases(right, at)):
                     first = nodes.Comparison(t, "<=" if kind == "min" else ">=", u)
-                    made.append((all_of([g, h, first]), t))
-                    made.append((all_of([g, h, negated(first)]), u))
-                return self.merged(made, node)
+                    guarded.append((all_of([g, h, first]), t))
+                    guarded.append((all_of([g, h, negated(first)]), u))
+                return self.merged(guarded, node)
             case syntax.ChoiceExpression(_, condition, then, otherwise):
                 c = self.formula(condition, at, {})
                 yes = [(all_of([c, g]), t) for g, t in self.cases(then, at)]
@@ -230,9 +230,9 @@ class _ProgramTranslation:
                 )
         raise self.fault("this is a Boolean, but a number is needed here", node)
 
-    def merged(self, made: list[tuple[Formula, Term]], node: Expression) -> Cases:
+    def merged(self, guarded: list[tuple[Formula, Term]], node: Expression) -> Cases:
         together: dict[Term, list[Formula]] = {}
-        for guard, term in made:
+        for guard, term in guarded:
             if guard != FALSE:
                 together.setdefault(term, []).append(guard)
         self.check_cases(len(together), node)
@@ -244,8 +244,8 @@ class _ProgramTranslation:
         default = self.formula(node.default, "i", {})
         results = []
         for guard, (score, value) in self.split([node.score, node.value], node):
-            found, seen = _attend(node.side, node.mask, score, value)
-            results.append(all_of([guard, any_of([seen, all_of([default, negated(found)])])]))
+            attends, seen = _attend(node.side, node.mask, score, value)
+            results.append(all_of([guard, any_of([seen, all_of([default, negated(attends)])])]))
         return any_of(results)
 
     def split(

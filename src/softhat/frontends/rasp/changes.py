@@ -132,7 +132,7 @@ def changing(
     shop: Workshop, f: Callable[[Value], Value], case: QuotientCase
 ) -> list[tuple[Value, Literal]]:
     """The values of f on a number, each with the bit that says so: one comparison a change."""
-    found: list[tuple[Fraction, Value]] = []
+    changes: list[tuple[Fraction, Value]] = []
     trouble = ""
     fine = 0
     for value in _reachable(shop, case):
@@ -142,9 +142,9 @@ def changing(
             trouble = f"its function raises {type(error).__name__} on {plain(value)}: {error}"
             continue
         fine += 1
-        if not found or tagged(found[-1][1]) != tagged(result):
-            found.append((value, result))
-            if len(found) > MOST_CHANGES + 1:
+        if not changes or tagged(changes[-1][1]) != tagged(result):
+            changes.append((value, result))
+            if len(changes) > MOST_CHANGES + 1:
                 raise ChangesOftenError(
                     f"{shop.name}: its function changes its value more than {MOST_CHANGES} times "
                     f"on a {'mean' if case.is_ratio else 'number made of counts'}: compare it with "
@@ -154,11 +154,11 @@ def changing(
         raise RaisesError(f"{shop.name}: {trouble}")
     if trouble:
         shop.doubts.append(trouble)
-    bounds = [shop.case_at_least(case, start) for start, _ in found[1:]]
+    bounds = [shop.case_at_least(case, start) for start, _ in changes[1:]]
     pairs = []
-    for k, (_, result) in enumerate(found):
+    for k, (_, result) in enumerate(changes):
         above = TRUE if k == 0 else bounds[k - 1]
-        below = TRUE if k == len(found) - 1 else ~bounds[k]
+        below = TRUE if k == len(changes) - 1 else ~bounds[k]
         pairs.append((result, shop.both(case.when, above, below)))
     return pairs
 

@@ -85,10 +85,10 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
             )
 
 
-def union(shop: Workshop, found: list[tuple[Literal, Known]]) -> Categories:
+def union(shop: Workshop, guarded: list[tuple[Literal, Known]]) -> Categories:
     pairs: list[tuple[Value, Literal]] = []
-    total = shop.either(bit for bit, _ in found) == TRUE
-    for bit, known in found:
+    total = shop.either(bit for bit, _ in guarded) == TRUE
+    for bit, known in guarded:
         assert isinstance(known, Categories)
         total = total and known.total
         for value, other in zip(known.values, known.bits, strict=True):

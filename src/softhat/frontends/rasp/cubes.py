@@ -19,17 +19,17 @@ def cubes_of(codes: Ints, labels: Ints, count: int) -> dict[int, list[Cube]]:
     that are given; other codes may get any label."""
     up = _split(codes, labels, list(range(count)))
     down = _split(codes, labels, list(range(count))[::-1])
-    return min(up, down, key=lambda found: sum(map(len, found.values())))
+    return min(up, down, key=lambda cubes: sum(map(len, cubes.values())))
 
 
 def _split(codes: Ints, labels: Ints, order: list[int]) -> dict[int, list[Cube]]:
-    found: dict[int, list[Cube]] = {}
+    cubes: dict[int, list[Cube]] = {}
     open_: list[tuple[Ints, Cube, int]] = [(np.arange(len(codes)), (), 0)]
     while open_:
         places, cube, depth = open_.pop()
         inside = labels[places]
         if (inside == inside[0]).all():
-            found.setdefault(int(inside[0]), []).append(cube)
+            cubes.setdefault(int(inside[0]), []).append(cube)
             continue
         bit = order[depth]
         ones = (codes[places] >> bit & 1).astype(bool)
@@ -38,4 +38,4 @@ def _split(codes: Ints, labels: Ints, order: list[int]) -> dict[int, list[Cube]]
                 open_.append((part, cube, depth + 1))  # all have this digit: nothing to ask
             elif len(part):
                 open_.append((part, (*cube, (bit, value)), depth + 1))
-    return found
+    return cubes

@@ -21,10 +21,12 @@ def evaluate(expr: RASPExpr, xs: Sequence[Value], causal: bool = False) -> Any:
     """The values of an s-op, or the rows of a selector, on a sequence."""
     if not isinstance(expr, RASPExpr):
         raise SofthatError(f"expected a RASP program, got {expr!r}")
-    made: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     for node in children_first(expr):
-        made[id(node)] = _step(node, [made[id(child)] for child in node.children], list(xs), causal)
-    return made[id(expr)]
+        values[id(node)] = _step(
+            node, [values[id(child)] for child in node.children], list(xs), causal
+        )
+    return values[id(expr)]
 
 
 def children_first(expr: RASPExpr) -> list[RASPExpr]:

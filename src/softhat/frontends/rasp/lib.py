@@ -135,13 +135,13 @@ def detect_pattern(sop: SOp, pattern: Sequence[Value]) -> SOp:
     gives None False True False."""
     if len(pattern) < 1:
         raise ValueError(f"Length of `pattern` must be at least 1. Got {pattern}")
-    found: SOp | None = None
+    all_here: SOp | None = None
     for back, element in reversed(list(enumerate(reversed(pattern)))):
         here = sop == element
         here = shift_by(back, here) if back else here
-        found = here if found is None else found & here
-    assert found is not None
-    return found.named(f"detect_pattern({pattern})")
+        all_here = here if all_here is None else all_here & here
+    assert all_here is not None
+    return all_here.named(f"detect_pattern({pattern})")
 
 
 def make_nary_sequencemap(f: Callable[..., Value], *sops: SOp) -> SOp:

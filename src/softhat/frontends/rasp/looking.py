@@ -100,8 +100,8 @@ def _masked_width(shop: Workshop, looked: Masked) -> Known:
     if _always_itself(shop, looked):
         counts = (1, *counts[1:])  # none is never selected, so that any number may stand there
     tables = [(~itself, counts), (itself, tuple(w + 1 for w in counts))]
-    kept = tuple(entry for entry in tables if entry[0] != FALSE)
-    return Counted(parts, kept, quantity, looked.order)
+    possible = tuple(entry for entry in tables if entry[0] != FALSE)
+    return Counted(parts, possible, quantity, looked.order)
 
 
 def _always_itself(shop: Workshop, looked: Masked) -> bool:
@@ -263,19 +263,19 @@ def _agree_by_code(shop: Workshop, looked: AtCode, values: Categories) -> bool:
 
 def _matched(shop: Workshop, looked: Masked, bit: Literal) -> Literal:
     """A bit at the selected positions, which agree on it; 0 where none is selected."""
-    found = []
+    matches = []
     for part in looked.parts:
         if part.where == "=":
-            found += [shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)]
+            matches += [shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)]
             continue
         if isinstance(part.where, DistanceWindow):
-            found += matched_within(shop, part, part.where, bit)
+            matches += matched_within(shop, part, part.where, bit)
             continue
         if bit == TRUE and _always(part):
             return TRUE
         head = Match(selector_of(shop, part), bit)
-        found.append(shop.draft.add(head, f"{shop.name}: {shop.draft_label(bit)} matched"))
-    return shop.either(found)
+        matches.append(shop.draft.add(head, f"{shop.name}: {shop.draft_label(bit)} matched"))
+    return shop.either(matches)
 
 
 def _always(part: Part) -> bool:
@@ -326,8 +326,8 @@ def _mean(shop: Workshop, looked: Masked, values: Categories, default: Value) ->
             some = shop.at_least(other.above.plus(CountForm.of_constant(-1)), f"{shop.name}: some")
             if other.above.is_constant and other.above.constant == 0:
                 some = FALSE
-            if (found := shop.both(when, some)) != FALSE:
-                cases.append(QuotientCase(found, one.above, other.above, mean))
+            if (case := shop.both(when, some)) != FALSE:
+                cases.append(QuotientCase(case, one.above, other.above, mean))
             if default is not None and (none := shop.both(when, ~some)) != FALSE:
                 cases.append(QuotientCase(none, CountForm.of_constant(exact(default))))
     return Quantity(tuple(cases))
@@ -351,5 +351,7 @@ def _one_head(shop: Workshop, looked: Masked, values: Categories) -> SelectedMea
         )
         if not bit.positive:
             terms[-1] = terms.get(-1, Fraction(0)) + weight
-    kept = {signal: a for signal, a in terms.items() if a}
-    return SelectedMean(replace(selector_of(shop, part), longest=max(PRECISE, shop.longest)), kept)
+    nonzero = {signal: a for signal, a in terms.items() if a}
+    return SelectedMean(
+        replace(selector_of(shop, part), longest=max(PRECISE, shop.longest)), nonzero
+    )

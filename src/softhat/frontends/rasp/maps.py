@@ -66,8 +66,8 @@ def _mapped_count(shop: Workshop, f: Callable[[Value], Value], x: Counted) -> Kn
     )
     quantity = x.quantity and _linear(f, x.quantity)
     order = x.order if isinstance(f, With) and f.sign in ("+", "-", "*") and f.constant else None
-    made = Counted(x.parts, tables, quantity, order)
-    return smallest(shop, made)
+    counted = Counted(x.parts, tables, quantity, order)
+    return smallest(shop, counted)
 
 
 def smallest(shop: Workshop, known: Counted) -> Known:
@@ -215,22 +215,22 @@ def _by_category(
     first: bool,
 ) -> Known:
     """For each value of x a map of y."""
-    found = []
+    guarded = []
     for v, bit in zip(x.values, x.bits, strict=True):
         g: Callable[[Value], Value] = partial(f, v)
         match given:
             case Between(sign):
                 g = With(sign, v, constant_first=first)
                 if sign in ("and", "or"):
-                    found.append((bit, _logical(shop, sign, v, y, first)))
+                    guarded.append((bit, _logical(shop, sign, v, y, first)))
                     continue
             case LinearMap(a, b) if is_number(v):
                 mine, other = (a, b) if first else (b, a)
                 scaled = mapped(shop, With("*", other, True), y)
-                found.append((bit, mapped(shop, With("+", mine * v), scaled)))
+                guarded.append((bit, mapped(shop, With("+", mine * v), scaled)))
                 continue
-        found.append((bit, mapped(shop, g, y)))
-    return chosen(shop, found)
+        guarded.append((bit, mapped(shop, g, y)))
+    return chosen(shop, guarded)
 
 
 def _logical(shop: Workshop, sign: str, v: Value, y: Known, first: bool) -> Known:
@@ -241,35 +241,36 @@ def _logical(shop: Workshop, sign: str, v: Value, y: Known, first: bool) -> Know
     return mapped(shop, With(sign, v), y)
 
 
-def chosen(shop: Workshop, found: list[tuple[Literal, Known]]) -> Known:
+def chosen(shop: Workshop, guarded: list[tuple[Literal, Known]]) -> Known:
     """The s-op that is one of several, each where its bit holds."""
-    if len(found) == 1 and found[0][0] == TRUE:
-        return found[0][1]
-    counts = [known for _, known in found if isinstance(known, Counted)]
+    if len(guarded) == 1 and guarded[0][0] == TRUE:
+        return guarded[0][1]
+    counts = [known for _, known in guarded if isinstance(known, Counted)]
     if counts and all(
-        isinstance(known, Counted) and known.parts == counts[0].parts for _, known in found
+        isinstance(known, Counted) and known.parts == counts[0].parts for _, known in guarded
     ):
-        return Counted(counts[0].parts, tuple(_tables(shop, found)), None)
-    if all(isinstance(known, Categories) for _, known in found):
-        return union(shop, found)
-    if any(isinstance(known, Joint) for _, known in found):
-        return union(shop, [(bit, to_categories(shop, known)) for bit, known in found])
+        return Counted(counts[0].parts, tuple(_tables(shop, guarded)), None)
+    if all(isinstance(known, Categories) for _, known in guarded):
+        return union(shop, guarded)
+    if any(isinstance(known, Joint) for _, known in guarded):
+        return union(shop, [(bit, to_categories(shop, known)) for bit, known in guarded])
     if all(
-        not isinstance(known, Categories) or all(map(is_number, known.values)) for _, known in found
+        not isinstance(known, Categories) or all(map(is_number, known.values))
+        for _, known in guarded
     ):
         cases = [
             case.where(shop.both(bit, case.when))
-            for bit, known in found
+            for bit, known in guarded
             for case in quantity_of(shop, known).cases
         ]
         return Quantity(tuple(case for case in cases if case.when != FALSE))
-    return union(shop, [(bit, to_categories(shop, known)) for bit, known in found])
+    return union(shop, [(bit, to_categories(shop, known)) for bit, known in guarded])
 
 
 def _tables(
-    shop: Workshop, found: list[tuple[Literal, Known]]
+    shop: Workshop, guarded: list[tuple[Literal, Known]]
 ) -> Iterable[tuple[Literal, tuple[Value, ...]]]:
-    for bit, known in found:
+    for bit, known in guarded:
         assert isinstance(known, Counted)
         for when, table in known.tables:
             if (both := shop.both(bit, when)) != FALSE:
@@ -322,7 +323,7 @@ def _arithmetic(
                 cases.append(QuotientCase(when, above))
             else:
                 raise shop.fault("means over different selections cannot be added or compared")
-    made = Quantity(tuple(cases))
+    result = Quantity(tuple(cases))
     if sign == "+":
-        return made
-    return _answers(shop, made, lambda case: shop.compared(case, sign, 0))
+        return result
+    return _answers(shop, result, lambda case: shop.compared(case, sign, 0))

@@ -93,9 +93,9 @@ def is_positive(mean: SelectedMean) -> bool:
 def _refined(shop: Workshop, selector: Selector, bit: Literal) -> Selector | None:
     """The selector of those positions that have a bit as well."""
     keys = [shop.both(key, bit) for key in selector.keys]
-    kept = [k for k, key in enumerate(keys) if key != FALSE]
-    if not kept:
+    possible = [k for k, key in enumerate(keys) if key != FALSE]
+    if not possible:
         return None
-    places = {k: place for place, k in enumerate(kept)}
+    places = {k: place for place, k in enumerate(possible)}
     table = tuple((q, places[k]) for q, k in selector.table if k in places)
-    return replace(selector, keys=tuple(keys[k] for k in kept), table=table)
+    return replace(selector, keys=tuple(keys[k] for k in possible), table=table)

@@ -93,8 +93,8 @@ def _decode(
 ) -> Value:
     match decoder:
         case Bits(names, values):
-            found = (v for name, v in zip(names, values, strict=True) if bits[name][i - 1])
-            return next(found, None)
+            held = (v for name, v in zip(names, values, strict=True) if bits[name][i - 1])
+            return next(held, None)
         case DigitValues(names, defined, values):
             if defined is not None and not bits[defined][i - 1]:
                 return None
@@ -177,11 +177,11 @@ def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
 
 def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
     """Places in the list of all values, in binary, straight from the count."""
-    found = {(type(v), v): v for _, table in known.tables for v in table if v is not None}
-    values = tuple(found.values())
+    tags = {(type(v), v): v for _, table in known.tables for v in table if v is not None}
+    values = tuple(tags.values())
     if len(values) <= 2:
         return _categories(shop, to_categories(shop, known), asked)
-    place = {tag: k for k, tag in enumerate(found)}
+    place = {tag: k for k, tag in enumerate(tags)}
     count = (len(values) - 1).bit_length()
 
     def digit(b: int) -> Callable[[Value], bool]:

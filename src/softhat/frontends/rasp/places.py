@@ -187,12 +187,12 @@ def _by_digits(shop: Workshop, labels: Ints, i: Ints, n: Ints) -> dict[int, Lite
     """A table of the binary digits of i and n."""
     count = shop.longest.bit_length()
     codes = (n << count) + i
-    found = cubes_of(codes, labels, 2 * count)
-    rows = sum(map(len, found.values()))
+    covers = cubes_of(codes, labels, 2 * count)
+    rows = sum(map(len, covers.values()))
     if rows > MOST_ENTRIES:
         raise shop.fault(f"a table of {rows:,} rows; {MOST_ENTRIES:,} are the most")
     digits = [shop.position_digit(form, bit) for form in (_I, _N) for bit in range(count)]
-    return {label: digit_table(shop, digits, cubes) for label, cubes in found.items()}
+    return {label: digit_table(shop, digits, cubes) for label, cubes in covers.items()}
 
 
 # Pointers

@@ -94,16 +94,16 @@ Looked = Masked | AtPoint | AtCode
 
 def resolved(shop: Workshop, condition: Condition) -> Looked:
     """How attention can follow a condition."""
-    found = [
+    parts = [
         part if isinstance(part, Code) else without_codes(part) for part in conjuncts(condition)
     ]
-    condition = found[0] if len(found) == 1 else All(tuple(found))
-    codes = [part for part in found if isinstance(part, Code)]
+    condition = parts[0] if len(parts) == 1 else All(tuple(parts))
+    codes = [part for part in parts if isinstance(part, Code)]
     if codes:
-        return _coded(shop, codes, [part for part in found if not isinstance(part, Code)])
-    points = [part for part in found if _is_point(part)]
+        return _coded(shop, codes, [part for part in parts if not isinstance(part, Code)])
+    points = [part for part in parts if _is_point(part)]
     if points:
-        rest = [part for part in found if part not in points]
+        rest = [part for part in parts if part not in points]
         pairs = tuple(part for part in rest if isinstance(part, ClassPairs))
         if len(points) > 1 or len(pairs) < len(rest):
             raise shop.fault("one position and another condition on positions: use one of them")
@@ -201,8 +201,8 @@ def _masked(shop: Workshop, condition: Condition) -> Masked:
             if query != FALSE:
                 together.setdefault((where, single), []).append((key, query))
     parts = tuple(
-        Part(where, tuple(k for k, _ in found), tuple(q for _, q in found), single)
-        for (where, single), found in together.items()
+        Part(where, tuple(k for k, _ in pairs), tuple(q for _, q in pairs), single)
+        for (where, single), pairs in together.items()
     )
     return Masked(parts, _order(condition, parts))
 

@@ -138,7 +138,7 @@ def _tried_positions(
 
 def distances_of(holds_at: Mapping[int, bool], n: int) -> Condition:
     """The condition that j - i is one of these distances, of all from 1 - n to n - 1."""
-    found: list[Condition] = []
+    distances: list[Condition] = []
     start: int | None = None
     for d in range(1 - n, n + 1):
         if holds_at.get(d, False):
@@ -147,8 +147,8 @@ def distances_of(holds_at: Mapping[int, bool], n: int) -> Condition:
             single = start == d - 1  # one distance is a shift, however far
             low = None if start == 1 - n and not single else start
             high = None if d == n and not single else d - 1
-            found.append(Distance(low, high))
+            distances.append(Distance(low, high))
             start = None
-    if not found:
+    if not distances:
         return Everything(False)
-    return found[0] if len(found) == 1 else Some(tuple(found))
+    return distances[0] if len(distances) == 1 else Some(tuple(distances))

@@ -52,17 +52,17 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
         if predicate in (Comparison.TRUE, Comparison.FALSE):
             return Everything(predicate is Comparison.TRUE)
     sign = predicate.value if isinstance(predicate, Comparison) else None
-    found = select_positions(shop, keys, queries, predicate, sign)
-    if found is None and sign == "==" and _tells_positions(keys):
-        found = _codes(shop, keys, queries, predicate)
-    if found is None:
-        found = _classes(shop, keys, queries, predicate)
-    if found is None and sign is not None:
-        found = _compared(shop, keys, queries, sign)
-    if found is None and isinstance(keys, Joint) and isinstance(queries, Joint):
-        found = select_pairs(shop, keys, queries, predicate)
-    if found is not None:
-        return found
+    condition = select_positions(shop, keys, queries, predicate, sign)
+    if condition is None and sign == "==" and _tells_positions(keys):
+        condition = _codes(shop, keys, queries, predicate)
+    if condition is None:
+        condition = _classes(shop, keys, queries, predicate)
+    if condition is None and sign is not None:
+        condition = _compared(shop, keys, queries, sign)
+    if condition is None and isinstance(keys, Joint) and isinstance(queries, Joint):
+        condition = select_pairs(shop, keys, queries, predicate)
+    if condition is not None:
+        return condition
     raise shop.fault(
         "its predicate relates too many values, and neither as an order or equality of positions "
         "and counts that attention can compute: compare tokens, or one count or position with one"
@@ -95,8 +95,8 @@ def _values(shop: Workshop, known: Known) -> list[Value] | None:
         case Categories():
             return [*known.values, *([] if known.total else [None])]
         case Counted():
-            found = {tagged(v): v for _, table in known.tables for v in table}
-            return list(found.values())
+            by_tag = {tagged(v): v for _, table in known.tables for v in table}
+            return list(by_tag.values())
         case Placed():
             return list({tagged(v): v for v in known.values}.values())
         case Quantity() if (form := known.affine) is not None:
@@ -122,14 +122,14 @@ def _classes(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) 
             together.setdefault(row, []).append(key)
         if len(together) > MOST_CLASSES:
             return None
-    made = []
+    pairs = []
     for row, members in together.items():
         asked = [query for query, answer in zip(query_values, row, strict=True) if answer]
-        made.append((among(shop, keys, members), among(shop, queries, asked)))
+        pairs.append((among(shop, keys, members), among(shop, queries, asked)))
     order = None
     if keys is queries and _is_order(key_values, predicate) and isinstance(keys, Categories):
         order = Order(classes=keys.bits)
-    return ClassPairs(tuple(k for k, _ in made), tuple(q for _, q in made), order)
+    return ClassPairs(tuple(k for k, _ in pairs), tuple(q for _, q in pairs), order)
 
 
 def _check_order(
@@ -183,8 +183,8 @@ def among(shop: Workshop, known: Known, wanted: list[Value]) -> Literal:
 def _compared(shop: Workshop, keys: Known, queries: Known, sign: str) -> Condition | None:
     if isinstance(keys, Joint) and keys is queries and sign in ("<", ">", "<=", ">="):
         return _lexicographic(shop, keys, sign)
-    if (found := _of_whole(shop, keys, queries, sign)) is not None:
-        return found
+    if (whole := _of_whole(shop, keys, queries, sign)) is not None:
+        return whole
     return _codes(shop, keys, queries, Comparison.EQ) if sign == "==" else None
 
 
@@ -229,8 +229,8 @@ def _by_rank(
     if isinstance(base, Counted) and numbers and sorted(ordered) in (ordered, ordered[::-1]):
         ascending = sorted(ordered) == ordered
         sign = "==" if less is None else "<" if less == ascending else ">"
-        if (found := _of_whole(shop, base, base, sign)) is not None:
-            return found
+        if (whole := _of_whole(shop, base, base, sign)) is not None:
+            return whole
     if len(ordered) <= MOST_CLASSES:
 
         def predicate(key: Value, query: Value) -> bool:
@@ -255,7 +255,7 @@ def _of_whole(shop: Workshop, keys: Known, queries: Known, sign: str) -> Conditi
         return None
     if any(case.is_ratio for case in asked.cases):
         return None
-    made = []
+    pairs = []
     for case in number.cases:
         form = case.above.times(1 / case.below.constant)
         answers = [
@@ -265,8 +265,8 @@ def _of_whole(shop: Workshop, keys: Known, queries: Known, sign: str) -> Conditi
             )
             for other in asked.cases
         ]
-        made.append((case.when, shop.either(answers)))
-    return ClassPairs(tuple(k for k, _ in made), tuple(q for _, q in made))
+        pairs.append((case.when, shop.either(answers)))
+    return ClassPairs(tuple(k for k, _ in pairs), tuple(q for _, q in pairs))
 
 
 def _is_global(case: QuotientCase) -> bool:

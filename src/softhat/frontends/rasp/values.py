@@ -116,8 +116,8 @@ class SelectedMean:
         terms = dict(self.terms)
         for signal, a in other.terms.items():
             terms[signal] = terms.get(signal, Fraction(0)) + factor * a
-        kept = {signal: a for signal, a in terms.items() if a}
-        return SelectedMean(self.selector, kept, self.constant + factor * other.constant)
+        nonzero = {signal: a for signal, a in terms.items() if a}
+        return SelectedMean(self.selector, nonzero, self.constant + factor * other.constant)
 
     def line(self, factor: Fraction | int, constant: Fraction | int) -> SelectedMean:
         terms = {signal: factor * a for signal, a in self.terms.items()}

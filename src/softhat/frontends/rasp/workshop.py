@@ -64,10 +64,10 @@ class Workshop:
     # Gates
 
     def both(self, *literals: Literal) -> Literal:
-        made = self.draft.conjunction(literals, f"{self.name}: and")
-        if self._clash(dict.fromkeys(literals)) or self._clash(self._parts(made)):
+        joined = self.draft.conjunction(literals, f"{self.name}: and")
+        if self._clash(dict.fromkeys(literals)) or self._clash(self._parts(joined)):
             return FALSE
-        return made
+        return joined
 
     def _clash(self, literals: Iterable[Literal]) -> bool:
         """Are two of them known never to hold together?"""
@@ -133,14 +133,14 @@ class Workshop:
                 missing = missing or bit != FALSE
             elif bit != FALSE:
                 together.setdefault(tagged(value), (value, []))[1].append(bit)
-        found = [(value, self.either(bits)) for value, bits in together.values()]
-        if len(found) > MOST_ENTRIES:
+        entries = [(value, self.either(bits)) for value, bits in together.values()]
+        if len(entries) > MOST_ENTRIES:
             raise self.fault(
-                f"{len(found):,} values; {MOST_ENTRIES:,} are the most: map it to fewer values"
+                f"{len(entries):,} values; {MOST_ENTRIES:,} are the most: map it to fewer values"
             )
-        bits = tuple(bit for _, bit in found)
+        bits = tuple(bit for _, bit in entries)
         self._one_of(bits, total and not missing)
-        return Categories(tuple(value for value, _ in found), bits, total and not missing)
+        return Categories(tuple(value for value, _ in entries), bits, total and not missing)
 
     def holds(self, known: Categories) -> Literal:
         """Some value is there."""
@@ -230,13 +230,13 @@ class Workshop:
 
     def where(self, known: Counted, wanted: Callable[[Value], bool]) -> Literal:
         """The value is one of the wanted."""
-        found = []
+        cases = []
         for when, table in known.tables:
             answers = [wanted(value) for value in table]
             first = [False, *answers]
             turns = tuple(w for w in range(len(table)) if answers[w] != first[w])
-            found.append(self.both(when, self.steps(known, turns)))
-        return self.either(found)
+            cases.append(self.both(when, self.steps(known, turns)))
+        return self.either(cases)
 
     def steps(self, known: Counted, turns: Sequence[int]) -> Literal:
         """Turning at each of `turns`; a turn at 0 is a negation."""

@@ -68,10 +68,10 @@ class PermutationReset:
 
 def permutation_reset(dfa: DFA) -> PermutationReset | str:
     """An automaton as one of these with a solvable group, or why it cannot be one."""
-    kept = [q for q, row in enumerate(dfa.step) if any(to != q for to in row)]
-    if dfa.start not in kept:
+    moving = [q for q, row in enumerate(dfa.step) if any(to != q for to in row)]
+    if dfa.start not in moving:
         return "its first state is never left"
-    states = (dfa.start, *(q for q in kept if q != dfa.start))
+    states = (dfa.start, *(q for q in moving if q != dfa.start))
     place = {q: at for at, q in enumerate(states)}
     permutes: dict[int, Permutation] = {}
     resets: dict[int, int] = {}
@@ -281,18 +281,18 @@ class _Counting:
 
     def _table(self, rows: list[tuple[Literal, ...]], label: str) -> Literal:
         """One of these conjunctions holds; digits tell them apart."""
-        kept = []
+        possible = []
         for row in rows:
             literals = {literal for literal in row if literal != TRUE}
             if FALSE not in literals and not any(~literal in literals for literal in literals):
-                kept.append(tuple(sorted(literals)))
-        if not kept:
+                possible.append(tuple(sorted(literals)))
+        if not possible:
             return FALSE
-        if () in kept:
+        if () in possible:
             return TRUE
-        if len(kept) == 1:
-            return self.draft.conjunction(kept[0], label)
-        return self.draft.add(Table(tuple(sorted(kept))), label)
+        if len(possible) == 1:
+            return self.draft.conjunction(possible[0], label)
+        return self.draft.add(Table(tuple(sorted(possible))), label)
 
 
 def _code(digits: list[tuple[Literal, ...]], code: Code) -> tuple[Literal, ...]:

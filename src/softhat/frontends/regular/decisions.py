@@ -77,24 +77,24 @@ def _agree(left: Rows, right: Rows) -> bool:
 
 
 def _most_common(values: Iterable[Value]) -> Value:
-    found = list(values)
-    return max(dict.fromkeys(found), key=found.count) if found else -1
+    listed = list(values)
+    return max(dict.fromkeys(listed), key=listed.count) if listed else -1
 
 
 def values_of(decision: Decision) -> set[Value]:
     """The values that some letter and labels lead to."""
-    found: set[Value] = set()
+    result: set[Value] = set()
     stack, seen = [decision], {id(decision)}
     while stack:
         match stack.pop():
             case Leaf(values):
-                found.update(values)
+                result.update(values)
             case Branch(_, cases):
                 for _, below in cases:
                     if id(below) not in seen:
                         seen.add(id(below))
                         stack.append(below)
-    return found
+    return result
 
 
 def holds(
@@ -105,21 +105,21 @@ def holds(
 ) -> Formula:
     """The formula that the table gives `value`. `has_label(level, label)`, label > 0, holds if the
     level has it before this position; label 0 is that none of the others holds."""
-    made: dict[Decision, Formula] = {}
+    formulas: dict[Decision, Formula] = {}
 
     def formula(node: Decision) -> Formula:
-        if node not in made:
+        if node not in formulas:
             match node:
                 case Leaf(values):
-                    made[node] = is_letter(
+                    formulas[node] = is_letter(
                         frozenset(letter for letter, v in enumerate(values) if v == value)
                     )
                 case Branch(level, cases):
-                    made[node] = any_of(
+                    formulas[node] = any_of(
                         all_of([_among(level, chosen, cases, has_label), formula(below)])
                         for chosen, below in cases
                     )
-        return made[node]
+        return formulas[node]
 
     return formula(decision)
 

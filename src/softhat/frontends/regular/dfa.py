@@ -45,8 +45,8 @@ def minimal(dfa: DFA) -> DFA:
     step = np.array([[place[to] for to in dfa.step[state]] for state in order], dtype=np.int64)
     classes = np.array([state in dfa.accepting for state in order], dtype=np.int64)
     known = 0
-    while (found := int(classes.max()) + 1) != known:
-        known = found
+    while (count := int(classes.max()) + 1) != known:
+        known = count
         signature = np.column_stack([classes, *(classes[column] for column in step.T)])
         classes = np.unique(signature, axis=0, return_inverse=True)[1].reshape(-1)
     leader = [int(np.flatnonzero(classes == c)[0]) for c in range(known)]
@@ -180,8 +180,8 @@ def _states(given: Mapping[str, Any], edges: Mapping[str, Mapping[str, Any]]) ->
         raise SofthatError(f"accept must be a list of states, not {given['accept']!r}")
     named = [given["start"], *given["accept"]]
     if given.get("states") is None:
-        found = [*edges, *(to for row in edges.values() for to in row.values())]
-        return list(dict.fromkeys(str(state) for state in [*named, *found]))
+        used = [*edges, *(to for row in edges.values() for to in row.values())]
+        return list(dict.fromkeys(str(state) for state in [*named, *used]))
     listed = given["states"]
     if not isinstance(listed, Iterable) or isinstance(listed, str):
         raise SofthatError(f"states must be a list, not {listed!r}")

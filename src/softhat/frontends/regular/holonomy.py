@@ -81,9 +81,9 @@ def skeleton(letters: Total) -> Skeleton:
         below = [to for s in part for to in (*images[s], *inside[s]) if to not in members]
         height.update(dict.fromkeys(part, 1 + max(height[to] for to in below)))
         tiles |= _labelled(part[0], members, images, inside)
-    made = Skeleton(letters, images, height, tiles)
-    _first_path_zero(made)
-    return made
+    frame = Skeleton(letters, images, height, tiles)
+    _first_path_zero(frame)
+    return frame
 
 
 def cascade(machine: StateMachine, frame: Skeleton) -> Cascade:
@@ -160,11 +160,11 @@ def _first_path_zero(frame: Skeleton) -> None:
     """Relabel so that state 0 is reached by label 0 at every level."""
     now = frame.everything
     while frame.height[now]:
-        found = next(k for k, tile in enumerate(frame.tiles[now]) if tile & 1)
-        if found:
+        place = next(k for k, tile in enumerate(frame.tiles[now]) if tile & 1)
+        if place:
             for other in _same_labels(frame, now):
                 tiles = frame.tiles[other]
-                tiles[0], tiles[found] = tiles[found], tiles[0]
+                tiles[0], tiles[place] = tiles[place], tiles[0]
         now = frame.tiles[now][0]
 
 
@@ -197,27 +197,27 @@ def _images(letters: Total) -> dict[int, tuple[int, ...]]:
     known = set(queue)
     for now in queue:
         states = [q for q in range(size) if now >> q & 1]
-        made = []
+        of_letters = []
         for row in bits:
             image = 0
             for q in states:
                 image |= row[q]
-            made.append(image)
+            of_letters.append(image)
             if image not in known:
                 if len(known) >= MOST_SETS:
                     raise DecompositionTooLargeError(f"more than {MOST_SETS:,} sets of states")
                 known.add(image)
                 queue.append(image)
-        images[now] = tuple(made)
+        images[now] = tuple(of_letters)
     return images
 
 
 def _largest_inside(whole: int, by_size: list[int]) -> list[int]:
-    found: list[int] = []
+    largest: list[int] = []
     for s in by_size:
-        if s & whole == s and s != whole and not any(s & tile == s for tile in found):
-            found.append(s)
-    return found
+        if s & whole == s and s != whole and not any(s & tile == s for tile in largest):
+            largest.append(s)
+    return largest
 
 
 def _labelled(

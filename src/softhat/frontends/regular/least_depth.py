@@ -55,11 +55,11 @@ def least_depth(dfa: DFA) -> LeastDepth:
         )  # fmt: skip
     words: tuple[Word, Word] | None = None
     for depth in range(DEEPEST + 1):
-        found = _same_type(dfa, depth)
-        if found is None or isinstance(found, str):
-            is_exact = found is None
+        reason = _same_type(dfa, depth)
+        if reason is None or isinstance(reason, str):
+            is_exact = reason is None
             return LeastDepth(depth, is_exact, words, _text(depth, is_exact, words))
-        words = found
+        words = reason
     return LeastDepth(DEEPEST + 1, False, words, _text(DEEPEST + 1, False, words))
 
 

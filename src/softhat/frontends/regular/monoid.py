@@ -48,12 +48,12 @@ def find_counter(dfa: DFA) -> Counter | None:
         )
     letters, dead = _actions(dfa, live)
     try:
-        found = _search(letters, len(live))
+        loop_found = _search(letters, len(live))
     except _TooManyError:
         return _rotation(dfa, live)
-    if found is None:
+    if loop_found is None:
         return None
-    loop, action = found
+    loop, action = loop_found
     return _counter(dfa, live, loop, [None if to == dead else to for to in action[: len(live)]])
 
 
@@ -145,11 +145,11 @@ def _counter(dfa: DFA, live: list[int], loop: tuple[int, ...], action: list[int 
             cycle.append(to)
         if to != at or len(cycle) == 1:
             continue
-        found = Counter(
+        counter = Counter(
             prefixes[live[at]], loop, telling_apart(dfa, live[at], live[cycle[1]]), len(cycle)
         )
-        if best is None or _length(found) < _length(best):
-            best = found
+        if best is None or _length(counter) < _length(best):
+            best = counter
     assert best is not None  # the loop has a cycle
     return best
 

@@ -222,37 +222,37 @@ class _Pieces:
         return self.one_of([self.place[_name(token, self.text)]])
 
     def one_of(self, symbols: Iterable[int]) -> _Piece:
-        made = self.piece()
-        self.moves[made.start] = {k: [made.end] for k in symbols}
-        return made
+        piece = self.piece()
+        self.moves[piece.start] = {k: [piece.end] for k in symbols}
+        return piece
 
     def empty(self) -> _Piece:
-        made = self.piece()
-        self.empty_moves[made.start].append(made.end)
-        return made
+        piece = self.piece()
+        self.empty_moves[piece.start].append(piece.end)
+        return piece
 
     def union(self, left: _Piece, right: _Piece) -> _Piece:
-        made = self.piece()
-        self.empty_moves[made.start] += [left.start, right.start]
-        self.empty_moves[left.end].append(made.end)
-        self.empty_moves[right.end].append(made.end)
-        return made
+        piece = self.piece()
+        self.empty_moves[piece.start] += [left.start, right.start]
+        self.empty_moves[left.end].append(piece.end)
+        self.empty_moves[right.end].append(piece.end)
+        return piece
 
     def concatenation(self, left: _Piece, right: _Piece) -> _Piece:
         self.empty_moves[left.end].append(right.start)
         return _Piece(left.start, right.end)
 
     def plus(self, inner: _Piece) -> _Piece:
-        made = self.piece()
-        self.empty_moves[made.start].append(inner.start)
-        self.empty_moves[inner.end] += [inner.start, made.end]
-        return made
+        piece = self.piece()
+        self.empty_moves[piece.start].append(inner.start)
+        self.empty_moves[inner.end] += [inner.start, piece.end]
+        return piece
 
     def option(self, inner: _Piece) -> _Piece:
-        made = self.piece()
-        self.empty_moves[made.start] += [inner.start, made.end]
-        self.empty_moves[inner.end].append(made.end)
-        return made
+        piece = self.piece()
+        self.empty_moves[piece.start] += [inner.start, piece.end]
+        self.empty_moves[inner.end].append(piece.end)
+        return piece
 
     def repeat(self, inner: _Piece, least: int, most: int | None) -> _Piece:
         """`least` to `most` times, or any number from `least` up. Each time is a copy."""
@@ -291,14 +291,14 @@ class _Pieces:
         return self.embedded(intersection(self.determined(left), self.determined(right)))
 
     def embedded(self, dfa: DFA) -> _Piece:
-        made = self.piece()
+        piece = self.piece()
         states = [self.new() for _ in dfa.step]
-        self.empty_moves[made.start].append(states[dfa.start])
+        self.empty_moves[piece.start].append(states[dfa.start])
         for state, row in zip(states, dfa.step, strict=True):
             self.moves[state] = {k: [states[to]] for k, to in enumerate(row)}
         for state in dfa.accepting:
-            self.empty_moves[states[state]].append(made.end)
-        return made
+            self.empty_moves[states[state]].append(piece.end)
+        return piece
 
     def determined(self, piece: _Piece) -> DFA:
         """The subset construction; a set of states is the bits of an integer."""
@@ -327,12 +327,12 @@ class _Pieces:
                         targets[k] |= closure(end)
             row = []
             for target in targets:
-                kept = target & (reads | 1 << piece.end)  # the others only pass on
-                if kept not in sets:
+                useful = target & (reads | 1 << piece.end)  # the others only pass on
+                if useful not in sets:
                     check_states(len(sets) + 1)
-                    sets[kept] = len(sets)
-                    queue.append(kept)
-                row.append(sets[kept])
+                    sets[useful] = len(sets)
+                    queue.append(useful)
+                row.append(sets[useful])
             step.append(tuple(row))
         accepting = frozenset(k for now, k in sets.items() if now >> piece.end & 1)
         return minimal(DFA(self.alphabet, 0, accepting, tuple(step)))
@@ -349,12 +349,12 @@ def _number(digits: str, pieces: _Pieces, token: Token) -> int:
 
 
 def _bits(number: int) -> list[int]:
-    found = []
+    places = []
     while number:
         low = number & -number
-        found.append(low.bit_length() - 1)
+        places.append(low.bit_length() - 1)
         number ^= low
-    return found
+    return places
 
 
 @v_args(inline=True)

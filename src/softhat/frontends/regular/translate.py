@@ -259,7 +259,7 @@ def _formula(dfa: DFA, modulus: int) -> Formula:
 
 def _frames(machine: StateMachine, tries: int) -> list[Skeleton]:
     """The shallowest decompositions among the ways to fill the machine."""
-    found: list[tuple[int, int, int, Skeleton]] = []
+    frames: list[tuple[int, int, int, Skeleton]] = []
     trouble = DecompositionTooLargeError("")
     for total in completions(machine, tries):
         try:
@@ -267,10 +267,10 @@ def _frames(machine: StateMachine, tries: int) -> list[Skeleton]:
         except DecompositionTooLargeError as error:
             trouble = error
             continue
-        found.append((frame.levels, len(frame.images), len(found), frame))
-    if not found:
+        frames.append((frame.levels, len(frame.images), len(frames), frame))
+    if not frames:
         raise trouble
-    return [frame for _, _, _, frame in islice(sorted(found, key=lambda f: f[:3]), BUILT)]
+    return [frame for _, _, _, frame in islice(sorted(frames, key=lambda f: f[:3]), BUILT)]
 
 
 def _cost(formula: Formula) -> tuple[int, int]:

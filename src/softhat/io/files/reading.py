@@ -187,10 +187,10 @@ def read_metadata(path: str | Path, inside: Path | None = None) -> dict[str, Any
     """What a safetensors file says of itself, beside its tensors."""
     with opened(path, inside) as file:
         header, _, _ = _header(file, str(path))
-    found = header.get("__metadata__", {}) if isinstance(header, dict) else {}
-    if not isinstance(found, dict):
+    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else {}
+    if not isinstance(metadata, dict):
         raise SofthatError(f"{path} is not a safetensors file: its metadata is no object")
-    return found
+    return metadata
 
 
 def _header(file: BufferedReader, name: str) -> tuple[Any, int, int]:
@@ -210,7 +210,7 @@ def _entries(header: Any, name: str) -> dict[str, tuple[str, tuple[int, ...], in
     """(dtype, shape, begin, end) of each tensor, each as large as its shape says."""
     if not isinstance(header, dict):
         raise SofthatError(f"{name} is not a safetensors file: its header is no object")
-    found = {}
+    entries = {}
     for key, entry in header.items():
         if key == "__metadata__":
             continue
@@ -225,8 +225,8 @@ def _entries(header: Any, name: str) -> dict[str, tuple[str, tuple[int, ...], in
             fits = False
         if not fits:
             raise SofthatError(f"{name}: the header of the tensor {key} is wrong")
-        found[key] = (dtype, tuple(shape), begin, end)
-    return found
+        entries[key] = (dtype, tuple(shape), begin, end)
+    return entries
 
 
 def _check_tiles(parts: list[tuple[int, int]], name: str, size: int, header: int) -> None:
@@ -258,8 +258,8 @@ def _check_kind(name: str, mode: int) -> None:
 
 
 def _descriptor(name: str) -> int | None:
-    found = _OPEN_ALREADY.match(name)
-    return None if found is None else int(found[1])
+    number = _OPEN_ALREADY.match(name)
+    return None if number is None else int(number[1])
 
 
 def _lies_in(name: str, folder: Path) -> bool:
@@ -276,14 +276,14 @@ def _check_depth(text: str, name: str) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise SofthatError(f"the field {key!r} appears twice in one object: keep one")
             seen.add(key)
-    return found
+    return members
 
 
 def _finite(text: str) -> float:

@@ -245,20 +245,20 @@ def _one_by_one(directory: Path, contents: Mapping[str, bytes], old: Iterable[st
     whole, and all are put back if one fails."""
     names = sorted({*old, *contents})
     fresh: dict[str, Path] = {}
-    kept: dict[str, bytes] = {}
+    earlier: dict[str, bytes] = {}
     try:
         for name, data in contents.items():
             fresh[name] = _temporary(directory, "file")
             _write_new(fresh[name], data, _mode(directory / name))
         for name in names:
             if len(names) > 1 and (directory / name).exists():
-                kept[name] = (directory / name).read_bytes()
+                earlier[name] = (directory / name).read_bytes()
             if name in contents:
                 fresh[name].replace(directory / name)
             else:
                 (directory / name).unlink()
     except BaseException:  # Ctrl-C too
-        for name, data in kept.items():
+        for name, data in earlier.items():
             (directory / name).write_bytes(data)
         raise
     finally:
@@ -330,13 +330,13 @@ def locked(directory: str | Path, patience: float = PATIENCE) -> Iterator[None]:
 def _sweep(directory: Path) -> None:
     """Put right what killed runs left: under the lock, nobody else is at work here."""
     for path in directory.iterdir():
-        found = _OURS.match(path.name)
-        if found is None:
+        ours = _OURS.match(path.name)
+        if ours is None:
             continue
         with suppress(OSError):
-            if found[1] == "set":
+            if ours[1] == "set":
                 _settle(directory, path)
-            elif found[1] == "folder":
+            elif ours[1] == "folder":
                 shutil.rmtree(path)
             else:
                 path.unlink()

@@ -23,8 +23,8 @@ def diagram_figure(
     Lines have the colour of the box they come from.
     """
     most = max(len(column) for column in columns)
-    made = figure(max(5.0, 1.9 * len(columns)), max(2.2, 0.95 * most + 0.8))
-    axes = made.add_subplot()
+    picture = figure(max(5.0, 1.9 * len(columns)), max(2.2, 0.95 * most + 0.8))
+    axes = picture.add_subplot()
     axes.set_axis_off()
     place = {}
     for x, column in enumerate(columns):
@@ -49,4 +49,4 @@ def diagram_figure(
     axes.set_ylim(-most / 2 - 0.2, most / 2 + 0.2)
     if title:
         axes.set_title(title if len(title) <= 90 else title[:89] + "…", fontsize=9)
-    return made
+    return picture

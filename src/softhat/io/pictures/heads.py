@@ -32,13 +32,15 @@ def heads_figure(spots: Sequence[Spot], title: str) -> Any:
     layers = 1 + max(s.layer for s in spots)
     most = 1 + max(s.head for s in spots)
     names = sorted({name for s in spots for name in s.shares})
-    made = figure(max(11.0, 0.75 * most + 7), max(6.5, 0.42 * layers + 0.16 * len(spots) + 2.5))
-    grid = made.add_gridspec(2, 2, height_ratios=[max(2.2, 0.5 * layers), max(3, 0.2 * len(spots))])
-    _map(made.add_subplot(grid[0, 0]), spots, layers, most)
-    _against_chance(made.add_subplot(grid[0, 1]), spots)
-    _patterns(made, made.add_subplot(grid[1, :]), spots, names)
-    made.suptitle(title, fontsize=10)
-    return made
+    picture = figure(max(11.0, 0.75 * most + 7), max(6.5, 0.42 * layers + 0.16 * len(spots) + 2.5))
+    grid = picture.add_gridspec(
+        2, 2, height_ratios=[max(2.2, 0.5 * layers), max(3, 0.2 * len(spots))]
+    )
+    _map(picture.add_subplot(grid[0, 0]), spots, layers, most)
+    _against_chance(picture.add_subplot(grid[0, 1]), spots)
+    _patterns(picture, picture.add_subplot(grid[1, :]), spots, names)
+    picture.suptitle(title, fontsize=10)
+    return picture
 
 
 def _map(axes: Any, spots: Sequence[Spot], layers: int, most: int) -> None:
@@ -71,7 +73,7 @@ def _against_chance(axes: Any, spots: Sequence[Spot]) -> None:
     axes.set_title("below the line: harder than chance", fontsize=9)
 
 
-def _patterns(made: Any, axes: Any, spots: Sequence[Spot], names: Sequence[str]) -> None:
+def _patterns(picture: Any, axes: Any, spots: Sequence[Spot], names: Sequence[str]) -> None:
     table = np.array([[s.shares.get(name, np.nan) for name in names] for s in spots])
     drawn = axes.imshow(table, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(names)), names, fontsize=7)
@@ -85,4 +87,4 @@ def _patterns(made: Any, axes: Any, spots: Sequence[Spot], names: Sequence[str])
                           fontsize=6, color=colour, fontweight=weight)  # fmt: skip
     axes.set_ylabel("layer.head", fontsize=8)
     axes.set_title("mean attention on each pattern's keys, in % (bold: recognised)", fontsize=9)
-    made.colorbar(drawn, ax=axes, fraction=0.02)
+    picture.colorbar(drawn, ax=axes, fraction=0.02)

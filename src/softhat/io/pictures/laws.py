@@ -70,27 +70,27 @@ def laws_figure(curves: Curves, paper: float | None = None) -> Any:
         )
     if paper is not None:
         return _for_paper(curves, paper)
-    made = figure(10.5, 3.1 * len(curves.heads) + 0.7)
+    picture = figure(10.5, 3.1 * len(curves.heads) + 0.7)
     for row, head in enumerate(curves.heads):
         for column, (what, series) in enumerate((("gap γ", head.gaps), ("β", head.betas))):
-            axes = made.add_subplot(len(curves.heads), 2, 2 * row + column + 1)
+            axes = picture.add_subplot(len(curves.heads), 2, 2 * row + column + 1)
             _panel(axes, series, what)
             axes.set_title(f"{head.title}: {'gaps' if not column else 'inverse temperature'}",
                            fontsize=9)  # fmt: skip
-    made.suptitle(curves.title, fontsize=10)
-    return made
+    picture.suptitle(curves.title, fontsize=10)
+    return picture
 
 
 def _for_paper(curves: Curves, width: float) -> Any:
     count = 2 * len(curves.heads)
-    made = figure(width, 0.68 * width * count)
+    picture = figure(width, 0.68 * width * count)
     for row, head in enumerate(curves.heads):
         for column, (what, series) in enumerate((("gap γ", head.gaps), ("β", head.betas))):
-            axes = made.add_subplot(count, 1, 2 * row + column + 1)
+            axes = picture.add_subplot(count, 1, 2 * row + column + 1)
             _panel(axes, series, what)
             axes.set_title(head.title, fontsize=8)
             axes.tick_params(which="both", labelsize=8)
-    return made
+    return picture
 
 
 def _panel(axes: Any, series: Sequence[Series], what: str) -> None:

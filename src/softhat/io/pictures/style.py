@@ -37,9 +37,9 @@ def figure(width: float, height: float) -> Any:
         def _repr_png_(self) -> bytes:
             return rendered(self, ".png")
 
-    made = Picture(figsize=(width, height), dpi=130)
-    made.set_layout_engine("constrained")
-    return made
+    picture = Picture(figsize=(width, height), dpi=130)
+    picture.set_layout_engine("constrained")
+    return picture
 
 
 def weights_scale() -> Any:
@@ -58,18 +58,18 @@ def check_name(file: str | Path) -> None:
         )
 
 
-def rendered(made: Any, suffix: str) -> bytes:
+def rendered(picture: Any, suffix: str) -> bytes:
     """The figure as the bytes of a file of this kind."""
     buffer = io.BytesIO()
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    made.savefig(buffer, format=suffix.lstrip("."), metadata=dates.get(suffix))
+    picture.savefig(buffer, format=suffix.lstrip("."), metadata=dates.get(suffix))
     return buffer.getvalue()
 
 
-def save(made: Any, file: str | Path) -> None:
+def save(picture: Any, file: str | Path) -> None:
     """Write the figure, whole or not at all; the name says which kind of file."""
     check_name(file)
-    write_file(file, rendered(made, Path(file).suffix.lower()))
+    write_file(file, rendered(picture, Path(file).suffix.lower()))
 
 
 def data_file(file: str | Path) -> Path:
@@ -84,8 +84,8 @@ def check_picture_and_data(file: str | Path) -> None:
     check_derived(data_file(file), DATA_KIND)
 
 
-def save_with_data(made: Any, file: str | Path, numbers: Mapping[str, Any]) -> None:
+def save_with_data(picture: Any, file: str | Path, numbers: Mapping[str, Any]) -> None:
     """Write the figure, and beside it the numbers that it shows."""
     check_picture_and_data(file)
-    save(made, file)
+    save(picture, file)
     write_file(data_file(file), json_bytes({"format": f"{DATA_KIND}/1", **numbers}))

@@ -23,8 +23,8 @@ def tape_figure(
     are called. A symbol has one colour in all of them."""
     widths = [max(len(band[0]), 1) for band in rows]
     height = min(max(2.0, len(rows[0]) / 30), 12.0)
-    made = figure(max(4.0, min(sum(widths) / 12 + 1.5, 14.0)), height + 0.8)
-    axes = made.subplots(1, len(rows), squeeze=False, width_ratios=widths)[0]
+    picture = figure(max(4.0, min(sum(widths) / 12 + 1.5, 14.0)), height + 0.8)
+    axes = picture.subplots(1, len(rows), squeeze=False, width_ratios=widths)[0]
     symbols = sorted({symbol for band in rows for row in band for symbol in row} - {blank})
     for ax, name, band, line, columns in zip(axes, names, rows, heads, cells, strict=True):
         at = [(c, t) for t, c in enumerate(line) if c is not None]
@@ -36,9 +36,9 @@ def tape_figure(
             ax.set_xlabel("cell")
     axes[0].set_ylabel("row" if names[0] == "ring" else "step")
     if names[0] != "counters" and len(symbols) <= MOST_NAMED:
-        _legend(made, [blank, *symbols])
-    made.suptitle(title, fontsize=10, wrap=True)
-    return made
+        _legend(picture, [blank, *symbols])
+    picture.suptitle(title, fontsize=10, wrap=True)
+    return picture
 
 
 def _amounts(
@@ -77,7 +77,7 @@ def _symbols(
     ax.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _legend(made: Any, symbols: Sequence[str]) -> None:
+def _legend(picture: Any, symbols: Sequence[str]) -> None:
     from matplotlib.patches import Patch
 
     keys = [
@@ -85,7 +85,9 @@ def _legend(made: Any, symbols: Sequence[str]) -> None:
         for symbol, colour in zip(symbols, _colours(len(symbols)), strict=True)
     ]
     columns = min(len(keys), 6)
-    made.legend(handles=keys, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
+    picture.legend(
+        handles=keys, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+    )
 
 
 def _colours(count: int) -> list[str]:

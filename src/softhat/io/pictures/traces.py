@@ -31,18 +31,20 @@ def trace_figure(
     layers = [k for k, labels in enumerate(heads) if labels]
     under = 0.7 * len(margins) + 0.5
     width = max(4.5, most * (side + 0.7))
-    made = figure(width, len(layers) * (side + 0.75) + under + 0.9)
+    picture = figure(width, len(layers) * (side + 0.75) + under + 0.9)
     ratios = [side + 0.75] * len(layers) + [under]
-    grid = made.add_gridspec(len(layers) + 1, most, height_ratios=ratios)
+    grid = picture.add_gridspec(len(layers) + 1, most, height_ratios=ratios)
     for row, layer in enumerate(layers):
         for head, label in enumerate(heads[layer]):
-            axes = made.add_subplot(grid[row, head])
+            axes = picture.add_subplot(grid[row, head])
             attention_map(
                 axes, attention[layer][head], tokens, f"layer {layer}, head {head}\n{_cut(label)}"
             )
-    _answers(made.add_subplot(grid[len(layers), 0]), tokens, margins, own)
-    made.suptitle(_cut(f"{title}{'  ·  ' if title else ''}{_verdict(margins)}", 110), fontsize=10)
-    return made
+    _answers(picture.add_subplot(grid[len(layers), 0]), tokens, margins, own)
+    picture.suptitle(
+        _cut(f"{title}{'  ·  ' if title else ''}{_verdict(margins)}", 110), fontsize=10
+    )
+    return picture
 
 
 def attention_map(axes: Any, weights: NDArray[Any], tokens: Sequence[str], title: str) -> None:

@@ -75,8 +75,8 @@ def without_counting(
             if spelt is not None:
                 return spelt
         unknown = unknowns.setdefault(total, Unknown(len(unknowns)))
-        if total not in paths and (found := paths_of(form, letters)) is not None:
-            paths[total] = found
+        if total not in paths and (of_form := paths_of(form, letters)) is not None:
+            paths[total] = of_form
         if total in paths and paths[total].least >= 0:
             return TRUE
         if total in paths and paths[total].negated().least > 0:
@@ -243,10 +243,10 @@ class _CountedSums:
                 where = "after"
             case _:
                 return None
-        found = self._single(added)
-        if found is None:
+        single = self._single(added)
+        if single is None:
             return None
-        w, counted = found
+        w, counted = single
         # w·#(f) + c >= 0 is #(f) >= -c / w, or, for a negative w, not #(f) >= c / -w + 1.
         least = -(total.constant // w) if w > 0 else total.constant // -w + 1
         if not 1 <= least <= _THRESHOLD:

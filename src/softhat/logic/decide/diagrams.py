@@ -45,15 +45,15 @@ class Diagrams:
         return self._node(level, FALSE, TRUE)
 
     def negation(self, f: int) -> int:
-        found = self._nots.get(f)
-        if found is None:
+        result = self._nots.get(f)
+        if result is None:
             low, high = self.negation(self._low[f]), self.negation(self._high[f])
-            found = self._node(self._level[f], low, high)
+            result = self._node(self._level[f], low, high)
             if len(self._nots) > _MOST_RESULTS:
                 self._nots = {FALSE: TRUE, TRUE: FALSE}
-            self._nots[f] = found
-            self._nots[found] = f
-        return found
+            self._nots[f] = result
+            self._nots[result] = f
+        return result
 
     def conjunction(self, f: int, g: int) -> int:
         if f == g:
@@ -63,8 +63,8 @@ class Diagrams:
         if f <= TRUE:
             return g if f else FALSE
         key = f << _SHIFT | g
-        found = self._ands.get(key)
-        if found is None:
+        result = self._ands.get(key)
+        if result is None:
             at_f, at_g = self._level[f], self._level[g]
             if at_f < at_g:
                 low = self.conjunction(self._low[f], g)
@@ -75,9 +75,9 @@ class Diagrams:
             else:
                 low = self.conjunction(self._low[f], self._low[g])
                 high = self.conjunction(self._high[f], self._high[g])
-            found = self._node(at_f if at_f < at_g else at_g, low, high)
-            self._remember(self._ands, key, found)
-        return found
+            result = self._node(at_f if at_f < at_g else at_g, low, high)
+            self._remember(self._ands, key, result)
+        return result
 
     def disjunction(self, f: int, g: int) -> int:
         if f == g:
@@ -87,12 +87,12 @@ class Diagrams:
         if f <= TRUE:
             return TRUE if f else g
         key = f << _SHIFT | g
-        found = self._ors.get(key)
-        if found is None:
+        result = self._ors.get(key)
+        if result is None:
             level, f0, f1, g0, g1 = self._split(f, g)
-            found = self._node(level, self.disjunction(f0, g0), self.disjunction(f1, g1))
-            self._remember(self._ors, key, found)
-        return found
+            result = self._node(level, self.disjunction(f0, g0), self.disjunction(f1, g1))
+            self._remember(self._ors, key, result)
+        return result
 
     def difference(self, f: int, g: int) -> int:
         """In f and not in g."""
@@ -107,12 +107,12 @@ class Diagrams:
         if f <= TRUE:
             return self.negation(g) if f else g
         key = f << _SHIFT | g
-        found = self._xors.get(key)
-        if found is None:
+        result = self._xors.get(key)
+        if result is None:
             level, f0, f1, g0, g1 = self._split(f, g)
-            found = self._node(level, self.exclusive(f0, g0), self.exclusive(f1, g1))
-            self._remember(self._xors, key, found)
-        return found
+            result = self._node(level, self.exclusive(f0, g0), self.exclusive(f1, g1))
+            self._remember(self._xors, key, result)
+        return result
 
     def equal(self, f: int, g: int) -> int:
         return self.negation(self.exclusive(f, g))
@@ -136,9 +136,9 @@ class Diagrams:
             if top > lowest:
                 return conjunction(f, g)
             key = f << _SHIFT | g
-            found = known.get(key)
-            if found is not None:
-                return found
+            result = known.get(key)
+            if result is not None:
+                return result
             if at_f < at_g:
                 f0, f1, g0, g1 = low[f], high[f], g, g
             elif at_f > at_g:
@@ -146,13 +146,13 @@ class Diagrams:
             else:
                 f0, f1, g0, g1 = low[f], high[f], low[g], high[g]
             self.spend()
-            found = step(f0, g0)
+            result = step(f0, g0)
             if top not in forget:
-                found = node(top, found, step(f1, g1))
-            elif found != TRUE:
-                found = disjunction(found, step(f1, g1))
-            known[key] = found
-            return found
+                result = node(top, result, step(f1, g1))
+            elif result != TRUE:
+                result = disjunction(result, step(f1, g1))
+            known[key] = result
+            return result
 
         return step(f, g)
 
@@ -164,11 +164,11 @@ class Diagrams:
         known = {FALSE: FALSE, TRUE: TRUE}
 
         def step(f: int) -> int:
-            found = known.get(f)
-            if found is None:
-                found = self._node(self._level[f] + by, step(self._low[f]), step(self._high[f]))
-                known[f] = found
-            return found
+            result = known.get(f)
+            if result is None:
+                result = self._node(self._level[f] + by, step(self._low[f]), step(self._high[f]))
+                known[f] = result
+            return result
 
         return step(f)
 
@@ -177,15 +177,15 @@ class Diagrams:
         known = {FALSE: FALSE, TRUE: TRUE}
 
         def step(f: int) -> int:
-            found = known.get(f)
-            if found is None:
+            result = known.get(f)
+            if result is None:
                 level = self._level[f]
                 if level in values:
-                    found = step(self._high[f] if values[level] else self._low[f])
+                    result = step(self._high[f] if values[level] else self._low[f])
                 else:
-                    found = self._node(level, step(self._low[f]), step(self._high[f]))
-                known[f] = found
-            return found
+                    result = self._node(level, step(self._low[f]), step(self._high[f]))
+                known[f] = result
+            return result
 
         return step(f)
 
@@ -225,22 +225,22 @@ class Diagrams:
                 todo += (self._low[node], self._high[node])
         # A node is younger than what it leads to, so in order of age both ends are known.
         moved = {old: new for new, old in enumerate(sorted(alive))}
-        kept = sorted(alive)
-        self._level = [self._level[old] for old in kept]
-        self._low = [moved[self._low[old]] for old in kept]
-        self._high = [moved[self._high[old]] for old in kept]
+        survivors = sorted(alive)
+        self._level = [self._level[old] for old in survivors]
+        self._low = [moved[self._low[old]] for old in survivors]
+        self._high = [moved[self._high[old]] for old in survivors]
         self._nodes = {}
-        for node in range(2, len(kept)):
+        for node in range(2, len(survivors)):
             siblings = self._nodes.setdefault(self._level[node], {})
             siblings[self._low[node] << _SHIFT | self._high[node]] = node
         self._ands, self._ors, self._xors = {}, {}, {}
         self._nots = {FALSE: TRUE, TRUE: FALSE}
         return moved
 
-    def _remember(self, results: dict[int, int], key: int, found: int) -> None:
+    def _remember(self, results: dict[int, int], key: int, result: int) -> None:
         if len(results) > _MOST_RESULTS:
             results.clear()
-        results[key] = found
+        results[key] = result
         self.spend()
 
     def _split(self, f: int, g: int) -> tuple[int, int, int, int, int]:
@@ -259,16 +259,16 @@ class Diagrams:
         if siblings is None:
             siblings = self._nodes[level] = {}
         key = low << _SHIFT | high
-        found = siblings.get(key)
-        if found is None:
+        node = siblings.get(key)
+        if node is None:
             self.spend()
             if len(self._level) >= _MOST_NODES:
                 raise TooHardError
-            found = siblings[key] = len(self._level)
+            node = siblings[key] = len(self._level)
             self._level.append(level)
             self._low.append(low)
             self._high.append(high)
-        return found
+        return node
 
     def spend(self, steps: int = 1) -> None:
         if self.left <= 0:

@@ -49,18 +49,18 @@ def judge(
         where = resolve_at(formula, at)
     if len(distinct(formula)[0]) > _LARGEST:
         return Judgement(None, None, None, None, where, "the formula is too large")
-    found: list[Word | None] = []
+    words: list[Word | None] = []
     decided: list[bool] = []
     reason = ""
     for wanted in (formula, Not(formula)):
         try:
-            found.append(find_word(wanted, where, [formula], alphabet, propositions, None, _CHEAP))
+            words.append(find_word(wanted, where, [formula], alphabet, propositions, None, _CHEAP))
             decided.append(True)
         except SofthatError as error:
             reason = str(error).split(":")[0]
-            found.append(_short_word(wanted, where, formula, alphabet, propositions))
-            decided.append(found[-1] is not None)
-    model, other = found
+            words.append(_short_word(wanted, where, formula, alphabet, propositions))
+            decided.append(words[-1] is not None)
+    model, other = words
     return Judgement(
         model is not None if decided[0] else None,
         other is None if decided[1] else None,

@@ -63,7 +63,7 @@ def cases(
     too many."""
     if len(letters) << len(operands) > MOST_CASES:
         return None
-    made = []
+    cases_here = []
     for letter, weight in letters:
         for values in product((False, True), repeat=len(operands)):
             formula, total = letter, weight
@@ -71,8 +71,8 @@ def cases(
                 formula = _and(formula, operand if value else Not(operand))
                 if value:
                     total = Added(*(a + b for a, b in zip(total, more, strict=True)))
-            made.append(PlaceCase(formula, total))
-    return made
+            cases_here.append(PlaceCase(formula, total))
+    return cases_here
 
 
 def decided(

@@ -138,8 +138,8 @@ def find_word(
     predicates_of(core)  # all are known, each name has one meaning
     counts = any(_is_open(node) for node, _ in distinct(core)[0])
     decide = _by_counting if counts else _exactly
-    found = decide(core, where, letters, up_to, effort)
-    return None if found is None else letters.word(found)
+    digits = decide(core, where, letters, up_to, effort)
+    return None if digits is None else letters.word(digits)
 
 
 def _is_open(node: nodes.Node) -> bool:

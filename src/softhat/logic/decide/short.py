@@ -20,9 +20,9 @@ def first_word(formula: Formula, letters: Letters, where: Where, length: int) ->
     total = letters.count**length
     for start in range(0, total, _CHUNK):
         batch = all_words(letters.all(), length, start, start + _CHUNK)
-        found = unpack(_held(evaluate(formula, batch), where)[None], batch.count)[:, 0]
-        if found.any():
-            return _digits(start + int(found.argmax()), letters.count, length)
+        accepted = unpack(_held(evaluate(formula, batch), where)[None], batch.count)[:, 0]
+        if accepted.any():
+            return _digits(start + int(accepted.argmax()), letters.count, length)
     return None
 
 

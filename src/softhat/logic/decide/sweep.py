@@ -33,11 +33,11 @@ def swept(core: Formula, letters: Letters) -> Formula:
     """A formula that is true where `core`, in core form and without counting, is."""
     rows, (root,) = distinct(core)
     looks = _looks([node for node, _ in rows], letters)
-    made: list[Formula] = []
+    formulas: list[Formula] = []
     alike: dict[bytes, Formula] = {}
     failures = 0
     for (node, places), (look, opposite) in zip(rows, looks, strict=True):
-        formula = rebuild(node, [made[place] for place in places])
+        formula = rebuild(node, [formulas[place] for place in places])
         assert isinstance(formula, Formula)
         known = _known(look, opposite, alike)
         if known is not None and known != formula and failures < _FAILURES and places:
@@ -46,8 +46,8 @@ def swept(core: Formula, letters: Letters) -> Formula:
             else:
                 failures += 1
         alike.setdefault(look, formula)
-        made.append(formula)
-    return made[root]
+        formulas.append(formula)
+    return formulas[root]
 
 
 def _known(look: bytes, opposite: bytes, alike: dict[bytes, Formula]) -> Formula | None:
@@ -110,23 +110,25 @@ def _with_unknowns(f: Formula, g: Formula) -> Formula:
 
     def cut(formula: Formula) -> Formula:
         """From the top: what is common is not looked into."""
-        made: dict[Node, Node] = {}
+        replacement: dict[Node, Node] = {}
         todo: list[Node] = [formula]
         while todo:
             node = todo[-1]
-            if node in made:
+            if node in replacement:
                 todo.pop()
             elif node in common and node is not formula and node.children:
-                made[node] = unknowns.setdefault(node, Unknown(len(unknowns)))
+                replacement[node] = unknowns.setdefault(node, Unknown(len(unknowns)))
             else:
-                missing = [child for child in node.children if child not in made]
+                missing = [child for child in node.children if child not in replacement]
                 if missing:
                     todo.extend(missing)
                 else:
-                    made[node] = rebuild(node, [made[child] for child in node.children])
-        found = made[formula]
-        assert isinstance(found, Formula)
-        return found
+                    replacement[node] = rebuild(
+                        node, [replacement[child] for child in node.children]
+                    )
+        shorter = replacement[formula]
+        assert isinstance(shorter, Formula)
+        return shorter
 
     return Xor(cut(f), cut(g))
 

@@ -34,12 +34,12 @@ def without_implied(node: And | Or, look: Look) -> Formula:
     def follows(part: Formula, others: list[Formula]) -> bool:
         return any(look.entails(x, part) if kind is And else look.entails(part, x) for x in others)
 
-    kept = [part for part in left if not follows(part, right)]
-    kept += [part for part in right if not follows(part, kept)]
-    if len(kept) == len(left) + len(right):
+    needed = [part for part in left if not follows(part, right)]
+    needed += [part for part in right if not follows(part, needed)]
+    if len(needed) == len(left) + len(right):
         return node
-    result = kept[0]
-    for part in kept[1:]:
+    result = needed[0]
+    for part in needed[1:]:
         result = kind(result, part)
     return result
 
@@ -99,13 +99,13 @@ def without_repeats(kind: type[And] | type[Or], parts: Sequence[Node], look: Loo
     """The parts of a long conjunction (disjunction) without what stands there twice or follows from
     the part before; false (true) alone if a part and its negation stand there."""
     unit, zero = (TRUE, FALSE) if kind is And else (FALSE, TRUE)
-    kept: dict[Formula, None] = {}
+    distinct_parts: dict[Formula, None] = {}
     last: Formula = unit
     for part in parts:
         assert isinstance(part, Formula)
-        if part == unit or part in kept:
+        if part == unit or part in distinct_parts:
             continue
-        if part == zero or negated(part) in kept:
+        if part == zero or negated(part) in distinct_parts:
             return [zero]
         if last != unit:
             f, g = (last, part) if kind is And else (part, last)
@@ -114,7 +114,7 @@ def without_repeats(kind: type[And] | type[Or], parts: Sequence[Node], look: Loo
             if look.entails(f, g):
                 continue
             if look.entails(g, f):
-                del kept[last]
-        kept[part] = None
+                del distinct_parts[last]
+        distinct_parts[part] = None
         last = part
-    return list(kept)
+    return list(distinct_parts)

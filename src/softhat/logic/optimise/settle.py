@@ -62,9 +62,9 @@ def _settled(core: Formula, symbols: Sequence[str], propositional: bool) -> Form
     if not seen:
         return None
     left, open_ = MOST_CANDIDATES, MOST_OPEN
-    made: list[Node] = []
+    rebuilt: list[Node] = []
     for at, (node, places) in enumerate(rows):
-        now = rebuild(node, [made[place] for place in places])
+        now = rebuild(node, [rebuilt[place] for place in places])
         if left and open_ and at in seen and isinstance(now, Formula):
             goal = _goal(now, seen[at])
             if goal is not None:
@@ -74,8 +74,8 @@ def _settled(core: Formula, symbols: Sequence[str], propositional: bool) -> Form
                 if proved:
                     now = instead
                 open_ -= proved is None
-        made.append(now)
-    result = made[root]
+        rebuilt.append(now)
+    result = rebuilt[root]
     assert isinstance(result, Formula)
     return None if result == core else result
 
@@ -119,7 +119,7 @@ def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> boo
     effort = Effort(STEPS, WORDS)
     alphabet, propositions = (None, symbols) if propositional else (symbols, None)
     try:
-        found = find_word(formula, "anywhere", [formula], alphabet, propositions, None, effort)
+        witness = find_word(formula, "anywhere", [formula], alphabet, propositions, None, effort)
     except SofthatError:
         return None
-    return found is None
+    return witness is None

@@ -68,16 +68,16 @@ def simplify(formula: Formula) -> Formula:
     links = links_of(rows)
     look = Look(STEPS)
     interned: dict[Node, Node] = {}
-    made: list[Node] = []
+    simplified: list[Node] = []
     for k, (node, places) in enumerate(rows):
-        now = rebuild(node, [made[place] for place in places])
+        now = rebuild(node, [simplified[place] for place in places])
         if k not in links:
             if links and any(place in links for place in places):
-                now = _long_chain(now, [made[part] for part in ends_of(k, rows, links)], look)
+                now = _long_chain(now, [simplified[part] for part in ends_of(k, rows, links)], look)
             now = _simplest(now, look)
             now = interned.setdefault(now, now)
-        made.append(now)
-    result = made[root]
+        simplified.append(now)
+    result = simplified[root]
     assert isinstance(result, Formula)
     return result
 
@@ -157,16 +157,16 @@ def _long_chain(node: Node, parts: list[Node], look: Look) -> Node:
     simple as can be where it has become short."""
     assert isinstance(node, And | Or)
     kind = type(node)
-    kept = without_repeats(kind, parts, look)
-    if len(kept) == len(parts):
+    needed = without_repeats(kind, parts, look)
+    if len(needed) == len(parts):
         return node
-    if not kept:
+    if not needed:
         return TRUE if kind is And else FALSE
-    result: Node = kept[0]
-    for part in kept[1:]:
+    result: Node = needed[0]
+    for part in needed[1:]:
         assert isinstance(result, Formula)
         link = kind(result, part)
-        result = _simplest(link, look) if len(kept) <= LONGEST_CHAIN else link
+        result = _simplest(link, look) if len(needed) <= LONGEST_CHAIN else link
     return result
 
 

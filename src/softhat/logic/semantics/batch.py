@@ -216,18 +216,18 @@ def _step(node: Node, below: list[Lanes], batch: WordBatch) -> Lanes:
 
 def _recall(value: Lanes, keys: list[Lanes], queries: list[Lanes]) -> Lanes:
     """Every position asks the ones before it, the latest first, until all words have found one."""
-    found = np.zeros_like(value)
+    recalled = np.zeros_like(value)
     for i in range(len(value)):
         open_ = np.full_like(value[i], _ONES)
         for j in range(i, -1, -1):
             same = open_.copy()
             for key, query in zip(keys, queries, strict=True):
                 same &= ~(key[j] ^ query[i])
-            found[i] |= same & value[j]
+            recalled[i] |= same & value[j]
             open_ &= ~same
             if not open_.any():
                 break
-    return found
+    return recalled
 
 
 def _at(batch: WordBatch, holds: Callable[[int], bool]) -> Lanes:

@@ -47,12 +47,12 @@ def truths(formulas: Iterable[Formula], words: Iterable[Word]) -> list[list[Bool
     if laid_out is None:
         return [[] for _ in formulas]
     tape, symbol = laid_out
-    made = signals(plan(tuple(formulas)), tape, symbol)
+    computed = signals(plan(tuple(formulas)), tape, symbol)
     return [
         np.split(tape.to_bools(signal), tape.begins[1:])
         if len(tape.lengths) > 1
         else [tape.to_bools(signal)]
-        for signal in made
+        for signal in computed
     ]
 
 
@@ -78,17 +78,17 @@ def resolve_at(formula: Formula, at: str | None) -> Literal["first", "last"]:
 
 def signals(steps: EvaluationPlan, tape: Tape, symbol: Callable[[str], int]) -> list[int]:
     """The truth signals of formulas on a tape of words; `symbol` says where each stands."""
-    made: dict[int, int] = {}
+    computed: dict[int, int] = {}
     for k, (node, places, form) in enumerate(steps.steps):
         if isinstance(node, Formula):
             if isinstance(node, Comparison) and form is not None:
-                counted = [tape.inside if place < 0 else made[place] for place in places]
-                made[k] = compare(node.relation, form, counted, tape)
+                counted = [tape.inside if place < 0 else computed[place] for place in places]
+                computed[k] = compare(node.relation, form, counted, tape)
             else:
-                made[k] = step(node, [made[place] for place in places], tape, symbol)
+                computed[k] = step(node, [computed[place] for place in places], tape, symbol)
         for place in steps.dead[k]:
-            made.pop(place, None)
-    return [made[k] for k in steps.results]
+            computed.pop(place, None)
+    return [computed[k] for k in steps.results]
 
 
 def step(node: Node, below: list[int], tape: Tape, symbol: Callable[[str], int]) -> int:
@@ -199,17 +199,17 @@ def _until(f: int, g: int, tape: Tape) -> int:
 def _recall(value: int, keys: list[int], queries: list[int], tape: Tape) -> int:
     """Walk each word, and remember the value at the last position of every code."""
     values = tape.to_bits(value)
-    kept, asked = (_codes(side, tape) for side in (keys, queries))
-    found = np.zeros(tape.size, np.bool_)
+    stored, asked = (_codes(side, tape) for side in (keys, queries))
+    recalled = np.zeros(tape.size, np.bool_)
     inside = tape.to_bits(tape.inside)
     last: dict[bytes, bool] = {}
     for place in range(tape.size):
         if not inside[place]:  # between words
             last = {}
             continue
-        last[kept[place]] = bool(values[place])
-        found[place] = last.get(asked[place], False)
-    return tape.to_signal(found)
+        last[stored[place]] = bool(values[place])
+        recalled[place] = last.get(asked[place], False)
+    return tape.to_signal(recalled)
 
 
 def _codes(digits: list[int], tape: Tape) -> list[bytes]:

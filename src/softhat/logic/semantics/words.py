@@ -123,10 +123,10 @@ def _in_text(words: list[str]) -> Callable[[str], Bools]:
     def places(name: str) -> Bools:
         if len(name) != 1:
             return np.zeros(len(codes), np.bool_)
-        found: Bools = codes == ord(name)
+        holds: Bools = codes == ord(name)
         if name == "\0":
-            found[np.cumsum([len(word) + 1 for word in words]) - 1] = False  # the empty places
-        return found
+            holds[np.cumsum([len(word) + 1 for word in words]) - 1] = False  # the empty places
+        return holds
 
     return places
 

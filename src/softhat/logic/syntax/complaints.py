@@ -28,7 +28,7 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
     token = Token("$END", "", len(text.rstrip())) if ended else tokens[at]
     before = tokens[at - 1] if at else None
     position = token.start
-    found = "but the formula ends" if ended else f"found {_show(token)}"
+    came = "but the formula ends" if ended else f"found {_show(token)}"
 
     def error(message: str, where: int = position) -> FormulaError:
         return FormulaError(message, where, text)
@@ -38,28 +38,28 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
     if token.kind == "_PERCENT":
         return error(_percent(before))
     if _in_bounds(tokens[:at]):
-        return error(f"bounds are two integers in brackets, as in O[1,4] f: {found}")
+        return error(f"bounds are two integers in brackets, as in O[1,4] f: {came}")
     if _in_recall(tokens[:at]):
-        return error(f"a recall is a value and pairs of key and query, last[v | k = q]: {found}")
+        return error(f"a recall is a value and pairs of key and query, last[v | k = q]: {came}")
     if token.kind in ("_LEFT", "_RIGHT"):
         return error(
             f"{token.text} stands only in bounds, after O H F G S U, as in O[1,4] f; for [] write G"
         )
     arithmetic = token.kind in ("_PLUS", "_MINUS", "_TIMES")
     if _after_percent(tokens[:at]) and (arithmetic or "_AND" not in expected):
-        return error(f"i % m = r takes two integers, as in i % 2 = 0: {found}")
+        return error(f"i % m = r takes two integers, as in i % 2 = 0: {came}")
     if before is not None and before.kind == "COUNT":
         return error(
-            f"{before.text} counts a formula in parentheses: expected {before.text}(f), {found}"
+            f"{before.text} counts a formula in parentheses: expected {before.text}(f), {came}"
         )
     if expected == {"SYMBOL"} or (
         expected == {"_CLOSE"} and at > 2 and tokens[at - 3].kind == "AT"
     ):
-        return error(f"at takes the name of a numerical predicate, as in at(prime): {found}")
+        return error(f"at takes the name of a numerical predicate, as in at(prime): {came}")
     if before is not None and (before.kind == "MOD" or expected == {"_COMMA"}):
-        return error(f"mod takes two integers, as in mod(2, 0): {found}")
+        return error(f"mod takes two integers, as in mod(2, 0): {came}")
     if "SYMBOL" in expected or "INTEGER" in expected:
-        return error(_missing_operand(token, before, found, expected))
+        return error(_missing_operand(token, before, came, expected))
     open_at = _opener(tokens[:at])
     if token.kind == "_CLOSE" and open_at is None:
         return error("this closing parenthesis has no opening one: remove it or open one")
@@ -67,7 +67,7 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
         return error(_product(tokens[at + 1 :]))
     # In last[…] a relation may stand after a formula; a number is what + may follow.
     if "RELATION" in expected and ("_PLUS" in expected or "_AND" not in expected):
-        return error(_not_a_formula(tokens[:at], before, open_at, found))
+        return error(_not_a_formula(tokens[:at], before, open_at, came))
     if token.kind == "RELATION" and ("_PLUS" in expected or _after_relation(tokens[:at])):
         return error("comparisons do not chain: write 1 < #(a) & #(a) < 3 for 1 < #(a) < 3")
     if token.kind == "RELATION" or (
@@ -83,8 +83,8 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
             tokens[open_at].start,
         )
     if "_AND" in expected:
-        return error(_missing_operator(token, before, found, open_at is not None))
-    return error(f"expected {_list(expected)}, {found}")
+        return error(_missing_operator(token, before, came, open_at is not None))
+    return error(f"expected {_list(expected)}, {came}")
 
 
 def _in_recall(tokens: list[Token]) -> bool:
@@ -134,26 +134,26 @@ def _in_bounds(tokens: list[Token]) -> bool:
 
 
 def _missing_operand(
-    token: Token, before: Token | None, found: str, expected: frozenset[str]
+    token: Token, before: Token | None, came: str, expected: frozenset[str]
 ) -> str:
     number = "SYMBOL" not in expected
     if expected == {"INTEGER", "_MINUS"}:
-        return f"mod takes two integers, as in mod(2, 0): {found}"
+        return f"mod takes two integers, as in mod(2, 0): {came}"
     after = f" after {before.text}" if before is not None else ""
     if number:
         if token.kind in ("SYMBOL", "CONSTANT"):
             return (
-                f"expected a number{after}, {found}: write #({quote(token.text)}) to count the "
+                f"expected a number{after}, {came}: write #({quote(token.text)}) to count the "
                 "positions where it holds"
             )
-        return f"expected a number such as #(a), i, n or 3{after}, {found}"
+        return f"expected a number such as #(a), i, n or 3{after}, {came}"
     if token.kind in _BINARY or token.kind in ("RELATION", "_PLUS", "_TIMES"):
         what = "number" if token.kind in ("RELATION", "_PLUS", "_TIMES") else "formula"
-        return f"expected a {what}{after}, {found}, which needs one on its left{_as_symbol(token)}"
+        return f"expected a {what}{after}, {came}, which needs one on its left{_as_symbol(token)}"
     if before is not None and before.kind == "_OPEN" and token.kind == "_CLOSE":
         return "expected a formula between the parentheses, found nothing"
     hint = _as_symbol(before) if before is not None else ""
-    return f"expected a formula{after}, {found}{hint or _as_symbol(token)}"
+    return f"expected a formula{after}, {came}{hint or _as_symbol(token)}"
 
 
 def _percent(before: Token | None) -> str:
@@ -196,7 +196,7 @@ def _product(rest: list[Token]) -> str:
 
 
 def _not_a_formula(
-    tokens: list[Token], before: Token | None, open_at: int | None, found: str
+    tokens: list[Token], before: Token | None, open_at: int | None, came: str
 ) -> str:
     """A number stands where a formula should."""
     if before is not None and before.kind == "VARIABLE":
@@ -204,21 +204,21 @@ def _not_a_formula(
         meaning = "position" if name == "i" else "length of the word"
         return (
             f"{name} is the {meaning}, a number: compare it, as in {name} > 1, or write "
-            f"'{name}' for the symbol; {found}"
+            f"'{name}' for the symbol; {came}"
         )
     if open_at is not None and open_at and tokens[open_at - 1].kind == "COUNT":
         return (
             f"{tokens[open_at - 1].text} counts the positions where a formula holds, and a number "
-            f"is none: compare it, as in #(#(a) > 1); {found}"
+            f"is none: compare it, as in #(#(a) > 1); {came}"
         )
-    if before is not None and before.kind == "INTEGER" and found.startswith("found"):
+    if before is not None and before.kind == "INTEGER" and came.startswith("found"):
         return (
-            f"expected an operator such as * or >= after {before.text}, {found}: write 2*t for 2 t"
+            f"expected an operator such as * or >= after {before.text}, {came}: write 2*t for 2 t"
         )
-    return f"a number is not a formula: compare it, as in #(a) >= 1; {found}"
+    return f"a number is not a formula: compare it, as in #(a) >= 1; {came}"
 
 
-def _missing_operator(token: Token, before: Token | None, found: str, inside: bool) -> str:
+def _missing_operator(token: Token, before: Token | None, came: str, inside: bool) -> str:
     hint = ""
     if token.kind in ("SYMBOL", "CONSTANT") and token.text[:1] in _MEANING and token.text[1:]:
         hint = f": if an operator is meant, write {token.text[:1]} {token.text[1:]}"
@@ -228,7 +228,7 @@ def _missing_operator(token: Token, before: Token | None, found: str, inside: bo
         hint = ": write & for and, | for or"
     close = " or )" if inside else ""
     after = f" after {_show(before)}" if before is not None else ""
-    return f"expected an operator{close}{after}, {found}{hint}"
+    return f"expected an operator{close}{after}, {came}{hint}"
 
 
 def _as_symbol(token: Token) -> str:

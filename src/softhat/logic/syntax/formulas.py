@@ -529,9 +529,9 @@ def recall(value: Formula, *digits: tuple[Formula, Formula]) -> Recall:
     queries are here."""
     if not digits:
         raise SofthatError("last[v | k = q] needs at least one pair of a key and a query")
-    made = [Digit(checked_formula(key), checked_formula(query)) for key, query in digits]
-    code: Digit | Digits = made[0]
-    for digit in made[1:]:
+    pairs = [Digit(checked_formula(key), checked_formula(query)) for key, query in digits]
+    code: Digit | Digits = pairs[0]
+    for digit in pairs[1:]:
         code = Digits(code, digit)
     return Recall(checked_formula(value), code)
 

@@ -198,12 +198,12 @@ def stored_tables() -> dict[str, Any]:
     """The tables of `grammar.lark`: those that are kept, unless they are of another grammar."""
     folder = resources.files("softhat.logic.syntax")
     grammar = folder.joinpath("grammar.lark").read_text(encoding="utf-8")
-    kept: dict[str, Any] = json.loads(folder.joinpath("tables.json").read_text(encoding="utf-8"))
-    return kept if kept["grammar"] == digest(grammar) else tables_of(grammar)
+    tables: dict[str, Any] = json.loads(folder.joinpath("tables.json").read_text(encoding="utf-8"))
+    return tables if tables["grammar"] == digest(grammar) else tables_of(grammar)
 
 
 if __name__ == "__main__":  # python -m softhat.logic.syntax.machine: writes tables.json anew
     here = Path(__file__).parent
-    made = tables_of((here / "grammar.lark").read_text(encoding="utf-8"))
-    text = json.dumps(made, separators=(",", ":"), sort_keys=True)
+    fresh = tables_of((here / "grammar.lark").read_text(encoding="utf-8"))
+    text = json.dumps(fresh, separators=(",", ":"), sort_keys=True)
     (here / "tables.json").write_text(text.replace("},{", "},\n{") + "\n", encoding="utf-8")

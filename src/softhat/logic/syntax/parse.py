@@ -81,12 +81,12 @@ def _terminals(text: str) -> Iterator[tuple[str, Any]]:
     known: dict[str, tuple[str, Any]] = dict(_VALUES)
     pieces = cut(text)
     for index, piece in enumerate(pieces):
-        found = known.get(piece)
-        if found is None:
-            found = _terminal(piece, index, pieces[index + 1], text)
-            if found[0] in ("SYMBOL", "INTEGER") and piece != "at":
-                known[piece] = found
-        yield found
+        terminal = known.get(piece)
+        if terminal is None:
+            terminal = _terminal(piece, index, pieces[index + 1], text)
+            if terminal[0] in ("SYMBOL", "INTEGER") and piece != "at":
+                known[piece] = terminal
+        yield terminal
 
 
 def _terminal(piece: str, index: int, after: str, text: str) -> tuple[str, Any]:
@@ -221,7 +221,7 @@ _BUILDERS: dict[str, Callable[..., Any] | None] = {
 """What each alias of the grammar makes of the parts that carry a value."""
 
 _VALUES: dict[str, tuple[str, Any]] = {
-    **{word: found for word, found in SPELLINGS.items() if found[0] not in ("MOD", "VARIABLE")},
+    **{word: kind for word, kind in SPELLINGS.items() if kind[0] not in ("MOD", "VARIABLE")},
     "": (END, None),
 }
 """Terminals that are the same wherever they stand."""

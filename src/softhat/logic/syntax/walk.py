@@ -122,5 +122,5 @@ def _make(kind: str, payload: tuple[Hashable, ...], children: Sequence[Node]) ->
     fields: list[Any] = [*payload, *children]
     if kind == "Comparison":  # the one kind whose payload stands between its children
         fields = [children[0], *payload, children[1]]
-    made: Node = getattr(nodes, kind)(*fields)
-    return made
+    node: Node = getattr(nodes, kind)(*fields)
+    return node

@@ -251,10 +251,10 @@ def product(*laws: Law) -> Law:
                 exponents[base] = exponents.get(base, 0) + k
             case _:
                 exponents[law] = exponents.get(law, 0) + 1
-    kept = [power(base, k) for base, k in exponents.items() if k]
-    if constant != 1 or not kept:
-        kept.insert(0, Constant(constant))
-    return kept[0] if len(kept) == 1 else Product(tuple(kept))
+    parts = [power(base, k) for base, k in exponents.items() if k]
+    if constant != 1 or not parts:
+        parts.insert(0, Constant(constant))
+    return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
 def total(*laws: Law) -> Law:
