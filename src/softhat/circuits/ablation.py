@@ -45,7 +45,7 @@ def ablate(
 
 
 def _completeness(
-    network: Network, circuit: Circuit, kept: frozenset[str], seed: int, words: int
+    network: Network, circuit: Circuit, edges: frozenset[str], seed: int, words: int
 ) -> float:
     rng = np.random.default_rng([seed, 1])
     most = LENGTHS[-1] if network.longest is None else network.longest
@@ -59,7 +59,7 @@ def _completeness(
     for clean, other in (*pairs, *_own_pairs(network, circuit)):
         _, margins = network.run(clean)
         added, _ = network.run(other)
-        _, left = network.run(clean, Only(kept, added))
+        _, left = network.run(clean, Only(edges, added))
         right += int(((left > 0) == (margins > 0)).sum())
         total += margins.size
     return right / total

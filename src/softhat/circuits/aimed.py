@@ -35,13 +35,13 @@ def aimed_pairs(
     or for every part if none were. Where no formula is known, words of few symbols."""
     if not formulas:
         yield from _mostly_one(network, rng, letters)
-    found: dict[int, list[tuple[Array, Array]]] = {}
+    by_length: dict[int, list[tuple[Array, Array]]] = {}
     for formula in formulas:
         share = letters // (3 * len(formulas))  # each word is in three pairs
         missing = parts(formula) if seen is None else _constant(parts(formula), network, seen)
         chosen = rng.permutation(len(missing))[:PARTS].tolist()
         for focus in (None, *(missing[at] for at in chosen)):
-            made = words_for(
+            words = words_for(
                 formula,
                 network.symbols,
                 network.propositional,
@@ -50,10 +50,10 @@ def aimed_pairs(
                 network.longest,
                 focus,
             )
-            if made:
-                pairs = [*_one_place(network, made, rng), *_other_value(made)]
-                found.setdefault(len(made[0].word), []).extend(pairs)
-    for pairs in found.values():
+            if words:
+                pairs = [*_one_place(network, words, rng), *_other_value(words)]
+                by_length.setdefault(len(words[0].word), []).extend(pairs)
+    for pairs in by_length.values():
         yield np.stack([clean for clean, _ in pairs]), np.stack([corrupt for _, corrupt in pairs])
 
 
@@ -90,10 +90,10 @@ def _constant(
 
 
 def _one_place(
-    network: Network, made: Sequence[WordWithTruth], rng: np.random.Generator
+    network: Network, words: Sequence[WordWithTruth], rng: np.random.Generator
 ) -> Iterator[tuple[Array, Array]]:
     """Each word and itself with one place changed, both ways round."""
-    for one in made:
+    for one in words:
         places = np.flatnonzero(one.asked) if one.asked.any() else np.arange(len(one.word))
         other = one.word.copy()
         k = len(network.symbols)
@@ -107,10 +107,10 @@ def _one_place(
         yield other, one.word
 
 
-def _other_value(made: Sequence[WordWithTruth]) -> Iterator[tuple[Array, Array]]:
+def _other_value(words: Sequence[WordWithTruth]) -> Iterator[tuple[Array, Array]]:
     """A word on which the formula is true somewhere, and one on which it is false."""
-    true = [one.word for one in made if one.value]
-    false = [one.word for one in made if not one.value]
+    true = [one.word for one in words if one.value]
+    false = [one.word for one in words if not one.value]
     for left, right in zip(true, false, strict=False):
         yield left, right
         yield right, left

@@ -22,15 +22,15 @@ from softhat.proof.llama.undisguise import undisguise as undisguise_llama
 def plain_tensors(folder: Path) -> dict[str, Array]:
     """The tensors of the plain checkpoint that a disguised one stands for."""
     export = read_export(folder)
-    found, directions = export.checkpoint, export.directions
+    checkpoint, directions = export.checkpoint, export.directions
     assert directions is not None
     plain: GPT2Checkpoint | LlamaCheckpoint
     try:
-        if isinstance(found, LlamaCheckpoint):
-            plain = undisguise_llama(found, directions).checkpoint
+        if isinstance(checkpoint, LlamaCheckpoint):
+            plain = undisguise_llama(checkpoint, directions).checkpoint
         else:
-            assert isinstance(found, GPT2Checkpoint)
-            plain = undisguise_gpt2(found, directions).checkpoint
+            assert isinstance(checkpoint, GPT2Checkpoint)
+            plain = undisguise_gpt2(checkpoint, directions).checkpoint
     except VoidError as error:
         raise SofthatError(f"{folder}: {error}") from None
     return {name: np.array(value, np.float64) for name, value in plain.tensors.items()}

@@ -153,15 +153,18 @@ class Circuit:
     def to_eap(self, constants: bool = True) -> dict[str, Any]:
         """The graph as edge attribution patching and the MIB circuit track store it: every
         possible node and edge, those of the circuit `in_graph`."""
-        kept = {edge.name for edge in self.edges if constants or edge.carries == "input"}
+        in_graph = {edge.name for edge in self.edges if constants or edge.carries == "input"}
         ends = {
-            end for edge in self.edges if edge.name in kept for end in (edge.source, edge.target)
+            end
+            for edge in self.edges
+            if edge.name in in_graph
+            for end in (edge.source, edge.target)
         }
         return {
             "cfg": dict(self.config),
             "nodes": {name: {"in_graph": name in ends} for name in possible_nodes(self.config)},
             "edges": {
-                name: {"score": float(name in kept), "in_graph": name in kept}
+                name: {"score": float(name in in_graph), "in_graph": name in in_graph}
                 for name in possible_edges(self.config)
             },
         }

@@ -26,7 +26,7 @@ def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
     t = model.transformer
     decided = tuple(model.formulas.values()) if isinstance(model, Model) else ()
     search = WitnessSearch(NativeNetwork(t), seed, words, decided)
-    found = tuple(
+    judged_edges = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
         for source, target, slot in edges(t)
     )
@@ -35,7 +35,7 @@ def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
     said = native_meanings(t, model.program) if isinstance(model, Model) else None
     definitions = said.definitions if said else ()
     nodes = tuple(search.witnessed(_nodes(model, said)))
-    return Circuit("softhat", nodes, found, config, search.answers(), definitions)
+    return Circuit("softhat", nodes, judged_edges, config, search.answers(), definitions)
 
 
 def _nodes(model: Answers, said: NativeMeanings | None) -> Iterator[Node]:

@@ -243,8 +243,8 @@ def reading(meaning: Meaning, seen: Mapping[str, Array]) -> Array:
     hook = meaning.hook if meaning.head is None else f"{meaning.hook}.{meaning.head}"
     x = seen[hook]
     places, weights = zip(*meaning.direction, strict=True)
-    found: Array = x[..., list(places)] @ np.array(weights) + meaning.offset
-    return found
+    read: Array = x[..., list(places)] @ np.array(weights) + meaning.offset
+    return read
 
 
 def visible(mask: Mask, rows: int) -> NDArray[np.bool_]:

@@ -29,7 +29,7 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     network = stock_network(folder)
     labels = read_json(folder / "labels.json")
     search = WitnessSearch(network, seed, words, _decided(labels))
-    found = tuple(
+    judged_edges = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))
         for source, target, slot in edges(network.structure())
     )
@@ -39,19 +39,19 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     definitions = tuple(labels.get("definitions", ()))
     nodes = tuple(search.witnessed(_nodes(network.layers, network.heads, labels)))
     model = str(network.config["model_type"])
-    return Circuit(model, nodes, found, config, search.answers(), definitions)
+    return Circuit(model, nodes, judged_edges, config, search.answers(), definitions)
 
 
 def _decided(labels: Mapping[str, Any]) -> tuple[Formula, ...]:
     """What the outputs decide, where the labels say all that is needed to read it."""
     definitions = labels.get("definitions", ())
-    found = []
+    formulas = []
     for said in labels.get("outputs", ()):
         try:
-            found.append(parse("; ".join([*definitions, said["formula"]])))
+            formulas.append(parse("; ".join([*definitions, said["formula"]])))
         except SofthatError:  # a numerical predicate of the user's own
             continue
-    return tuple(found)
+    return tuple(formulas)
 
 
 def _nodes(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node]:
@@ -69,11 +69,11 @@ def _nodes(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node
     yield Node("input", hook_of("input"), "", tuple(stored[0]))
     for number in range(layers):
         for h in range(n_head):
-            found = heads.get((number, h))
-            if found is not None and not found.get("distractor"):
+            labelled = heads.get((number, h))
+            if labelled is not None and not labelled.get("distractor"):
                 name = f"a{number}.h{h}"
-                said = tuple(map(_meaning, found["computes"]))
-                yield Node(name, hook_of(name), found["kind"], said)
+                said = tuple(map(_meaning, labelled["computes"]))
+                yield Node(name, hook_of(name), labelled["kind"], said)
         yield Node(f"m{number}", hook_of(f"m{number}"), "gates", tuple(stored[number + 1]))
     said = tuple(map(_meaning, labels.get("outputs", ())))
     yield Node("logits", hook_of("logits"), "", said)

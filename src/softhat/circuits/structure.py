@@ -77,13 +77,13 @@ def needed(structure: Structure) -> Structure:
     blocks = []
     for block in reversed(structure.blocks):
         used = (block.out & wanted).any(axis=1)
-        kept = replace(block, into=block.into[used], out=block.out[used])
-        wanted |= kept.into.any(axis=0)
+        narrowed = replace(block, into=block.into[used], out=block.out[used])
+        wanted |= narrowed.into.any(axis=0)
         heads = tuple(_needed_head(head, wanted) for head in block.heads)
         for head in heads:
             for wires in (head.query, head.key, head.value):
                 wanted |= wires.any(axis=0)
-        blocks.append(replace(kept, heads=heads))
+        blocks.append(replace(narrowed, heads=heads))
     return replace(structure, blocks=tuple(reversed(blocks)))
 
 

@@ -95,9 +95,9 @@ class WitnessSearch:
     def judged(self, source: str, target: str, slot: str) -> tuple[Carries, Witness | None]:
         """What the edge carries, and where it shows the most."""
         reader = target, slot
-        found = self._strongest(lambda added, begun: Patch(source, reader, added[source], begun))
-        if found is not None:
-            return "input", found
+        witness = self._strongest(lambda added, begun: Patch(source, reader, added[source], begun))
+        if witness is not None:
+            return "input", witness
         if self._wider is not None and self._may_matter(source):
             return self._wider.judged(source, target, slot)
         return "constant", None
@@ -117,9 +117,9 @@ class WitnessSearch:
 
     def node(self, source: str) -> Witness | None:
         """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
-        found = self._strongest(lambda added, _: NodePatch(source, added[source]))
-        if found is not None and found.flips:
-            return found
+        witness = self._strongest(lambda added, _: NodePatch(source, added[source]))
+        if witness is not None and witness.flips:
+            return witness
         # Gates that clear coordinates change no answer however long one searches.
         is_head = source.startswith("a")
         return self._wider.node(source) if is_head and self._wider is not None else None
@@ -133,7 +133,7 @@ class WitnessSearch:
     def answers(self, each: int = 4) -> tuple[Witness, ...]:
         """Words that differ in one place and in an answer: for each output as many that are true
         as that are false, at most `each` of both."""
-        found: dict[tuple[str, bool], list[Witness]] = {
+        witnesses: dict[tuple[str, bool], list[Witness]] = {
             (name, value): [] for name in self.network.outputs for value in (False, True)
         }
         for clean, corrupt, begun, _ in self.batches:
@@ -145,13 +145,13 @@ class WitnessSearch:
             for word, position, output in np.argwhere(parted).tolist():
                 place = (word, position, output)
                 name = self.network.outputs[output]
-                listed = found[name, bool(margins[place] > 0)]
+                listed = witnesses[name, bool(margins[place] > 0)]
                 witness = self._witness(clean, corrupt, place, margins, other)
                 if all(witness.clean != known.clean for known in listed):
                     listed.append(witness)
         pairs = []
         for name in self.network.outputs:
-            both = found[name, True], found[name, False]
+            both = witnesses[name, True], witnesses[name, False]
             count = min(each, *map(len, both))
             pairs += [witness for listed in both for witness in listed[:count]]
         return tuple(pairs)

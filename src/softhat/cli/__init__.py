@@ -115,8 +115,10 @@ def _run(wanted: str | None) -> int:
         said = " ".join(error.format_message().split())  # choices come on lines of their own
         tell(f"error: {said.rstrip('.')}{where}")
     except (KeyboardInterrupt, typer.Abort, _InterruptedError):
-        kept = "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
-        tell(f"interrupted: {kept}")
+        remains = (
+            "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
+        )
+        tell(f"interrupted: {remains}")
         return 130
     except SystemExit as end:  # rich's way to say that the reader has left
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)

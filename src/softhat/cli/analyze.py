@@ -155,27 +155,27 @@ def _profile(result: Analysis, n: int, name: tuple[int, int]) -> str:
     return " ".join(shown) + (" …" if len(profile.gaps) > 4 else "")
 
 
-def picture(found: TiedRow, bos: bool) -> str:
+def picture(tie: TiedRow, bos: bool) -> str:
     """The tied row with positions counted from 1 (`<bos>` is 0) and the winners marked."""
     first = 0 if bos else 1
-    symbols = (["<bos>"] if bos else []) + list(found.word)
-    marked = " ".join(f"[{s}]" if k in found.positions else s for k, s in enumerate(symbols))
-    where = ", ".join(str(k + first) for k in found.positions)
+    symbols = (["<bos>"] if bos else []) + list(tie.word)
+    marked = " ".join(f"[{s}]" if k in tie.positions else s for k, s in enumerate(symbols))
+    where = ", ".join(str(k + first) for k in tie.positions)
     return (
-        f"{head_name(found.layer, found.head)} ties at row {found.row + first} of {marked}: "
-        f"positions {where} share the maximum score {found.scores[found.positions[0]]}"
+        f"{head_name(tie.layer, tie.head)} ties at row {tie.row + first} of {marked}: "
+        f"positions {where} share the maximum score {tie.scores[tie.positions[0]]}"
     )
 
 
 def to_json(result: Analysis) -> dict[str, Any]:
     """The analysis as one JSON document; heads are named "layer.head"."""
-    found = result.counterexample
+    tie = result.counterexample
     return {
         "uniform_tieless": result.uniform_tieless,
         "guarantee": result.guarantee,
         "up_to": result.up_to,
         "exhaustive_length": result.exhaustive_length,
-        "counterexample": None if found is None else _counterexample(found),
+        "counterexample": None if tie is None else _counterexample(tie),
         "leak": result.leak,
         "min_gap": {_name(k): _gap(g) for k, g in result.min_gap.items()},
         "rows": {
@@ -211,14 +211,14 @@ def to_json(result: Analysis) -> dict[str, Any]:
     }
 
 
-def _counterexample(found: TiedRow) -> dict[str, Any]:
+def _counterexample(tie: TiedRow) -> dict[str, Any]:
     return {
-        "word": found.word if isinstance(found.word, str) else list(found.word),
-        "layer": found.layer,
-        "head": found.head,
-        "row": found.row,
-        "positions": list(found.positions),
-        "scores": [None if s is None else str(s) for s in found.scores],
+        "word": tie.word if isinstance(tie.word, str) else list(tie.word),
+        "layer": tie.layer,
+        "head": tie.head,
+        "row": tie.row,
+        "positions": list(tie.positions),
+        "scores": [None if s is None else str(s) for s in tie.scores],
     }
 
 
@@ -281,16 +281,16 @@ def _opened(folder: Path, texts: list[str], row: str, as_json: bool) -> None:
     if len(texts) > 1:
         raise SofthatError("--row opens a row of one text: give --text once")
     layer, head, place = (int(part) for part in parts)
-    found = open_row(folder, texts[0], layer, head, place)
+    opened = open_row(folder, texts[0], layer, head, place)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(opened))
         return
-    say(f"{head_name(layer, head)}, row {place} ({found.token}): {len(found.keys)} keys")
+    say(f"{head_name(layer, head)}, row {place} ({opened.token}): {len(opened.keys)} keys")
     rows = [
         [str(k.position), k.token, f"{k.score:.4g}", f"{k.gap:.4g}", f"{k.weight:.4f}",
          "maximal" if k.best else ""]
-        for k in found.keys[:MOST_KEYS]
+        for k in opened.keys[:MOST_KEYS]
     ]  # fmt: skip
     print_table(["position", "token", "score", "gap", "weight", ""], rows)
-    if len(found.keys) > MOST_KEYS:
-        say(f"and {len(found.keys) - MOST_KEYS} more with lower scores (all with --json)")
+    if len(opened.keys) > MOST_KEYS:
+        say(f"and {len(opened.keys) - MOST_KEYS} more with lower scores (all with --json)")

@@ -36,15 +36,15 @@ def command(
     from softhat.circuits.circuit import circuit
     from softhat.io.files import write_file
 
-    found = circuit(folder, id=number)
-    document = found.to_eap() if eap else found.to_json()
+    graph = circuit(folder, id=number)
+    document = graph.to_eap() if eap else graph.to_json()
     if out is not None:
         write_file(out, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
     if as_json:
         print_json(document)
         return
     readers: dict[str, list[str]] = {}
-    for edge in found.edges:
+    for edge in graph.edges:
         target = f"{edge.target}.{edge.slot}" if edge.slot else edge.target
         readers.setdefault(edge.source, []).append(
             target if edge.carries == "input" else f"({target})"
@@ -56,6 +56,6 @@ def command(
             "; ".join(("!" if m.sign < 0 else "") + f"{m.role} {m.formula}" for m in node.computes),
             " ".join(readers.get(node.name, [])),
         ]
-        for node in found.nodes
+        for node in graph.nodes
     ]
     print_table(["node", "kind", "computes", "is read by (constants)"], rows)

@@ -89,15 +89,15 @@ def _values(
     read: list[Any] = list(read_words(words, are_tokens(symbols, False, names), False))
     if known is not None:
         read = [named_tokens(known, word) for word in read]
-    found = []
+    values = []
     for word in read:
         try:
-            found.append(asked.program(list(word)))
+            values.append(asked.program(list(word)))
         except (ValueError, TypeError, ArithmeticError, LookupError) as error:
             raise SofthatError(
                 f"{argument} has no value on {show_word(list(map(str, word)), 40)}: {error}"
             ) from None
-    print_values(read, found, as_json)
+    print_values(read, values, as_json)
 
 
 def _accepted(values: Bools, where: Literal["first", "last"] | None) -> bool | None:

@@ -178,7 +178,7 @@ def _run(
     new = total = 0
     with progress(quiet=as_json) as show:
         for name in names:
-            _, made, there_are = run_method(
+            _, written, there_are = run_method(
                 paper,
                 out,
                 name,
@@ -189,7 +189,7 @@ def _run(
                 jobs,
                 lambda what, k, n: show(what, k, n, ""),
             )
-            new, total = new + made, total + there_are
+            new, total = new + written, total + there_are
     return {"predictions": str(out), "new": new, "all": total}
 
 

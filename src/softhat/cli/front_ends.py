@@ -83,7 +83,7 @@ def predicates_option() -> str | None:
 
 def moved_first(arguments: list[str]) -> list[str]:
     """The arguments with `--regex E` (or another of `MARKS`) turned into a first `regex:E`."""
-    kept: list[str] = []
+    rest: list[str] = []
     given: list[str] = []
     modular = False
     depth = ""
@@ -91,7 +91,7 @@ def moved_first(arguments: list[str]) -> list[str]:
     while at < len(arguments):
         word = arguments[at]
         if word == "--":
-            kept += arguments[at:]
+            rest += arguments[at:]
             break
         name, equals, value = word.partition("=")
         if name in MARKS:
@@ -109,7 +109,7 @@ def moved_first(arguments: list[str]) -> list[str]:
         elif word == "--mod":
             modular = True
         else:
-            kept.append(word)
+            rest.append(word)
         at += 1
     if len(given) > 1:
         raise SofthatError(f"give one of {', '.join(MARKS)}, once")
@@ -119,7 +119,7 @@ def moved_first(arguments: list[str]) -> list[str]:
         raise SofthatError("--depth goes with --regex or --dfa")
     if depth and modular:
         raise SofthatError("--mod is for constant depth: leave --depth log or --mod out")
-    return [depth + (MODULAR if modular else "") + given[0], *kept] if given else kept
+    return [depth + (MODULAR if modular else "") + given[0], *rest] if given else rest
 
 
 def _depth(value: str) -> str:

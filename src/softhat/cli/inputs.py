@@ -327,12 +327,12 @@ def _sets(line: str, where: str) -> Word:
     word = []
     at, end = 0, len(line.rstrip())
     while at < end:
-        found = _SET.match(line, at)
-        if found is None:
+        braces = _SET.match(line, at)
+        if braces is None:
             rest = line[at:].strip()
             raise SofthatError(f"{where}: expected a set such as {{p,q}}, found {rest[:20]!r}")
-        word.append({name.strip() for name in found[1].split(",") if name.strip()})
-        at = found.end()
+        word.append({name.strip() for name in braces[1].split(",") if name.strip()})
+        at = braces.end()
     if not word:
         raise SofthatError(f"{where} is empty: the empty word has no positions")
     return word

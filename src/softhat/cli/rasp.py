@@ -69,13 +69,13 @@ def read_program(
     from softhat.frontends.rasp.gallery import example_of  # most commands need no RASP
     from softhat.frontends.rasp.language import SOp
 
-    found = RASP.fullmatch(argument)
-    assert found is not None  # is_rasp
-    if found["entry"]:
-        to = int(found["length"] or max_length or LENGTH)
-        example = example_of(found["entry"])
+    parts = RASP.fullmatch(argument)
+    assert parts is not None  # is_rasp
+    if parts["entry"]:
+        to = int(parts["length"] or max_length or LENGTH)
+        example = example_of(parts["entry"])
         return AskedProgram(example.make(to), _tokens(alphabet, example.alphabet), to, argument)
-    path, name = found["file"], found["name"]
+    path, name = parts["file"], parts["name"]
     if not is_file(path):
         raise SofthatError(f"no such file: {path}")
     said = _run(path)
@@ -87,7 +87,7 @@ def read_program(
         program = _called(program, f"{path}:{name}")
     if not isinstance(program, SOp):
         raise SofthatError(f"{path}:{name} is no RASP program, but {type(program).__name__}")
-    length = found["length"] or max_length or said.get("max_length") or LENGTH
+    length = parts["length"] or max_length or said.get("max_length") or LENGTH
     return AskedProgram(program, _tokens(alphabet, said.get("alphabet")), int(length), path)
 
 
@@ -132,9 +132,9 @@ def named_tokens(alphabet: Sequence[Any], word: Any, symbols: Sequence[str] = ()
     return [names[item] for item in word]
 
 
-def print_values(words: list[Any], found: list[list[Any]], as_json: bool) -> None:
+def print_values(words: list[Any], outputs: list[list[Any]], as_json: bool) -> None:
     """The value at each position of words."""
-    pairs = list(zip(words, found, strict=True))
+    pairs = list(zip(words, outputs, strict=True))
     if as_json:
         print_json([{"word": _plain(word), "values": _plain(values)} for word, values in pairs])
         return

@@ -137,7 +137,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
     if at not in (None, "first", "last"):
         raise SofthatError(f"at must be first or last, not {at!r}")
     where = 0 if at == "first" else -1
-    found = [(word, model.values(word)) for word in words]
+    answers = [(word, model.values(word)) for word in words]
     if as_json:
         print_json(
             [
@@ -148,7 +148,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
                     "margins": [float(x) for x in row],
                     "values": [str(x) for x in row],
                 }
-                for word, row in found
+                for word, row in answers
             ]
         )
         return
@@ -159,7 +159,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
             "accepted" if row[where] > 0 else "rejected",
             str(min(map(abs, row)).limit_denominator(10**9)),
         ]
-        for word, row in found
+        for word, row in answers
     ]
     print_table(["word", "truth", "verdict", "least value"], rows)
 
@@ -168,10 +168,10 @@ def _values(model: ValueModel, words: list[Any], dtype: str, strict: bool, as_js
     """What a RASP program answers: a value at each position."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = model.values_many(words, dtype, strict=strict)
+        values = model.values_many(words, dtype, strict=strict)
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         tell(f"warning: {text}")
-    print_values(words, found, as_json)
+    print_values(words, values, as_json)
 
 
 def _is_big(words: list[str]) -> bool:

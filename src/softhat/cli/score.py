@@ -35,17 +35,17 @@ def command(
     from softhat.io.files import parse_json, read_text
 
     edges = parse_json(read_text(predicted), str(predicted))
-    found = score(circuit(folder), edges, constants, folder)
+    marks = score(circuit(folder), edges, constants, folder)
     if as_json:
-        print_json(found.to_json())
+        print_json(marks.to_json())
         return
     names = ("precision", "recall", "f1", "auroc", "true", "predicted")
     rows = [
         [what, *(f"{getattr(measures, name):.4g}" for name in names)]
-        for what, measures in (("edges", found.edges), ("nodes", found.nodes))
+        for what, measures in (("edges", marks.edges), ("nodes", marks.nodes))
     ]
     print_table(["", *names], rows)
-    ablation = found.ablation
+    ablation = marks.ablation
     assert ablation is not None
     complete = f"{ablation.completeness:.4g} ({ablation.empty:.4g})"
     print_facts([("completeness", complete), ("minimality", f"{ablation.minimality:.4g}")])

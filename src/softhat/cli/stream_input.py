@@ -184,10 +184,10 @@ class _PieceRunner:
         self.used |= {self.model.runtime_for(len(word), "auto", self.dtype) for word in words}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", CertificateWarning)
-            found = self.model.truth_many(words, self.dtype, self.output, "auto", self.strict)
+            truths = self.model.truth_many(words, self.dtype, self.output, "auto", self.strict)
         self._warn(caught)
         self.tokens += sum(map(len, words))
-        return found
+        return truths
 
     def _warn(self, caught: list[warnings.WarningMessage]) -> None:
         for text in dict.fromkeys(str(warning.message) for warning in caught):

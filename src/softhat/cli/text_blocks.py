@@ -135,32 +135,32 @@ class _Characters(_BlockReader):
         else:
             points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
         ends = np.flatnonzero(points == 10).tolist() if self.lines else []
-        found = self.table.take(points, mode="clip")
-        if len(found) == 0:
+        codes = self.table.take(points, mode="clip")
+        if len(codes) == 0:
             faults = False
         else:
-            faults = bool((found < 0).sum() > len(ends))
+            faults = bool((codes < 0).sum() > len(ends))
         begin = 0
         for end in ends:
             returned = self.returns and end > begin and points[end - 1] == 13
-            self._line(text, found, begin, end - returned, True, faults, pieces)
+            self._line(text, codes, begin, end - returned, True, faults, pieces)
             begin = end + 1
         if begin < len(text) or (final and self.seen):
-            self._line(text, found, begin, len(text), final, faults, pieces)
+            self._line(text, codes, begin, len(text), final, faults, pieces)
         self.offset += len(text) if text.isascii() else len(text.encode("utf-8"))
         return waiting
 
     def _line(
         self,
         text: str,
-        found: NDArray[Any],
+        codes: NDArray[Any],
         begin: int,
         stop: int,
         last: bool,
         faults: bool,
         pieces: list[TextPiece],
     ) -> None:
-        part = found[begin:stop]
+        part = codes[begin:stop]
         if faults and len(part) and part.min() < 0:
             bad = int(np.argmax(part < 0))
             self.emit(part[:bad], False, pieces)
@@ -192,7 +192,7 @@ class _Tokens(_BlockReader):
         return len(text) - len(re.split(r"\s", text[-LONGEST_TOKEN - 1 :])[-1])
 
     def _line(self, line: str, last: bool, pieces: list[TextPiece]) -> None:
-        places = [(found.start(), found[0]) for found in self.pattern.finditer(line)]
+        places = [(token.start(), token[0]) for token in self.pattern.finditer(line)]
         names = [name for _, name in places]
         bad = next((k for k, name in enumerate(names) if not self.known(name)), None)
         if bad is not None:

@@ -156,25 +156,25 @@ def _report(result: Verification, asked: int, asked_length: int) -> None:
         ("margin", f"{result.min_margin:.6f} at the least, leak {result.max_leak:.6f} at the most")
     )
     facts.append(("time", f"{result.elapsed:.1f} s; words/s and process: {_rates(result)}"))
-    found = result.counterexample
-    if found is not None:
-        says = "true" if found.expected else "false"
-        kind = "shortest" if found.shortest else "shrunk"
+    failure = result.counterexample
+    if failure is not None:
+        says = "true" if failure.expected else "false"
+        kind = "shortest" if failure.shortest else "shrunk"
         facts += [
-            ("word", f"{show_word(found.word, 200)} ({kind}, {len(found.word)} positions)"),
+            ("word", f"{show_word(failure.word, 200)} ({kind}, {len(failure.word)} positions)"),
             (
                 "differs",
-                f"{found.output} is {says} at position {found.position + 1}, the model says "
-                f"{'false' if found.expected else 'true'}",
+                f"{failure.output} is {says} at position {failure.position + 1}, the model says "
+                f"{'false' if failure.expected else 'true'}",
             ),
-            ("parts", str(found.place) if found.place else "the model is not what we compile"),
+            ("parts", str(failure.place) if failure.place else "the model is not what we compile"),
         ]
     print_facts(facts)
 
 
 def _report_values(result: ValueVerification, as_json: bool) -> None:
     """A RASP program's model, compared with the exact meaning of its attention program."""
-    found = result.counterexample
+    failure = result.counterexample
     if as_json:
         print_json(asdict(result))
         return
@@ -184,9 +184,11 @@ def _report_values(result: ValueVerification, as_json: bool) -> None:
         ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
         ("error", f"{result.max_error:.3g} at the most"),
     ]
-    if found is not None:
-        said = f"{found.found!r} instead of {found.expected!r} at position {found.position + 1}"
-        facts += [("word", " ".join(map(str, found.word[:200]))), ("differs", said)]
+    if failure is not None:
+        said = (
+            f"{failure.found!r} instead of {failure.expected!r} at position {failure.position + 1}"
+        )
+        facts += [("word", " ".join(map(str, failure.word[:200]))), ("differs", said)]
     print_facts(facts)
 
 
@@ -201,14 +203,14 @@ def _report_simulation(result: Any, as_json: bool) -> None:
         ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
         ("error", f"{result.max_error:.3g} at the most, leak {result.max_leak:.3g}"),
     ]
-    found = result.counterexample
-    if found is not None:
+    failure = result.counterexample
+    if failure is not None:
         facts += [
-            ("word", show_word(found.word, 200)),
+            ("word", show_word(failure.word, 200)),
             (
                 "differs",
-                f"{found.value:.6g} instead of {found.expected:.6g} at position "
-                f"{found.position + 1}: {found.reason}",
+                f"{failure.value:.6g} instead of {failure.expected:.6g} at position "
+                f"{failure.position + 1}: {failure.reason}",
             ),
         ]
     print_facts(facts)

@@ -138,9 +138,9 @@ def _index() -> str:
 
 
 def _asset_text(name: str) -> str:
-    found = asset(name)
-    assert found is not None
-    return found.decode()
+    content = asset(name)
+    assert content is not None
+    return content.decode()
 
 
 def digest(text: str) -> str:

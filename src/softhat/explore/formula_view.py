@@ -137,19 +137,19 @@ class Parts:
 
     def of_label(self, label: str) -> list[int]:
         """The parts that a head or a coordinate computes, by what its label says."""
-        found = []
+        places = []
         for piece in label.removeprefix("raw ").split("; "):
             plain = piece.removeprefix("!(").removesuffix(")") if piece.startswith("!(") else piece
             names = {piece, plain, piece.removeprefix("!")}
-            found += [at for at, text in enumerate(self.texts) if text in names]
-        if not found and "/(" in label:  # an average: it belongs to the comparison that reads it
-            found = [
+            places += [at for at, text in enumerate(self.texts) if text in names]
+        if not places and "/(" in label:  # an average: it belongs to the comparison that reads it
+            places = [
                 self.number[formula]
                 for formula in self.formulas
                 if isinstance(formula, Comparison)
                 and all(self.texts[self.number[x]] in label for x in difference(formula).operands)
             ][:1]
-        return found
+        return places
 
 
 def _operands(formula: Formula) -> tuple[Formula, ...]:

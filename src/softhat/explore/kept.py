@@ -27,9 +27,9 @@ def kept_view(request: Mapping[str, Any]) -> dict[str, Any]:
     if not is_named(request):
         return view_of(request)
     file = _folder() / f"{_name(request)}.json"
-    found = _read(file)
-    if found is not None:
-        return found
+    stored = _read(file)
+    if stored is not None:
+        return stored
     view = view_of(request)
     _write(file, view)
     return view

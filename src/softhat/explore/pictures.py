@@ -75,14 +75,14 @@ def curves(model: Model, dtypes: Sequence[str], lengths: Sequence[int]) -> list[
 
 def hostile(model: Model, n: int, count: int = WORDS) -> list[Tokens]:
     """A few words of length n made for the model's formulas, and a random one."""
-    table, made = _made(model)
+    table, makers = _word_shapes(model)
     rng = np.random.default_rng([n, count])
-    words = [table[made[k % len(made)](rng, n)] for k in range(count - 1)]
+    words = [table[makers[k % len(makers)](rng, n)] for k in range(count - 1)]
     return [*words, random_words(model, rng, n, 1)[0]]
 
 
 @lru_cache(maxsize=4)
-def _made(model: Model) -> tuple[Tokens, list[Shape]]:
+def _word_shapes(model: Model) -> tuple[Tokens, list[Shape]]:
     table, _ = letters(model)
     return table, shapes(model, table)
 
@@ -143,8 +143,8 @@ def _scaled(layer: Layer, factor: float) -> Sparse:
 
 def sharpness_of(model: Model) -> float:
     """C: the smallest sharpness among its heads that are not averages, read off the weights."""
-    found = [head.numbers for head in model.certificate.heads if head.kind != "Average"]
-    return min((x["slope"] if "slope" in x else x["unit"] / 4 for x in found), default=4.0)
+    numbers = [head.numbers for head in model.certificate.heads if head.kind != "Average"]
+    return min((x["slope"] if "slope" in x else x["unit"] / 4 for x in numbers), default=4.0)
 
 
 # Drawing

@@ -178,8 +178,8 @@ def _alphabet(asked: Mapping[str, str], used: Iterable[str]) -> list[str]:
     else:
         word = asked["word"].strip()
         long = any(len(symbol) > 1 for symbol in used)
-        found = word.split() if long or any(c.isspace() for c in word) else list(word)
-        names = sorted({*used, *found}) or ["a"]
+        in_word = word.split() if long or any(c.isspace() for c in word) else list(word)
+        names = sorted({*used, *in_word}) or ["a"]
     if len(names) > MOST_SYMBOLS:
         raise FieldError("alphabet", f"the alphabet has more than {MOST_SYMBOLS} symbols")
     return names

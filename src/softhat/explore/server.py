@@ -76,10 +76,10 @@ def application(port: int, workers: Workers) -> FastAPI:
         )
 
     async def file(name: str) -> Response:
-        found = asset(name)
-        if found is None:
+        content = asset(name)
+        if content is None:
             return refused(404, "no such file")
-        return Response(found, media_type=TYPES[name[name.rindex(".") :]])
+        return Response(content, media_type=TYPES[name[name.rindex(".") :]])
 
     async def view(request: Request) -> Response:
         try:
@@ -217,7 +217,7 @@ class Explorer:
 
 def _json_object(body: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(body)
+        data = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return data if isinstance(data, dict) else None

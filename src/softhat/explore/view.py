@@ -289,8 +289,8 @@ def _sharpness(t: Transformer) -> float:
     """C: of the heads that have one, the least."""
     if t.attention != "temperature":
         return 4.0
-    found = [sharpness_of(law) for layer in t.layers for law in layer.laws]
-    return min((c for c in found if not math.isnan(c)), default=1.0)
+    sharpnesses = [sharpness_of(law) for layer in t.layers for law in layer.laws]
+    return min((c for c in sharpnesses if not math.isnan(c)), default=1.0)
 
 
 def _lengths(max_length: Any) -> list[dict[str, Any]]:

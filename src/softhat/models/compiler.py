@@ -208,9 +208,9 @@ def _symbols(
     what = "alphabet" if propositions is None else "propositions"
     given = alphabet if propositions is None else propositions
     if given is None:
-        found = {name for formula in formulas.values() for name in describe(formula).symbols}
+        used = {name for formula in formulas.values() for name in describe(formula).symbols}
         # A formula without symbols speaks of positions only: one symbol makes words.
-        given = sorted(found) or ["a"]
+        given = sorted(used) or ["a"]
     if not isinstance(given, Iterable):
         raise SofthatError(f"the {what} must be text or a list of strings, not {given!r}")
     symbols = tuple(given)

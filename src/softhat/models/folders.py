@@ -56,10 +56,10 @@ def _load(folder: Path) -> Model | Simulation | ValueModel:
 
 def load_compiled(folder: str | Path) -> Model:
     """The compiled model in a folder; an error if something else is there."""
-    found = load(folder)
-    if not isinstance(found, Model):
+    model = load(folder)
+    if not isinstance(model, Model):
         raise SofthatError(f"{folder} holds a simulation, not a compiled model")
-    return found
+    return model
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -122,10 +122,10 @@ def _predicates(folder: Path, config: Mapping[str, Any]) -> list[Any]:
     """The numerical predicates that the formulas use; some folders of version 1 have them in
     their configuration."""
     if (folder / PREDICATES).is_file():
-        found = read_json(folder / PREDICATES, inside=folder)
-        if not isinstance(found, list):
+        listed = read_json(folder / PREDICATES, inside=folder)
+        if not isinstance(listed, list):
             raise DamagedError(f"{PREDICATES} must be a list")
-        return found
+        return listed
     return list(config.get("predicates", ()))
 
 

@@ -50,11 +50,11 @@ def by_symbols(formula: Formula, symbols: tuple[str, ...]) -> Formula:
         sets = [known.get(part) for part in below]
         if any(part is None for part in sets):
             return rebuild(node, below)
-        found = _holds(node, [part for part in sets if part is not None], everything)
-        if found is None:
+        held = _holds(node, [part for part in sets if part is not None], everything)
+        if held is None:
             return rebuild(node, below)
-        written = _written(found, symbols)
-        known[written] = found
+        written = _written(held, symbols)
+        known[written] = held
         return written
 
     result = fold(formula, step)
@@ -100,13 +100,13 @@ def _written(chosen: frozenset[str], symbols: tuple[str, ...]) -> Formula:
 
 def digest(formula: Formula, words: list[WordBatch]) -> str | None:
     """Of the truth at every position of every word; None if that is always the same."""
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     true = false = False
     for batch in words:
         values = unpack(evaluate(formula, batch), batch.count)
         true, false = true or bool(values.any()), false or not values.all()
-        found.update(np.packbits(values).tobytes())
-    return found.hexdigest() if true and false else None
+        hashed.update(np.packbits(values).tobytes())
+    return hashed.hexdigest() if true and false else None
 
 
 def has_inert_head(model: Answers, to: Target) -> bool:

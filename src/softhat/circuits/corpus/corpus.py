@@ -244,18 +244,20 @@ def _settle(folder: Path, settings: Settings) -> None:
     if "shards" in begun and not any((folder / "shards").iterdir()):
         begun.discard("shards")
     if (folder / "corpus.json").is_file():
-        found = read_settings(folder)
-        if found != settings and begun:  # else nothing is there yet that other settings would spoil
+        earlier = read_settings(folder)
+        if (
+            earlier != settings and begun
+        ):  # else nothing is there yet that other settings would spoil
             changed = [
                 f"{name} {value!r}"
-                for name, value in asdict(found).items()
+                for name, value in asdict(earlier).items()
                 if value != asdict(settings)[name]
             ]
             raise SofthatError(
                 f"{folder} is a corpus with {', '.join(changed)}: give the same settings to "
                 "finish it, or choose another folder"
             )
-        if found == settings:
+        if earlier == settings:
             return
     elif begun:
         raise SofthatError(f"{folder} exists and is not a corpus: choose another folder")
@@ -286,7 +288,7 @@ def _formulas(
     if path.is_file() and _whole(folder / "formulas.sha256"):
         lines = read_text(path).split("\n")[:-1]
         return [parse_json(line, str(path)) for line in lines]
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     seen: dict[str, list[str]] = {}
     arrived: dict[int, list[dict[str, Any]]] = {}
     chunk = fruitless = 0
@@ -301,26 +303,26 @@ def _formulas(
     for k, drawn in run(tasks(), renew=renew):
         arrived[k] = drawn
         while chunk in arrived and not enough:  # in order, whoever was first
-            before = len(found)
+            before = len(entries)
             for entry in arrived.pop(chunk):
                 alike = seen.setdefault(entry["truth"], [])
-                if len(found) < settings.count and _is_new(entry, alike, settings.alphabet):
+                if len(entries) < settings.count and _is_new(entry, alike, settings.alphabet):
                     alike.append(_text(entry))
-                    found.append(entry)
+                    entries.append(entry)
             chunk += 1
-            fruitless = 0 if len(found) > before else fruitless + 1
-            enough = len(found) == settings.count or fruitless == FRUITLESS
-            progress("formulas", len(found), settings.count)
-    if len(found) < settings.count:
+            fruitless = 0 if len(entries) > before else fruitless + 1
+            enough = len(entries) == settings.count or fruitless == FRUITLESS
+            progress("formulas", len(entries), settings.count)
+    if len(entries) < settings.count:
         raise SofthatError(
-            f"only {len(found):,} different formulas were found among {chunk * CHUNK:,}: ask for "
+            f"only {len(entries):,} different formulas were found among {chunk * CHUNK:,}: ask for "
             "fewer, or for larger ones (--max-size), another family or alphabet"
         )
-    lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in found]
+    lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries]
     data = "".join(lines).encode()
     write_file(path, data, own=True)
     write_sums(folder / "formulas.sha256", {path.name: data})
-    return found
+    return entries
 
 
 def _is_new(entry: dict[str, Any], alike: list[str], alphabet: tuple[str, ...]) -> bool:

@@ -39,9 +39,9 @@ def extracted(corpus: str | Path, number: int) -> Iterator[Path]:
         return
     disguise = None if settings.disguise is None else settings.disguise + number
     with exported(model, settings.to, settings.context, disguise) as place:
-        made, stored = read_tensors(place / "model.safetensors"), stored_tensors(corpus, number)
-        same = made.keys() == stored.keys() and all(
-            np.array_equal(made[name], stored[name]) for name in made
+        again, stored = read_tensors(place / "model.safetensors"), stored_tensors(corpus, number)
+        same = again.keys() == stored.keys() and all(
+            np.array_equal(again[name], stored[name]) for name in again
         )
         if not same:
             raise SofthatError(

@@ -133,8 +133,8 @@ def _lookup(rng: np.random.Generator, symbols: Sequence[str], size: int) -> Form
         here = trigger & nodes.Yesterday(nodes.Symbol(_pick(rng, symbols)))
     others = [symbol for symbol in symbols if symbol != trigger.name] or list(symbols)
     followed = nodes.Symbol(_pick(rng, others)) & nodes.Yesterday(here)
-    found = nodes.Yesterday(nodes.Since(~here, followed))
-    return here & found if rng.random() < 0.7 else found
+    looked_up = nodes.Yesterday(nodes.Since(~here, followed))
+    return here & looked_up if rng.random() < 0.7 else looked_up
 
 
 def program(rng: np.random.Generator, size: int, symbols: Sequence[str]) -> str:

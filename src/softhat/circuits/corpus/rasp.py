@@ -82,12 +82,12 @@ class _Drawing:
 
     def program(self) -> WrittenProgram:
         name, last = self.lines[-1]
-        used, kept = {name}, []
+        used, lines = {name}, []
         for named, term in reversed(self.lines):
             if named in used:
-                kept.append(f"{named} = {term.text}")
+                lines.append(f"{named} = {term.text}")
                 used |= {other for other, _ in self.lines if other in _names(term.text)}
-        text = "\n".join([*reversed(kept), f"program = {name}"]) + "\n"
+        text = "\n".join([*reversed(lines), f"program = {name}"]) + "\n"
         return WrittenProgram(last.value, text)
 
     def _count(self) -> None:
@@ -100,15 +100,15 @@ class _Drawing:
         what = self._boolean() if boolean else self._recent(self.tokens)
         match int(self.rng.integers(5)):
             case 0:
-                made = _call("lib.make_latest", _TOKENS, _TOKENS, what)
+                term = _call("lib.make_latest", _TOKENS, _TOKENS, what)
             case 1:
-                made = _call("lib.make_first_token", what)
+                term = _call("lib.make_first_token", what)
             case 2:
-                made = _call("lib.make_reverse", what)
+                term = _call("lib.make_reverse", what)
             case _:
                 step = int(self.rng.choice([1, 1, 2, -1]))
-                made = _call("lib.shift_by", WrittenTerm(str(step), step), what)
-        self._name(self.booleans if boolean else self.tokens, made)
+                term = _call("lib.shift_by", WrittenTerm(str(step), step), what)
+        self._name(self.booleans if boolean else self.tokens, term)
 
     def _share(self) -> None:
         """Are they more than half of those that are selected?"""
@@ -139,12 +139,12 @@ class _Drawing:
     def _boolean(self) -> WrittenTerm:
         """One of those there are, or a test of the token; negated or not."""
         if self.booleans and self.rng.random() < 0.7:
-            found = self._recent(self.booleans)
+            term = self._recent(self.booleans)
         else:
             token = str(self._pick(self.symbols))
             test = _joined(_TOKENS, "==", WrittenTerm(repr(token), token))
-            found = WrittenTerm(f"({test.text})", test.value)
-        return WrittenTerm(f"~{found.text}", ~found.value) if self.rng.random() < 0.3 else found
+            term = WrittenTerm(f"({test.text})", test.value)
+        return WrittenTerm(f"~{term.text}", ~term.value) if self.rng.random() < 0.3 else term
 
     def _selector(self) -> WrittenTerm:
         match int(self.rng.integers(3)):
@@ -167,8 +167,8 @@ class _Drawing:
 
     def _recent(self, options: Sequence[WrittenTerm]) -> WrittenTerm:
         """The last one as often as all others: programs grow deep, and use what they say."""
-        found: WrittenTerm = options[-1] if self.rng.random() < 0.5 else self._pick(options)
-        return found
+        term: WrittenTerm = options[-1] if self.rng.random() < 0.5 else self._pick(options)
+        return term
 
     def _pick(self, options: Sequence[Any]) -> Any:
         return options[int(self.rng.integers(len(options)))]
@@ -205,15 +205,15 @@ def meaning(program: SOp, symbols: Sequence[str]) -> str | None:
     ]
     rng = np.random.default_rng(0)
     words += [rng.choice(symbols, n).tolist() for n, count in LONGER for _ in range(count)]
-    found: dict[int, set[str]] = {}
+    values_by_length: dict[int, set[str]] = {}
     said = []
     for word in words:
         try:
             values = repr(rasp.evaluate(program, list(word)))
         except (ValueError, TypeError):
             return None
-        found.setdefault(len(word), set()).add(values)
+        values_by_length.setdefault(len(word), set()).add(values)
         said.append(values)
-    if all(len(values) == 1 for values in found.values()):
+    if all(len(values) == 1 for values in values_by_length.values()):
         return None
     return "\n".join(said)

@@ -81,12 +81,12 @@ def _formulas(settings: Settings, numbers: Iterable[int]) -> Iterator[dict[str, 
     drawn: set[str] = set()
     for number in numbers:
         rng, size = _dice(settings, number)
-        found = draw_formula(
+        draft = draw_formula(
             rng, settings.family, size, settings.alphabet, number, settings.decoder, settings.depth
         )
-        if found is None:
+        if draft is None:
             continue
-        formula = simplified(found.formula, settings.alphabet)
+        formula = simplified(draft.formula, settings.alphabet)
         text = str(formula)
         if text in drawn or (settings.decoder and not describe(formula).is_decoder):
             continue
@@ -98,7 +98,7 @@ def _formulas(settings: Settings, numbers: Iterable[int]) -> Iterator[dict[str, 
             if _unfit(model, settings):
                 continue
         drawn.add(text)
-        entry = {"formula": text, "family": found.family, "program": found.program}
+        entry = {"formula": text, "family": draft.family, "program": draft.program}
         yield {**entry, "truth": truth}
 
 
@@ -211,7 +211,7 @@ def _samples(
     batches = [_every(size, length) for length in range(1, 5) if size**length <= 1 << 12]
     short = len(batches)
     batches += [rng.integers(0, size, (64, min(length, 64))) for length in lengths]
-    found: dict[bool, list[Any]] = {True: [], False: []}
+    by_answer: dict[bool, list[Any]] = {True: [], False: []}
     for k, codes in enumerate(batches):
         values = unpack(evaluate(formula, from_codes(codes, settings.alphabet)), len(codes))
         answers = values[:, 0 if at == "first" else -1]
@@ -219,9 +219,9 @@ def _samples(
         room = SAMPLES if k >= short else SAMPLES // 2
         for word, answer in zip(codes.tolist(), answers.tolist(), strict=True):
             symbols = [settings.alphabet[code] for code in word]
-            if len(found[answer]) < room:
-                found[answer].append(_written(symbols))
-    return {"at": at, "accepted": found[True], "rejected": found[False]}
+            if len(by_answer[answer]) < room:
+                by_answer[answer].append(_written(symbols))
+    return {"at": at, "accepted": by_answer[True], "rejected": by_answer[False]}
 
 
 def _every(size: int, length: int) -> NDArray[np.int64]:

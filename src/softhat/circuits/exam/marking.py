@@ -143,10 +143,10 @@ def mark_folder(
     paper: Path, predictions: Path, progress: Callable[[str, int, int], None]
 ) -> dict[str, Any]:
     """The results of all methods in a folder of predictions, as data."""
-    found = _files(paper, predictions)
+    files = _files(paper, predictions)
     marks: dict[str, list[Mark]] = {}
     versions: dict[str, str] = {}
-    for done, (method, seed, id, file) in enumerate(found):
+    for done, (method, seed, id, file) in enumerate(files):
         prediction = read_json(file)
         if isinstance(prediction, Mapping):
             versions.setdefault(method, str(prediction.get("version", "")))
@@ -155,7 +155,7 @@ def mark_folder(
         marks.setdefault(method, []).append(
             mark_prediction(read_subject(paper, id, seed), prediction)
         )
-        progress("marks", done + 1, len(found))
+        progress("marks", done + 1, len(files))
     known = read_paper(paper)
     asked = {id: read_subject(paper, id).question for id in listed(paper)}
     return {
@@ -185,17 +185,17 @@ def _ordered(marks: dict[str, list[Mark]]) -> dict[str, list[Mark]]:
 def _files(paper: Path, predictions: Path) -> list[tuple[str, int, str, Path]]:
     """(method, seed, id, file): METHOD/SEED/ID.json, METHOD/ID.json or ID.json."""
     ids = set(listed(paper))
-    found = []
+    files = []
     for file in sorted(predictions.rglob("*.json")) if predictions.is_dir() else []:
         if file.stem not in ids or not is_file(file):
             continue
         parts = file.relative_to(predictions).parts[:-1]
         seed = int(parts[-1]) if parts and parts[-1].isdecimal() else 0
         named = [part for part in parts if not part.isdecimal()]
-        found.append((named[0] if named else predictions.name, seed, file.stem, file))
-    if not found:
+        files.append((named[0] if named else predictions.name, seed, file.stem, file))
+    if not files:
         raise SofthatError(f"{predictions} has no predictions: files ID.json, or METHOD/ID.json")
-    return found
+    return files
 
 
 def summary(

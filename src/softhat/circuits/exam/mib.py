@@ -52,12 +52,12 @@ def faithfulness(subject: Subject, scores: Mapping[str, float]) -> Faithfulness:
     return Faithfulness(curve, float((steps * under).sum()), float((steps * off).sum()))
 
 
-def _metric(subject: Subject, kept: Collection[str]) -> float:
+def _metric(subject: Subject, edges: Collection[str]) -> float:
     """The mean over pairs of the margin, by the sign of the answer, where only these edges carry
     what they carry on the clean word."""
     network, pairs = subject.network, subject.pairs
     others, _ = network.run(pairs.corrupt)
-    _, margins = network.run(pairs.clean, Only(frozenset(kept), others))
+    _, margins = network.run(pairs.clean, Only(frozenset(edges), others))
     own = margins[np.arange(len(pairs.position)), pairs.position, 0]
     return float((np.where(pairs.answer, 1.0, -1.0) * own).mean())
 

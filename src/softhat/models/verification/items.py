@@ -152,14 +152,14 @@ class Job:
     def run(self, item: Item) -> dict[str, Any]:
         """What an item finds: words, seconds, smallest margins, leaks, the first mismatch."""
         began = time.perf_counter()
-        found = Findings(len(self.model.transformer.outputs), self.model.size.heads)
-        for tokens, sample in self._batches(item, found):
-            self.check(tokens, found)
-            if found.mismatch is not None:
+        findings = Findings(len(self.model.transformer.outputs), self.model.size.heads)
+        for tokens, sample in self._batches(item, findings):
+            self.check(tokens, findings)
+            if findings.mismatch is not None:
                 break
             if len(sample):
-                self._leaks(sample, found)
-        return found.to_json(time.perf_counter() - began)
+                self._leaks(sample, findings)
+        return findings.to_json(time.perf_counter() - began)
 
     def margins(self, tokens: Tokens) -> NDArray[Any]:
         """(words, n, outputs), by the runtime that is verified."""
@@ -183,14 +183,14 @@ class Job:
         side = np.where(truth, margins, -margins)
         return np.where(np.isnan(side), -np.inf, side), truth, wrong
 
-    def check(self, tokens: Tokens, found: Findings) -> NDArray[Any]:
+    def check(self, tokens: Tokens, findings: Findings) -> NDArray[Any]:
         """Compare with the formulas at every position, for every output; the signed margins."""
         signed, truth, wrong = self.signed(tokens)
-        found.words += len(tokens)
-        found.margin = np.minimum(found.margin, signed.min(axis=(0, 1)))
-        if wrong.any() and found.mismatch is None:
+        findings.words += len(tokens)
+        findings.margin = np.minimum(findings.margin, signed.min(axis=(0, 1)))
+        if wrong.any() and findings.mismatch is None:
             word, position, output = (int(k) for k in np.argwhere(wrong)[0])
-            found.mismatch = {
+            findings.mismatch = {
                 "tokens": tokens[word].astype(int).tolist(),
                 "position": position,
                 "output": self.model.transformer.outputs[output],
@@ -198,15 +198,15 @@ class Job:
             }
         return signed
 
-    def _leaks(self, tokens: Tokens, found: Findings) -> NDArray[Any] | None:
+    def _leaks(self, tokens: Tokens, findings: Findings) -> NDArray[Any] | None:
         if not self._meter.able:
             return None
         soft, exact = self._meter.leaks(tokens)
-        found.leak = np.maximum(found.leak, soft.max(axis=0))
-        found.exact_leak = np.maximum(found.exact_leak, exact.max(axis=0))
+        findings.leak = np.maximum(findings.leak, soft.max(axis=0))
+        findings.exact_leak = np.maximum(findings.exact_leak, exact.max(axis=0))
         return soft
 
-    def _batches(self, item: Item, found: Findings) -> Iterator[tuple[Tokens, Tokens]]:
+    def _batches(self, item: Item, findings: Findings) -> Iterator[tuple[Tokens, Tokens]]:
         """The words of an item, and those of them to measure head by head."""
         rng = np.random.default_rng([self.settings.seed, KINDS.index(item.kind), item.start])
         match item.kind:
@@ -225,17 +225,17 @@ class Job:
                 tokens = self.table[shape(rng, item.n)][None]
                 yield tokens, tokens
             case "search":
-                yield from self._search(item, found, rng)
+                yield from self._search(item, findings, rng)
 
     def _search(
-        self, item: Item, found: Findings, rng: np.random.Generator
+        self, item: Item, findings: Findings, rng: np.random.Generator
     ) -> Iterator[tuple[Tokens, Tokens]]:
         """Make one head leak as much as it can, or an output's margin as small."""
         head = item.start % (self.model.size.heads + 1)
         shape = self._shapes[int(rng.integers(len(self._shapes)))]
 
         def objective(words: Tokens) -> NDArray[Any]:
-            leaks = self._leaks(words, found)
+            leaks = self._leaks(words, findings)
             if leaks is None or head == leaks.shape[1]:
                 return -self.signed(words)[0].min(axis=(1, 2))
             return np.asarray(leaks[:, head])

@@ -37,9 +37,9 @@ def shrunk(job: Job, mismatch: dict[str, Any], shorter: bool) -> tuple[Tokens, d
                 break
         else:
             block //= 2
-    found = Findings(len(job.model.transformer.outputs), 0)
-    job.check(tokens[None], found)
-    return tokens, found.mismatch or mismatch
+    findings = Findings(len(job.model.transformer.outputs), 0)
+    job.check(tokens[None], findings)
+    return tokens, findings.mismatch or mismatch
 
 
 def _without(tokens: Tokens, at: int, block: int) -> Tokens:

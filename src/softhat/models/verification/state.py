@@ -50,7 +50,10 @@ class State:
             stored = read_json(state.path)
             if stored["format"] != FORMAT:
                 raise KeyError("format")
-            owner, done = stored["job"], {int(k): found for k, found in stored["done"].items()}
+            owner, done = (
+                stored["job"],
+                {int(k): findings for k, findings in stored["done"].items()},
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SofthatError(
                 f"{path} is not the state of a verification: delete it, or choose another file"
@@ -65,21 +68,21 @@ class State:
                 f"{path} cannot be believed: it was changed, or another user or machine wrote it; "
                 "delete it, or choose another file"
             )
-        for k, found in done.items():
-            state._count(k, found)
+        for k, findings in done.items():
+            state._count(k, findings)
         return state
 
-    def add(self, k: int, found: dict[str, Any]) -> None:
+    def add(self, k: int, findings: dict[str, Any]) -> None:
         """An item is done. An item done twice counts once."""
         if k not in self.done:
-            self._count(k, found)
+            self._count(k, findings)
             if self.path is not None and time.monotonic() - self.written > EVERY:
                 self.save()
 
-    def _count(self, k: int, found: dict[str, Any]) -> None:
-        self.done[k] = found
-        self.words += int(found["words"])
-        if found["mismatch"] and (self.mismatch is None or k < self.mismatch):
+    def _count(self, k: int, findings: dict[str, Any]) -> None:
+        self.done[k] = findings
+        self.words += int(findings["words"])
+        if findings["mismatch"] and (self.mismatch is None or k < self.mismatch):
             self.mismatch = k
         while self.contiguous in self.done:
             self.contiguous += 1
@@ -103,7 +106,7 @@ class State:
         self.written = time.monotonic()
 
     def _write(self, path: Path) -> None:
-        done = {str(k): found for k, found in sorted(self.done.items())}
+        done = {str(k): findings for k, findings in sorted(self.done.items())}
         document = {
             "format": FORMAT,
             "job": self.fingerprint,

@@ -82,8 +82,8 @@ def verify_values(
     for n, words in _batches(model, exhaustive, random, longest, max_words, seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CertificateWarning)
-            found = model.values_many(words, dtype)
-        for codes, values in zip(words, found, strict=True):
+            computed = model.values_many(words, dtype)
+        for codes, values in zip(words, computed, strict=True):
             tried += 1
             exact = model.exact_values(codes)
             for at, (value, expected) in enumerate(zip(values, exact, strict=True)):
@@ -119,10 +119,10 @@ def _batches(
         yield 0, more[start : start + BATCH]
 
 
-def _error(found: Value, expected: Value) -> float:
+def _error(value: Value, expected: Value) -> float:
     """0 for equal values, the difference of numbers, else infinity."""
-    if found is None or expected is None:
-        return 0.0 if found is expected else float("inf")
-    if isinstance(found, float) and isinstance(expected, int | float):
-        return abs(found - expected)
-    return 0.0 if found == expected else float("inf")
+    if value is None or expected is None:
+        return 0.0 if value is expected else float("inf")
+    if isinstance(value, float) and isinstance(expected, int | float):
+        return abs(value - expected)
+    return 0.0 if value == expected else float("inf")

@@ -139,8 +139,8 @@ def _run(
     results = run(_tasks(job, pending, executor is not None or renew is not None), executor, renew)
     try:
         with closing(results):
-            for k, found in _until_mismatch(results, state, len(items)):
-                state.add(k, found)
+            for k, findings in _until_mismatch(results, state, len(items)):
+                state.add(k, findings)
                 if progress is not None:
                     progress(len(state.done), state.end(len(items)), state.words)
     except KeyboardInterrupt:
@@ -159,8 +159,8 @@ def _tasks(job: Job, pending: list[tuple[int, Item]], elsewhere: bool) -> Iterat
 def _until_mismatch(results: Results, state: State, total: int) -> Iterator[tuple[int, Any]]:
     if state.finished(total):
         return
-    for k, found in results:
-        yield k, found
+    for k, findings in results:
+        yield k, findings
         if state.finished(total):
             return
 
@@ -175,17 +175,19 @@ def _result(
 ) -> Verification:
     model, settings = job.model, job.settings
     # After a mismatch in item k exactly the items up to k count, whoever ran ahead.
-    counted = {k: found for k, found in state.done.items() if k < state.end(len(items))}
+    counted = {k: findings for k, findings in state.done.items() if k < state.end(len(items))}
     counterexample = _counterexample(job, items, counted, certified)
     counts, seconds = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0.0)
-    for k, found in counted.items():
-        counts[items[k].kind] += found["words"]
-        seconds[items[k].kind] += found["seconds"]
+    for k, findings in counted.items():
+        counts[items[k].kind] += findings["words"]
+        seconds[items[k].kind] += findings["seconds"]
     leak = [_worst(counted, "leak", h) for h in range(model.size.heads)]
     exact = [_worst(counted, "exact_leak", h) for h in range(model.size.heads)]
     outputs = model.transformer.outputs
     margins = {
-        name: min((float(found["margin"][k]) for found in counted.values()), default=float("inf"))
+        name: min(
+            (float(findings["margin"][k]) for findings in counted.values()), default=float("inf")
+        )
         for k, name in enumerate(outputs)
     }
     all_done = {k for k, item in enumerate(items) if item.kind == "exhaustive"} <= counted.keys()
@@ -216,7 +218,7 @@ def _result(
 
 
 def _worst(counted: dict[int, Any], name: str, head: int) -> float:
-    return max((float(found[name][head]) for found in counted.values()), default=0.0)
+    return max((float(findings[name][head]) for findings in counted.values()), default=0.0)
 
 
 def _reached(items: list[Item], counted: dict[int, Any]) -> int:
@@ -228,7 +230,7 @@ def _reached(items: list[Item], counted: dict[int, Any]) -> int:
 def _counterexample(
     job: Job, items: list[Item], counted: dict[int, Any], certified: int
 ) -> Counterexample | None:
-    first = min((k for k, found in counted.items() if found["mismatch"]), default=None)
+    first = min((k for k, findings in counted.items() if findings["mismatch"]), default=None)
     if first is None:
         return None
     tried = all(k in counted for k in range(first))  # not so if the run was interrupted

@@ -19,9 +19,9 @@ def zoo() -> dict[str, Entry]:
 
     formulas = (tomita, subregular, regular, counting, numerical, patterns)
     entries = [entry for room in (*formulas, rasp_programs, hard) for entry in room.ENTRIES]
-    found = {entry.name: entry for entry in entries}
-    assert len(found) == len(entries), "two entries of the zoo have one name"
-    return found
+    by_name = {entry.name: entry for entry in entries}
+    assert len(by_name) == len(entries), "two entries of the zoo have one name"
+    return by_name
 
 
 def entry_of(name: str) -> Entry:
