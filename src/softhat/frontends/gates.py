@@ -7,32 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
+from softhat.logic.syntax import nodes
+from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Not
 
 
 def any_of(parts: Iterable[Formula]) -> Formula:
     """The disjunction, without constants and repetitions."""
-    kept = list(dict.fromkeys(part for part in parts if part != FALSE))
-    if TRUE in kept or not kept:
-        return TRUE if kept else FALSE
-    joined = kept[0]
-    for part in kept[1:]:
-        joined = Or(joined, part)
-    return joined
+    distinct = dict.fromkeys(part for part in parts if part != FALSE)
+    return TRUE if TRUE in distinct else nodes.any_of(distinct)
 
 
 def all_of(parts: Iterable[Formula]) -> Formula:
     """The conjunction, without constants and repetitions."""
-    kept = list(dict.fromkeys(part for part in parts if part != TRUE))
-    if FALSE in kept or not kept:
-        return FALSE if kept else TRUE
-    joined = kept[0]
-    for part in kept[1:]:
-        joined = And(joined, part)
-    return joined
+    distinct = dict.fromkeys(part for part in parts if part != TRUE)
+    return FALSE if FALSE in distinct else nodes.all_of(distinct)
 
 
 def negated(formula: Formula) -> Formula:
+    """`!f`, or what it is without a double negation or a constant."""
     match formula:
         case Not(operand):
             return operand

@@ -21,6 +21,7 @@ from softhat.frontends.regular.dfa import DFA, read_dfa
 from softhat.frontends.regular.regex import read_regex
 from softhat.io.errors import SofthatError
 from softhat.logic.core import to_core
+from softhat.logic.decide.paths import without_memory
 from softhat.logic.linear import difference
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Formula
@@ -234,23 +235,8 @@ class _Look:
         values: list[bool] = []
         for at, (node, places) in enumerate(self.rows):
             below = [values[place] for place in places]
+            now = without_memory(node, below, position, symbol)
             match node:
-                case nodes.Symbol(name):
-                    now = name == symbol
-                case nodes.Constant(value):
-                    now = value
-                case nodes.First():
-                    now = position == 1
-                case nodes.Mod(modulus, remainder):
-                    now = position % modulus == remainder
-                case nodes.Not():
-                    now = not below[0]
-                case nodes.And():
-                    now = below[0] and below[1]
-                case nodes.Or():
-                    now = below[0] or below[1]
-                case nodes.Xor():
-                    now = below[0] != below[1]
                 case nodes.Yesterday():
                     now = before[at]
                 case nodes.Since():
@@ -259,12 +245,10 @@ class _Look:
                     parts, constant = self.counters[at]
                     counted[at] += sum(a for a, f in parts if f is None or values[f])
                     now = _RELATIONS[relation](counted[at] + constant)
-                case _:
-                    now = False  # a term: its comparison counts it
-            values.append(now)
-        kept = position if position <= self.period else position - self.period
+            values.append(bool(now))  # a term has no truth: its comparison counts it
+        phase = position if position <= self.period else position - self.period
         memory = tuple(values[source] for _, source in self.memories)
-        return (kept, memory, tuple(counted.values())), values[-1]
+        return (phase, memory, tuple(counted.values())), values[-1]
 
 
 _RELATIONS: dict[str, Callable[[int], bool]] = {

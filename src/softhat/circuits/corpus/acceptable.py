@@ -19,6 +19,7 @@ from softhat.io.files import read_json
 from softhat.logic.optimise.settle import settled
 from softhat.logic.optimise.simplify import simplify
 from softhat.logic.semantics.batch import WordBatch, evaluate, unpack
+from softhat.logic.semantics.gates import Gate, gate
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import fold, rebuild
@@ -71,18 +72,8 @@ def _holds(
             return frozenset((name,))
         case nodes.Constant(value):
             return everything if value else frozenset()
-        case nodes.Not():
-            return everything - sets[0]
-        case nodes.And():
-            return sets[0] & sets[1]
-        case nodes.Or():
-            return sets[0] | sets[1]
-        case nodes.Xor():
-            return sets[0] ^ sets[1]
-        case nodes.Implies():
-            return everything - sets[0] | sets[1]
-        case nodes.Iff():
-            return everything - (sets[0] ^ sets[1])
+        case _ if isinstance(node, Gate):
+            return frozenset(gate(node, sets, everything))
     return None
 
 
@@ -92,9 +83,7 @@ def _written(chosen: frozenset[str], symbols: tuple[str, ...]) -> Formula:
     if not own or not rest:
         return nodes.FALSE if not own else nodes.TRUE
     names = rest if len(rest) < len(own) else own
-    either: Formula = nodes.Symbol(names[0])
-    for name in names[1:]:
-        either = nodes.Or(either, nodes.Symbol(name))
+    either = nodes.any_of(map(nodes.Symbol, names))
     return nodes.Not(either) if names is rest else either
 
 

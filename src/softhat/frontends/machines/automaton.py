@@ -18,17 +18,15 @@ from typing import Any, ClassVar
 
 from softhat.frontends.machines.machine import (
     MOST_STEPS,
-    Machine,
     Run,
     checked_steps,
+    checked_word,
     shown,
-    word_of,
 )
 from softhat.frontends.machines.tables import cells_of, check_name, free_name, turing_machine
-from softhat.frontends.machines.turing import INPUT, SPACE, TapeRun, TuringMachine
+from softhat.frontends.machines.turing import INPUT, SPACE, OnTapes, TapeRun, TuringMachine
 from softhat.frontends.regular.regex import read_regex
 from softhat.io.errors import SofthatError
-from softhat.logic.syntax.nodes import Formula
 
 Edge = tuple[str, str, str, str]
 """A state, the symbol read, the next state, and what is put out."""
@@ -51,7 +49,7 @@ class WalkRun(Run):
 
 
 @dataclass(frozen=True)
-class Automaton(Machine):
+class Automaton(OnTapes):
     """A deterministic automaton, or a transducer if edges put something out."""
 
     kind: ClassVar[str] = "automaton"
@@ -108,18 +106,6 @@ class Automaton(Machine):
             }
         )
 
-    @cached_property
-    def tokens(self) -> tuple[str, ...]:
-        return self.tape_machine.tokens
-
-    @cached_property
-    def formulas(self) -> dict[str, Formula]:
-        return self.tape_machine.formulas
-
-    def prompt(self, input: Any = None) -> list[str]:
-        """The tokens that write the input, then `go`."""
-        return self.tape_machine.prompt(self._input(input))
-
     def run(self, input: Any = None, max_steps: int = MOST_STEPS) -> WalkRun:
         """By the definition: follow the edges, and say at the end where that is."""
         word = self._input(input)
@@ -169,14 +155,7 @@ class Automaton(Machine):
         return {**data, "accept": [s for s in self.states if s in self.accepting]}
 
     def _input(self, given: Any) -> list[str]:
-        word = word_of(given)
-        for at, symbol in enumerate(word, start=1):
-            if symbol not in self.alphabet:
-                raise SofthatError(
-                    f"symbol {at} of the input is {symbol!r}, which is none of the machine's: "
-                    f"{shown(self.alphabet)}"
-                )
-        return word
+        return checked_word(given, self.alphabet, "is none of the machine's")
 
 
 def automaton(given: Mapping[str, Any]) -> Automaton:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -38,6 +38,19 @@ class Run:
     def word(self) -> tuple[str, ...]:
         """Prompt and steps, with `<eos>` if it halted: what a decoder writes after `<bos>`."""
         return (*self.prompt, *self.tokens, *((EOS,) if self.halted else ()))
+
+
+@dataclass(frozen=True)
+class BoundedRun(Run):
+    """The run of a machine whose memory is so many cells."""
+
+    full: bool = field(default=False, kw_only=True)
+    """Did it need more cells than there are? Then `<eos>` ends the run, too."""
+
+    @property
+    def word(self) -> tuple[str, ...]:
+        ended = (EOS,) if self.halted or self.full else ()
+        return (*self.prompt, *self.tokens, *ended)
 
 
 class Machine(ABC):
@@ -132,6 +145,17 @@ def word_of(given: object) -> list[Any]:
             "of counter machines)"
         )
     return [str(symbol) if type(symbol) is int else symbol for symbol in given]
+
+
+def checked_word(given: object, alphabet: Sequence[str], whose: str) -> list[str]:
+    """The symbols of an input, each of which must be one of the alphabet."""
+    word = word_of(given)
+    for at, symbol in enumerate(word, start=1):
+        if symbol not in alphabet:
+            raise SofthatError(
+                f"symbol {at} of the input is {symbol!r}, which {whose}: {shown(alphabet)}"
+            )
+    return word
 
 
 def checked_steps(max_steps: object) -> int:

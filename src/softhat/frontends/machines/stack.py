@@ -22,18 +22,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import (
-    MOST_STEPS,
-    Machine,
-    Run,
-    checked_steps,
-    shown,
-    word_of,
-)
+from softhat.frontends.machines.machine import MOST_STEPS, BoundedRun, checked_steps, checked_word
 from softhat.frontends.machines.tables import cells_of, check_name, free_name, turing_machine
-from softhat.frontends.machines.turing import ANY, SPACE, TuringMachine
+from softhat.frontends.machines.turing import ANY, SPACE, OnTapes, TuringMachine
 from softhat.io.errors import SofthatError
-from softhat.logic.syntax.nodes import Formula
 
 DOWN = "^"
 """Ends the name of the state between the two steps of a pop."""
@@ -69,7 +61,7 @@ class StackInstruction:
 
 
 @dataclass(frozen=True)
-class StackRun(Run):
+class StackRun(BoundedRun):
     """A stack program's run."""
 
     output: tuple[str, ...]
@@ -77,21 +69,14 @@ class StackRun(Run):
     """From the bottom to the top."""
     label: str
     """The instruction that comes next."""
-    full: bool = False
-    """Did the stack or the input leave the cells that there are?"""
 
     @property
     def tape(self) -> str:
         return "".join(self.output)
 
-    @property
-    def word(self) -> tuple[str, ...]:
-        ended = ("<eos>",) if self.halted or self.full else ()
-        return (*self.prompt, *self.tokens, *ended)
-
 
 @dataclass(frozen=True)
-class StackMachine(Machine):
+class StackMachine(OnTapes):
     """Instructions by label. The run begins with the first one."""
 
     kind: ClassVar[str] = "stack"
@@ -156,18 +141,6 @@ class StackMachine(Machine):
     def _used(rows: Iterable[tuple[str, Any, str, Any, Any]]) -> list[str]:
         return [s for _, read, _, write, _ in rows for s in (*read, *write) if s != ANY]
 
-    @cached_property
-    def tokens(self) -> tuple[str, ...]:
-        return self.tape_machine.tokens
-
-    @cached_property
-    def formulas(self) -> dict[str, Formula]:
-        return self.tape_machine.formulas
-
-    def prompt(self, input: Any = None) -> list[str]:
-        """The tokens that write the input, then `go`."""
-        return self.tape_machine.prompt(self._input(input))
-
     def run(self, input: Any = None, max_steps: int = MOST_STEPS) -> StackRun:
         """By the definition: a list for the stack."""
         word = self._input(input)
@@ -202,7 +175,7 @@ class StackMachine(Machine):
         halted = halted or (not full and self._stops(label, word[at:], stack))
         told = self.tape_machine.run(word, max_steps=tape_steps)
         return StackRun(
-            told.prompt, told.tokens, steps, halted, tuple(output), tuple(stack), label, full
+            told.prompt, told.tokens, steps, halted, tuple(output), tuple(stack), label, full=full
         )
 
     def _stops(self, label: str, rest: list[str], stack: list[str]) -> bool:
@@ -231,7 +204,7 @@ class StackMachine(Machine):
                 stack.append(pushed)
         return StackRun(
             told.prompt, told.tokens, steps, told.halted, tuple(output), tuple(stack), label,
-            told.full,
+            full=told.full,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
@@ -243,14 +216,7 @@ class StackMachine(Machine):
         }
 
     def _input(self, given: Any) -> list[str]:
-        word = word_of(given)
-        for at, symbol in enumerate(word, start=1):
-            if symbol not in self.alphabet:
-                raise SofthatError(
-                    f"symbol {at} of the input is {symbol!r}, which no instruction reads: "
-                    f"{shown(self.alphabet)}"
-                )
-        return word
+        return checked_word(given, self.alphabet, "no instruction reads")
 
 
 def stack_machine(given: Mapping[str, Any]) -> StackMachine:

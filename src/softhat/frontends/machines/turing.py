@@ -8,6 +8,7 @@ and the run ends.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +16,10 @@ from typing import Any, ClassVar
 
 from softhat.frontends.machines.machine import (
     MOST_STEPS,
+    BoundedRun,
     Machine,
-    Run,
     checked_steps,
-    shown,
-    word_of,
+    checked_word,
 )
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
@@ -58,23 +58,16 @@ def written(symbol: str) -> Action:
 
 
 @dataclass(frozen=True)
-class TapeRun(Run):
+class TapeRun(BoundedRun):
     """A Turing machine's run. `tapes` are their symbols without outer blanks."""
 
     tapes: tuple[str, ...]
     state: str
     heads: tuple[int, ...]
-    full: bool = False
-    """Did a head leave the window of cells?"""
 
     @property
     def tape(self) -> str:
         return self.tapes[0]
-
-    @property
-    def word(self) -> tuple[str, ...]:
-        ended = ("<eos>",) if self.halted or self.full else ()
-        return (*self.prompt, *self.tokens, *ended)
 
 
 @dataclass(frozen=True)
@@ -179,7 +172,7 @@ class TuringMachine(Machine):
             self._shown(cells),
             state,
             tuple(heads),
-            full,
+            full=full,
         )
 
     def _next(
@@ -217,7 +210,7 @@ class TuringMachine(Machine):
         full = FULL in names
         return TapeRun(
             tuple(names[:begin]), tuple(names[begin:]), steps, ended and not full,
-            self._shown(cells), state, tuple(heads), full,
+            self._shown(cells), state, tuple(heads), full=full,
         )  # fmt: skip
 
     def acts_of(self, tokens: Iterable[str]) -> list[Action]:
@@ -242,19 +235,38 @@ class TuringMachine(Machine):
         }
 
     def _input(self, given: Any) -> list[str]:
-        word = word_of(given)
-        for at, symbol in enumerate(word):
-            if symbol not in self.symbols:
-                raise SofthatError(
-                    f"symbol {at + 1} of the input is {symbol!r}, which is none of the tape's: "
-                    f"{shown(self.symbols)}"
-                )
+        word = checked_word(given, self.symbols, "is none of the tape's")
         if len(word) >= self.cells // 2:
             raise SofthatError(
                 f"an input of {len(word):,} symbols leaves the window of {self.cells:,} cells, "
                 f"half of which lie to the right: give space={2 << len(word).bit_length()}"
             )
         return word
+
+
+class OnTapes(Machine):
+    """A machine whose tokens are those of a Turing machine that does the same."""
+
+    @cached_property
+    @abstractmethod
+    def tape_machine(self) -> TuringMachine:
+        """The Turing machine."""
+
+    @abstractmethod
+    def _input(self, given: Any) -> list[str]:
+        """The symbols of an input, checked."""
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        return self.tape_machine.tokens
+
+    @cached_property
+    def formulas(self) -> dict[str, Formula]:
+        return self.tape_machine.formulas
+
+    def prompt(self, input: Any = None) -> list[str]:
+        """The tokens that write the input, then `go`."""
+        return self.tape_machine.prompt(self._input(input))
 
 
 def act(

@@ -10,29 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from softhat.frontends.programs.syntax import (
-    AttentionExpression,
-    ChoiceExpression,
-    Compare,
-    CountOf,
-    Definition,
-    Expression,
-    Extreme,
-    GateExpression,
-    IsEnd,
-    IsMod,
-    IsSymbol,
-    Mask,
-    Negation,
-    ParsedProgram,
-    PlaceExpression,
-    Plus,
-    Times,
-    Truth,
-    Variable,
-    Vector,
-    WholeExpression,
-)
+from softhat.frontends.programs import syntax
 from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.tokens import unquote
 
@@ -58,7 +36,7 @@ _SPELLINGS = {
     "◀": "leftmost", "◀_": "leftmost", "▶": "rightmost", "▶_": "rightmost", "#_": "#",
 }  # fmt: skip
 _RELATIONS = ("<", "<=", "=", "!=", ">=", ">")
-_MASKS: dict[str, Mask] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_MASKS: dict[str, syntax.Mask] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _LEVELS: tuple[tuple[str, ...], ...] = (("<->",), ("->",), ("|", "xor"), ("&",))
 _KEYWORDS = {"leftmost", "rightmost", "accept", "true", "false", "min", "max", "first", "last",
              "xor", "not", "and", "or", "i", "j", "n"}  # fmt: skip
@@ -72,11 +50,11 @@ class _Token:
     symbol: str = ""
 
 
-def parse_program(text: str) -> ParsedProgram:
+def parse_program(text: str) -> syntax.ParsedProgram:
     """The program that `text` spells; a `FormulaError` with the position of what is wrong."""
     if not isinstance(text, str):
         raise SofthatError(f"a program is text, not {type(text).__name__}")
-    definitions: dict[str, Definition] = {}
+    definitions: dict[str, syntax.Definition] = {}
     accept: _Token | None = None
     at = 0
     for line in text.split("\n"):
@@ -101,10 +79,12 @@ def parse_program(text: str) -> ParsedProgram:
     if accept is not None and accept.text not in definitions:
         raise FormulaError(f"{accept.text} is not defined", accept.start, text)
     name = accept.text if accept is not None else list(definitions)[-1]
-    return ParsedProgram(text, tuple(definitions.values()), name)
+    return syntax.ParsedProgram(text, tuple(definitions.values()), name)
 
 
-def _tokens(line: str, offset: int, text: str, defined: dict[str, Definition]) -> list[_Token]:
+def _tokens(
+    line: str, offset: int, text: str, defined: dict[str, syntax.Definition]
+) -> list[_Token]:
     tokens: list[_Token] = []
     at = 0
     while at < len(line):
@@ -166,7 +146,7 @@ class _LineReader:
         self.end()
         return name
 
-    def definition(self) -> Definition:
+    def definition(self) -> syntax.Definition:
         name = self.name("a line is a definition such as P(i) := Qa(i), or accept P")
         if self.ahead("("):
             self.take()
@@ -175,7 +155,7 @@ class _LineReader:
         self.expect(":=", "after the name of a definition")
         body = self.expression()
         self.end()
-        return Definition(name.text, body, name.start)
+        return syntax.Definition(name.text, body, name.start)
 
     def name(self, why: str) -> _Token:
         token = self.take()
@@ -185,7 +165,7 @@ class _LineReader:
 
     # Expressions, loose to tight
 
-    def expression(self) -> Expression:
+    def expression(self) -> syntax.Expression:
         start = self.now.start
         condition = self.binary(0)
         if not self.ahead("?"):
@@ -193,9 +173,9 @@ class _LineReader:
         self.take()
         then = self.binary(0)
         self.expect(":", "between the two cases")
-        return ChoiceExpression(start, condition, then, self.expression())
+        return syntax.ChoiceExpression(start, condition, then, self.expression())
 
-    def binary(self, level: int) -> Expression:
+    def binary(self, level: int) -> syntax.Expression:
         if level == len(_LEVELS):
             return self.negation()
         start = self.now.start
@@ -204,10 +184,10 @@ class _LineReader:
             kind: Any = self.take().text
             right_associative = kind == "->"
             right = self.binary(level if right_associative else level + 1)
-            left = GateExpression(start, kind, left, right)
+            left = syntax.GateExpression(start, kind, left, right)
         return left
 
-    def negation(self) -> Expression:
+    def negation(self) -> syntax.Expression:
         start = self.now.start
         count = 0
         while self.ahead("!"):
@@ -215,13 +195,13 @@ class _LineReader:
             count += 1
         inner = self.comparison()
         for _ in range(count):
-            inner = Negation(start, inner)
+            inner = syntax.Negation(start, inner)
         return inner
 
-    def comparison(self) -> Expression:
+    def comparison(self) -> syntax.Expression:
         start = self.now.start
         left = self.sum()
-        if isinstance(left, PlaceExpression) and self.ahead("%"):
+        if isinstance(left, syntax.PlaceExpression) and self.ahead("%"):
             return self.remainder(left)
         if self.now.text not in _RELATIONS:
             return left
@@ -229,9 +209,9 @@ class _LineReader:
         right = self.sum()
         if self.now.text in _RELATIONS:
             raise self.fault("comparisons do not chain: join two with &")
-        return Compare(start, left, relation, right)
+        return syntax.Compare(start, left, relation, right)
 
-    def remainder(self, place: PlaceExpression) -> Expression:
+    def remainder(self, place: syntax.PlaceExpression) -> syntax.Expression:
         self.take()
         modulus = self.integer()
         relation = self.take()
@@ -243,8 +223,8 @@ class _LineReader:
                 f"i % m = r needs 0 <= r < m, not {modulus} and {rest}", place.start, self.text
             )
         at: Any = place.of
-        holds = IsMod(place.start, at, modulus, rest)
-        return holds if relation.text == "=" else Negation(place.start, holds)
+        holds = syntax.IsMod(place.start, at, modulus, rest)
+        return holds if relation.text == "=" else syntax.Negation(place.start, holds)
 
     def integer(self) -> int:
         token = self.take()
@@ -252,32 +232,32 @@ class _LineReader:
             raise self.fault(f"expected an integer, found {token.text}", token)
         return int(token.text)
 
-    def sum(self) -> Expression:
+    def sum(self) -> syntax.Expression:
         start = self.now.start
         left = self.product()
         while self.now.text in ("+", "-"):
             sign: Any = 1 if self.take().text == "+" else -1
-            left = Plus(start, left, self.product(), sign)
+            left = syntax.Plus(start, left, self.product(), sign)
         return left
 
-    def product(self) -> Expression:
+    def product(self) -> syntax.Expression:
         start = self.now.start
         if self.ahead("-"):
             self.take()
-            return Times(start, -1, self.product())
+            return syntax.Times(start, -1, self.product())
         if self.now.kind == "number" and self.tokens[self.at + 1].text == "*":
             factor = self.integer()
             self.take()
-            return Times(start, factor, self.product())
+            return syntax.Times(start, factor, self.product())
         return self.primary()
 
-    def primary(self) -> Expression:
+    def primary(self) -> syntax.Expression:
         token = self.take()
         match token.kind, token.text:
             case "number", digits:
-                return WholeExpression(token.start, int(digits))
+                return syntax.WholeExpression(token.start, int(digits))
             case _, "true" | "false":
-                return Truth(token.start, token.text == "true")
+                return syntax.Truth(token.start, token.text == "true")
             case _, "(":
                 return self.parenthesised()
             case _, "#":
@@ -288,19 +268,19 @@ class _LineReader:
                 return self.extreme(token)
             case _, "first" | "last":
                 end: Any = token.text
-                return IsEnd(token.start, end, self.variable())
+                return syntax.IsEnd(token.start, end, self.variable())
             case "symbol", _:
-                return IsSymbol(token.start, token.symbol, self.variable())
+                return syntax.IsSymbol(token.start, token.symbol, self.variable())
             case "word", "i" | "j" | "n":
                 of: Any = token.text
-                return PlaceExpression(token.start, of)
+                return syntax.PlaceExpression(token.start, of)
             case "word", name if name not in _KEYWORDS:
                 if not self.ahead("("):
                     raise self.fault(f"{name} needs its position: {name}(i)", token)
-                return Vector(token.start, name, self.variable())
+                return syntax.Vector(token.start, name, self.variable())
         raise self.fault(f"expected an expression, found {token.text}", token)
 
-    def parenthesised(self) -> Expression:
+    def parenthesised(self) -> syntax.Expression:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.fault(
@@ -311,7 +291,7 @@ class _LineReader:
         self.depth -= 1
         return inner
 
-    def variable(self) -> Variable:
+    def variable(self) -> syntax.Variable:
         self.expect("(", "and a position")
         token = self.take()
         if token.text not in ("i", "j"):
@@ -320,16 +300,16 @@ class _LineReader:
         at: Any = token.text
         return at
 
-    def extreme(self, token: _Token) -> Expression:
+    def extreme(self, token: _Token) -> syntax.Expression:
         self.expect("(", f"after {token.text}")
         left = self.expression()
         self.expect(",", "between two numbers")
         right = self.expression()
         self.expect(")", "after two numbers")
         kind: Any = token.text
-        return Extreme(token.start, kind, left, right)
+        return syntax.Extreme(token.start, kind, left, right)
 
-    def mask(self) -> Mask | None:
+    def mask(self) -> syntax.Mask | None:
         """`j < i`, if that comes next."""
         words = [token.text for token in self.tokens[self.at : self.at + 3]]
         if len(words) == 3 and words[0] == "j" and words[1] in _MASKS and words[2] == "i":
@@ -337,7 +317,7 @@ class _LineReader:
             return _MASKS[words[1]]
         return None
 
-    def range(self) -> tuple[Mask, Expression | None]:
+    def range(self) -> tuple[syntax.Mask, syntax.Expression | None]:
         """`j < i [S]`, `j [S]`, `[j < i, S]`, `[1, S]`; without S for a count: `[j < i]`."""
         mask = self.mask()
         if mask is None and self.ahead("j"):
@@ -358,20 +338,20 @@ class _LineReader:
         self.expect("]", "after what is looked for")
         return mask or inner or "none", body
 
-    def count(self, token: _Token) -> Expression:
+    def count(self, token: _Token) -> syntax.Expression:
         mask, body = self.range()
         if body is None:
             body = self.negation()
-        return CountOf(token.start, mask, body)
+        return syntax.CountOf(token.start, mask, body)
 
-    def attention(self, token: _Token) -> Expression:
+    def attention(self, token: _Token) -> syntax.Expression:
         side: Any = token.text
         mask, score = self.range()
         if score is None:
             raise self.fault(f"{side} needs what it looks for: {side} j < i [S(i)] V(j) : D(i)")
         value = self.binary(0)
-        default: Expression = Truth(self.now.start, False)
+        default: syntax.Expression = syntax.Truth(self.now.start, False)
         if self.ahead(":"):
             self.take()
             default = self.binary(0)
-        return AttentionExpression(token.start, side, mask, score, value, default)
+        return syntax.AttentionExpression(token.start, side, mask, score, value, default)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import looks_ahead, mirror
 from softhat.logic.linear import LinearForm
+from softhat.logic.semantics.gates import Gate, gate
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.walk import Distinct, distinct
@@ -198,26 +199,29 @@ def _values(
     values: list[bool] = []
     for at, (node, places) in enumerate(rows):
         below = [values[place] for place in places]
-        match node:
-            case nodes.Symbol(name):
-                now = name in letter if isinstance(letter, frozenset) else name == letter
-            case nodes.Constant(value):
-                now = value
-            case nodes.First():
-                now = position == 1
-            case nodes.Mod(modulus, remainder):
-                now = position % modulus == remainder
-            case nodes.Not():
-                now = not below[0]
-            case nodes.And():
-                now = below[0] and below[1]
-            case nodes.Or():
-                now = below[0] or below[1]
-            case nodes.Xor():
-                now = below[0] != below[1]
-            case nodes.Yesterday():
-                now = before[at]
-            case _:  # S
-                now = below[1] or (below[0] and before[at])
+        now = without_memory(node, below, position, letter)
+        if now is None:
+            now = before[at]
+            if isinstance(node, nodes.Since):
+                now = below[1] or (below[0] and now)
         values.append(now)
     return values
+
+
+def without_memory(
+    node: nodes.Node, below: Sequence[bool], position: int, letter: str | frozenset[str]
+) -> bool | None:
+    """The truth of a core node at a position that reads this letter, from its operands' truth
+    there; None for nodes that look elsewhere or count."""
+    match node:
+        case nodes.Symbol(name):
+            return name in letter if isinstance(letter, frozenset) else name == letter
+        case nodes.Constant(value):
+            return value
+        case nodes.First():
+            return position == 1
+        case nodes.Mod(modulus, remainder):
+            return position % modulus == remainder
+        case _ if isinstance(node, Gate):
+            return bool(gate(node, below, True))
+    return None

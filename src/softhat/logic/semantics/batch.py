@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from softhat.io.errors import SofthatError
 from softhat.logic.linear import LinearForm
 from softhat.logic.semantics.counts import RELATIONS
+from softhat.logic.semantics.gates import Gate, gate
 from softhat.logic.semantics.plan import plan
 from softhat.logic.semantics.words import Bools
 from softhat.logic.syntax import nodes
@@ -161,18 +162,9 @@ def _step(node: Node, below: list[Lanes], batch: WordBatch) -> Lanes:
         case nodes.At(predicate):
             held = column(predicate, np.arange(1, batch.length + 1), batch.length)
             return _at(batch, lambda i: bool(held[i - 1]))
-        case nodes.Not():
-            return ~below[0]
-        case nodes.And():
-            return below[0] & below[1]
-        case nodes.Or():
-            return below[0] | below[1]
-        case nodes.Xor():
-            return below[0] ^ below[1]
-        case nodes.Implies():
-            return ~below[0] | below[1]
-        case nodes.Iff():
-            return ~(below[0] ^ below[1])
+        case _ if isinstance(node, Gate):
+            joined: Lanes = gate(node, below, _ONES)
+            return joined
         case nodes.Yesterday() | nodes.WeakYesterday():
             return _shift(below[0], isinstance(node, nodes.WeakYesterday))
         case nodes.Tomorrow() | nodes.WeakTomorrow():
@@ -256,21 +248,21 @@ def _within(f: Lanes, g: Lanes, low: int, high: int) -> Lanes:
 
 def _since(f: Lanes, g: Lanes) -> Lanes:
     """g, or f and the same at the position before."""
-    result = np.empty_like(g)
-    result[0] = g[0]
-    for i in range(1, len(g)):
-        np.bitwise_and(f[i], result[i - 1], out=result[i])
-        np.bitwise_or(g[i], result[i], out=result[i])
-    return result
+    return _scanned(f, g, np.bitwise_and, np.bitwise_or)
 
 
 def _triggered(f: Lanes, g: Lanes) -> Lanes:
     """g, and f or the same at the position before."""
+    return _scanned(f, g, np.bitwise_or, np.bitwise_and)
+
+
+def _scanned(f: Lanes, g: Lanes, inner: np.ufunc, outer: np.ufunc) -> Lanes:
+    """outer(g, inner(f, the same at the position before)), position by position."""
     result = np.empty_like(g)
     result[0] = g[0]
     for i in range(1, len(g)):
-        np.bitwise_or(f[i], result[i - 1], out=result[i])
-        np.bitwise_and(g[i], result[i], out=result[i])
+        inner(f[i], result[i - 1], out=result[i])
+        outer(g[i], result[i], out=result[i])
     return result
 
 

@@ -14,6 +14,7 @@ in the tape, and no word is looped over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import lshift, rshift
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.semantics.counts import compare
+from softhat.logic.semantics.gates import Gate, gate
 from softhat.logic.semantics.plan import EvaluationPlan, plan
 from softhat.logic.semantics.tape import Tape, lay_out, positions
 from softhat.logic.semantics.words import Bools, Word
@@ -107,18 +109,8 @@ def step(node: Node, below: list[int], tape: Tape, symbol: Callable[[str], int])
             return _mod(modulus, remainder, tape)
         case nodes.At(predicate):
             return _predicate(predicate, tape)
-        case nodes.Not():
-            return inside ^ below[0]
-        case nodes.And():
-            return below[0] & below[1]
-        case nodes.Or():
-            return below[0] | below[1]
-        case nodes.Xor():
-            return below[0] ^ below[1]
-        case nodes.Implies():
-            return inside ^ below[0] | below[1]
-        case nodes.Iff():
-            return inside ^ below[0] ^ below[1]
+        case _ if isinstance(node, Gate):
+            return int(gate(node, below, inside))
         case nodes.Yesterday():
             return below[0] << 1 & inside
         case nodes.WeakYesterday():
@@ -157,36 +149,31 @@ def step(node: Node, below: list[int], tape: Tape, symbol: Callable[[str], int])
         case nodes.SinceWithin(low, high):
             return _within(below[0], below[1], low, high, tape)
         case nodes.EventuallyWithin(low, high):
-            return _ahead(inside, below[0], low, high, tape)
+            return _within(inside, below[0], low, high, tape, rshift)
         case nodes.AlwaysWithin(low, high):
-            return inside ^ _ahead(inside, inside ^ below[0], low, high, tape)
+            return inside ^ _within(inside, inside ^ below[0], low, high, tape, rshift)
         case nodes.UntilWithin(low, high):
-            return _ahead(below[0], below[1], low, high, tape)
+            return _within(below[0], below[1], low, high, tape, rshift)
     raise AssertionError(f"no meaning for {type(node).__name__}")
 
 
 def _since(f: int, g: int) -> int:
+    """`f S g` as the carry of an addition."""
     either = f | g
     return (either + g ^ either ^ g) >> 1
 
 
-def _within(f: int, g: int, low: int, high: int, tape: Tape) -> int:
-    """g at a distance from `low` to `high`, and f at every position after it: step by step."""
+def _within(
+    f: int, g: int, low: int, high: int, tape: Tape, shift: Callable[[int, int], int] = lshift
+) -> int:
+    """g at a distance from `low` to `high`, and f at every position on the way: step by step.
+
+    Positions are looked back to with `lshift`, ahead to with `rshift`.
+    """
     seen, result = g, 0
     for distance in range(min(high, tape.longest) + 1):
         if distance:
-            seen = seen << 1 & f & tape.inside
-        if distance >= low:
-            result |= seen
-    return result
-
-
-def _ahead(f: int, g: int, low: int, high: int, tape: Tape) -> int:
-    """The mirror image of `_within`."""
-    seen, result = g, 0
-    for distance in range(min(high, tape.longest) + 1):
-        if distance:
-            seen = seen >> 1 & f & tape.inside
+            seen = shift(seen, 1) & f & tape.inside
         if distance >= low:
             result |= seen
     return result

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.logic.fragments import symbols_of
+from softhat.logic.semantics.gates import Gate, gate
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.walk import distinct
@@ -84,16 +85,6 @@ def _mask(
             return 1 << rank[name]
         case nodes.Constant(value):
             return everything if value else 0
-        case nodes.Not():
-            return everything & ~parts[0]
-        case nodes.And():
-            return parts[0] & parts[1]
-        case nodes.Or():
-            return parts[0] | parts[1]
-        case nodes.Xor():
-            return parts[0] ^ parts[1]
-        case nodes.Implies():
-            return everything & ~parts[0] | parts[1]
-        case nodes.Iff():
-            return everything & ~(parts[0] ^ parts[1])
+        case _ if isinstance(node, Gate):
+            return int(gate(node, parts, everything))
     return None
