@@ -337,25 +337,19 @@ def _attend(
     back, ahead = nodes.Once(score), nodes.Eventually(score)
     near_back = _within(nodes.Since(negated(score), hit), hit, score)
     near_ahead = _within(nodes.Until(negated(score), hit), hit, score)
-    first = _some(nodes.Once, all_of([hit, negated(nodes.Yesterday(back))]))
-    last = _some(nodes.Eventually, all_of([hit, negated(nodes.Tomorrow(ahead))]))
-    match mask, side:
-        case "<=", "rightmost":
-            return back, near_back
-        case "<=", _:
-            return back, first
-        case "<", "rightmost":
-            return nodes.Yesterday(back), _moved(nodes.Yesterday, near_back)
-        case "<", _:
-            return nodes.Yesterday(back), _moved(nodes.Yesterday, first)
-        case ">=", "leftmost":
-            return ahead, near_ahead
-        case ">=", _:
-            return ahead, last
-        case ">", "leftmost":
-            return nodes.Tomorrow(ahead), _moved(nodes.Tomorrow, near_ahead)
-        case ">", _:
-            return nodes.Tomorrow(ahead), _moved(nodes.Tomorrow, last)
+    first = _applied(nodes.Once, all_of([hit, negated(nodes.Yesterday(back))]))
+    last = _applied(nodes.Eventually, all_of([hit, negated(nodes.Tomorrow(ahead))]))
+    behind = near_back if side == "rightmost" else first
+    before = near_ahead if side == "leftmost" else last
+    match mask:
+        case "<=":
+            return back, behind
+        case "<":
+            return nodes.Yesterday(back), _applied(nodes.Yesterday, behind)
+        case ">=":
+            return ahead, before
+        case ">":
+            return nodes.Tomorrow(ahead), _applied(nodes.Tomorrow, before)
     some = any_of([back, ahead])
     if side == "rightmost":
         return some, any_of([last, all_of([negated(ahead), near_back])])
@@ -367,9 +361,6 @@ def _within(walk: Formula, hit: Formula, score: Formula) -> Formula:
     return hit if score == TRUE or hit == FALSE else walk
 
 
-def _some(operator: type[nodes.Unary], hit: Formula) -> Formula:
-    return FALSE if hit == FALSE else operator(hit)
-
-
-def _moved(operator: type[nodes.Unary], formula: Formula) -> Formula:
+def _applied(operator: type[nodes.Unary], formula: Formula) -> Formula:
+    """The operator of the formula, where it is not trivially false."""
     return FALSE if formula == FALSE else operator(formula)

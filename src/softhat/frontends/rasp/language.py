@@ -20,6 +20,18 @@ Predicate = Callable[[Value, Value], bool]
 """Of a key and a query, in this order."""
 
 
+def _operator(sign: str, first: bool = False) -> Callable[[SOp, Value], SOp]:
+    """The method for an operator; `first` says that the other operand stands before it."""
+
+    def method(self: SOp, other: Value) -> SOp:
+        if isinstance(other, SOp):
+            pair = (other, self) if first else (self, other)
+            return SequenceMap(Between(sign), *pair)
+        return Map(With(sign, other, first), self)
+
+    return method
+
+
 class SOp(RASPExpr):
     """A sequence operation. Operators work position by position; None stays None."""
 
@@ -33,74 +45,22 @@ class SOp(RASPExpr):
         values: list[Value] = evaluate(self, xs)
         return values
 
-    def _with(self, sign: str, other: Value, first: bool = False) -> SOp:
-        if isinstance(other, SOp):
-            pair = (other, self) if first else (self, other)
-            return SequenceMap(Between(sign), *pair)
-        return Map(With(sign, other, first), self)
-
-    # Comparisons are with constants and with other s-ops.
-
-    def __lt__(self, other: Value) -> SOp:
-        return self._with("<", other)
-
-    def __le__(self, other: Value) -> SOp:
-        return self._with("<=", other)
-
-    # RASP's comparisons are sequences, not truth values.
-    def __eq__(self, other: Value) -> SOp:  # type: ignore[override]
-        return self._with("==", other)
-
-    def __ne__(self, other: Value) -> SOp:  # type: ignore[override]
-        return self._with("!=", other)
-
-    def __gt__(self, other: Value) -> SOp:
-        return self._with(">", other)
-
-    def __ge__(self, other: Value) -> SOp:
-        return self._with(">=", other)
-
-    def __add__(self, other: Value) -> SOp:
-        return self._with("+", other)
-
-    def __radd__(self, other: Value) -> SOp:
-        return self._with("+", other, first=True)
-
-    def __sub__(self, other: Value) -> SOp:
-        return self._with("-", other)
-
-    def __rsub__(self, other: Value) -> SOp:
-        return self._with("-", other, first=True)
-
-    def __mul__(self, other: Value) -> SOp:
-        return self._with("*", other)
-
-    def __rmul__(self, other: Value) -> SOp:
-        return self._with("*", other, first=True)
-
-    def __truediv__(self, other: Value) -> SOp:
-        return self._with("/", other)
-
-    def __rtruediv__(self, other: Value) -> SOp:
-        return self._with("/", other, first=True)
-
-    def __and__(self, other: Value) -> SOp:
-        return self._with("and", other)
-
-    def __rand__(self, other: Value) -> SOp:
-        return self._with("and", other, first=True)
-
-    def __or__(self, other: Value) -> SOp:
-        return self._with("or", other)
-
-    def __ror__(self, other: Value) -> SOp:
-        return self._with("or", other, first=True)
+    # With constants and with other s-ops. RASP's comparisons are sequences, not truth values.
+    __lt__, __le__, __gt__, __ge__ = map(_operator, ("<", "<=", ">", ">="))
+    __eq__ = _operator("==")  # type: ignore[assignment]
+    __ne__ = _operator("!=")  # type: ignore[assignment]
+    __add__, __radd__ = _operator("+"), _operator("+", first=True)
+    __sub__, __rsub__ = _operator("-"), _operator("-", first=True)
+    __mul__, __rmul__ = _operator("*"), _operator("*", first=True)
+    __truediv__, __rtruediv__ = _operator("/"), _operator("/", first=True)
+    __and__, __rand__ = _operator("and"), _operator("and", first=True)
+    __or__, __ror__ = _operator("or"), _operator("or", first=True)
 
     def __invert__(self) -> SOp:
         return Map(Negate(), self)
 
     def __neg__(self) -> SOp:
-        return self._with("*", -1, first=True)
+        return Map(With("*", -1, True), self)
 
 
 def _sop(value: object, where: str) -> SOp:

@@ -246,9 +246,9 @@ class Look:
             case Until(_, right) | Release(_, right) if not first:
                 return again(right)
             case WeakUntil(left, right) if not first:
-                return _either(again(left), again(right))
+                return _joined(Or, again(left), again(right))
             case StrongRelease(left, right) if not first:
-                return _both(again(left), again(right))
+                return _joined(And, again(left), again(right))
             case Not(inner):
                 if (now := again(inner)) != inner:
                     return _no(now)
@@ -262,11 +262,11 @@ class Look:
 def _gate(gate: And | Or | Implies | Xor | Iff, f: Formula, g: Formula) -> Formula:
     match gate:
         case And():
-            return _both(f, g)
+            return _joined(And, f, g)
         case Or():
-            return _either(f, g)
+            return _joined(Or, f, g)
         case Implies():
-            return _either(_no(f), g)
+            return _joined(Or, _no(f), g)
         case Xor():
             return _differ(f, g)
         case Iff():
@@ -282,20 +282,14 @@ def _no(f: Formula) -> Formula:
     return Not(f)
 
 
-def _both(f: Formula, g: Formula) -> Formula:
-    if FALSE in (f, g) or opposite(f, g):
-        return FALSE
-    if f in (TRUE, g):
+def _joined(kind: type[And] | type[Or], f: Formula, g: Formula) -> Formula:
+    """`f & g` or `f | g`, without constants, repetitions and opposites."""
+    unit, zero = (TRUE, FALSE) if kind is And else (FALSE, TRUE)
+    if zero in (f, g) or opposite(f, g):
+        return zero
+    if f in (unit, g):
         return g
-    return f if g == TRUE else And(f, g)
-
-
-def _either(f: Formula, g: Formula) -> Formula:
-    if TRUE in (f, g) or opposite(f, g):
-        return TRUE
-    if f in (FALSE, g):
-        return g
-    return f if g == FALSE else Or(f, g)
+    return f if g == unit else kind(f, g)
 
 
 def _differ(f: Formula, g: Formula) -> Formula:

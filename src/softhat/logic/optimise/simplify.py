@@ -135,20 +135,11 @@ def _and_or(node: And | Or, look: Look) -> Formula:
         return g
     if zero in (f, g):
         return zero
-    if isinstance(node, And):
-        if look.exclude(f, g):
-            return FALSE
-        if look.entails(f, g):
-            return f
-        if look.entails(g, f):
-            return g
-    else:
-        if look.cover(f, g):
-            return TRUE
-        if look.entails(f, g):
-            return g
-        if look.entails(g, f):
-            return f
+    if (look.exclude if isinstance(node, And) else look.cover)(f, g):
+        return zero
+    for stronger, weaker in ((f, g), (g, f)):
+        if look.entails(stronger, weaker):
+            return stronger if isinstance(node, And) else weaker
     return without_implied(node, look)
 
 
