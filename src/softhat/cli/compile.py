@@ -26,8 +26,8 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import write_file
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.truth import resolve_at
-from softhat.models.compiler import OUTPUT
 from softhat.models.compiler import compile as compile_formula
+from softhat.models.given import OUTPUT
 from softhat.transformer.weights import Attention
 
 

@@ -31,9 +31,19 @@ def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
                 return At(known[name])
         return rebuild(node, below)
 
-    bound = fold(formula, step)
-    assert isinstance(bound, Formula)
-    return bound
+    result = fold(formula, step)
+    assert isinstance(result, Formula)
+    return result
+
+
+def bound(
+    formulas: Mapping[str, Formula], predicates: Mapping[str, Any] | None, length: int
+) -> dict[str, Formula]:
+    """The formulas with a meaning for every `at(name)`, the same one wherever a name occurs;
+    functions are tables for words of at most `length` symbols."""
+    closed = {name: with_tables(f.bind(predicates), length) for name, f in formulas.items()}
+    predicates_of(*closed.values())  # which refuses a name with two meanings
+    return closed
 
 
 def with_tables(formula: Formula, length: int) -> Formula:

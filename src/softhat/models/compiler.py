@@ -11,29 +11,23 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from softhat.io.errors import SofthatError
-from softhat.logic.binding import predicates_of, with_tables
-from softhat.logic.fragments import describe
+from softhat.logic.binding import bound
 from softhat.logic.syntax.nodes import Formula
-from softhat.logic.syntax.parse import parse
 from softhat.models.followed import follows
+from softhat.models.given import check_symbol, checked_symbols, named_formulas
 from softhat.models.model import Model
 from softhat.numbers.predicates import LENGTH
 from softhat.program.build import build
 from softhat.program.strict import spelled_out
 from softhat.runtime.answers import End
 from softhat.transformer.lowering.lower import lower
-from softhat.transformer.weights import BOS, EOS, Attention
+from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
     from softhat.frontends.machines.machine import Machine
     from softhat.frontends.rasp.language import SOp
     from softhat.frontends.regular.doubling import LogDepth
     from softhat.models.value_model import ValueModel
-
-OUTPUT = "output"
-"""The name of the output of a model of one formula."""
-_FORBIDDEN = frozenset(":\n\r")
-"""In the name of an output: files separate it from its formula by a colon."""
 
 
 @overload
@@ -102,23 +96,28 @@ def compile(
 
     A machine (`softhat.machine`) becomes a model with one output a token, "this one comes next".
     """
+    _check_options(formula, attention, max_length, causal, at)
+    if not isinstance(formula, Formula | str | Mapping):
+        return _of_a_front_end(formula, alphabet, attention, max_length, causal)
+    propositional = propositions is not None
+    named = named_formulas(formula)  # text → formulas
+    formulas = bound(named, predicates, predicate_length)  # every at(name) has its meaning
+    symbols = checked_symbols(formulas, alphabet, propositions)
+    program = build(formulas, symbols, propositional, follows)  # → heads and gates, simplified
+    transformer = lower(program, attention)  # → layers → registers → weights
+    return Model(transformer, formulas, program, at=at)
+
+
+def _check_options(
+    formula: object, attention: str, max_length: int | None, causal: bool, at: str | None
+) -> None:
     if attention not in get_args(Attention):
         choices = ", ".join(get_args(Attention))
         raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
-    if not isinstance(formula, Formula | str | Mapping):
-        return _of_a_front_end(formula, alphabet, attention, max_length, causal)
-    if max_length is not None or causal:
+    if isinstance(formula, Formula | str | Mapping) and (max_length is not None or causal):
         raise SofthatError("max_length and causal are for RASP programs; a formula has no length")
     if at not in (None, "first", "last"):
         raise SofthatError(f"at is 'first' or 'last', not {at!r}")
-    formulas = {
-        name: with_tables(given.bind(predicates), predicate_length)
-        for name, given in _named(formula).items()
-    }
-    predicates_of(*formulas.values())  # no name has two meanings
-    symbols = _symbols(formulas, alphabet, propositions)
-    program = build(formulas, symbols, propositions is not None, follows)
-    return Model(lower(program, attention), formulas, program, at=at)
 
 
 def _of_a_front_end(
@@ -147,7 +146,7 @@ def _regular(
     longest = language.max_length if max_length is None else max_length
     if longest is None:
         raise SofthatError("logarithmic depth needs the longest word's length: max_length=4096")
-    symbols = _symbols({}, language.alphabet if alphabet is None else alphabet, None)
+    symbols = checked_symbols({}, language.alphabet if alphabet is None else alphabet, None)
     return regular_model(language, symbols, attention, longest)
 
 
@@ -166,7 +165,7 @@ def _rasp(
         raise SofthatError("a RASP program needs the length of its sequences: max_length=64")
     compiled = compile_rasp(program, tuple(alphabet), max_length, causal)
     for symbol in compiled.program.symbols:
-        _check_symbol(symbol, "alphabet")
+        check_symbol(symbol, "alphabet")
     return ValueModel(lower(compiled.program, attention), compiled, program.name)
 
 
@@ -177,63 +176,3 @@ def with_one_mask(model: Model) -> Model:
     program = spelled_out(model.program)
     attention = model.transformer.attention
     return Model(lower(program, attention), model.formulas, program, at=model.at)
-
-
-def _named(formula: Formula | str | Mapping[str, Formula | str]) -> dict[str, Formula]:
-    formulas = formula if isinstance(formula, Mapping) else {OUTPUT: formula}
-    if not formulas:
-        raise SofthatError("nothing to compile: give at least one formula")
-    named = {}
-    for name, value in formulas.items():
-        if not isinstance(name, str) or not name or not _FORBIDDEN.isdisjoint(name):
-            raise SofthatError(
-                f"an output's name is a non-empty string without ':' or line breaks, not {name!r}"
-            )
-        if not _is_text(name):
-            raise SofthatError(f"the output's name {name!r} is not text: no file can hold it")
-        value = parse(value) if isinstance(value, str) else value
-        if not isinstance(value, Formula):
-            raise SofthatError(f"expected a formula for output {name!r}, got {value!r}")
-        named[name] = value
-    return named
-
-
-def _symbols(
-    formulas: Mapping[str, Formula],
-    alphabet: str | Iterable[str] | None,
-    propositions: Iterable[str] | None,
-) -> tuple[str, ...]:
-    if alphabet is not None and propositions is not None:
-        raise SofthatError("give an alphabet or propositions, not both")
-    what = "alphabet" if propositions is None else "propositions"
-    given = alphabet if propositions is None else propositions
-    if given is None:
-        used = {name for formula in formulas.values() for name in describe(formula).symbols}
-        # A formula without symbols speaks of positions only: one symbol makes words.
-        given = sorted(used) or ["a"]
-    if not isinstance(given, Iterable):
-        raise SofthatError(f"the {what} must be text or a list of strings, not {given!r}")
-    symbols = tuple(given)
-    if not symbols and propositions is None:
-        raise SofthatError("the alphabet is empty: give at least one symbol")
-    seen: set[str] = set()
-    for symbol in symbols:
-        _check_symbol(symbol, what)
-        if symbol in seen:
-            raise SofthatError(f"duplicate in the {what}: {symbol!r}")
-        seen.add(symbol)
-    return symbols
-
-
-def _is_text(text: str) -> bool:
-    """Has it no half characters?"""
-    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _check_symbol(symbol: object, what: str) -> None:
-    if not isinstance(symbol, str) or not symbol:
-        raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
-    if not _is_text(symbol):
-        raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
-    if symbol in (BOS, EOS):
-        raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")
