@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from softhat.cli.alphabets import is_inferred, note_inferred
-from softhat.cli.inputs import plain_word, read_alphabet, read_given, show_word
+from softhat.cli.inputs import (
+    AlphabetOption,
+    FormulaArgument,
+    JsonOption,
+    PropsOption,
+    plain_word,
+    read_alphabet,
+    read_given,
+    show_word,
+)
 from softhat.cli.output import print_json, say
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import symbols_of
@@ -50,14 +59,32 @@ def read_both(
     return f.formula, g.formula, words
 
 
-def answer(
+def comparing(name: str, question: Callable[..., Word | None], help: str) -> Callable[..., None]:
+    """The command that asks this question of two formulas."""
+
+    def command(
+        formula: FormulaArgument,
+        other: SecondArgument,
+        alphabet: AlphabetOption = None,
+        props: PropsOption = False,
+        up_to: UpToOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        f, g, words = read_both(formula, other, alphabet, props)
+        _answer(name, question(f, g, **words, up_to=up_to), (f, g), up_to, as_json)
+
+    command.__doc__ = help
+    return command
+
+
+def _answer(
     name: str,
     word: Word | None,
     formulas: tuple[Formula, Formula],
     up_to: int | None,
     as_json: bool,
 ) -> None:
-    """Print what was found; exit code 1 for a word against it."""
+    """Print the answer; exit code 1 for a word against it."""
     if as_json:
         truths = None if word is None else [truth(f, word).tolist() for f in formulas]
         print_json(

@@ -178,12 +178,7 @@ def _report_values(result: ValueVerification, as_json: bool) -> None:
     if as_json:
         print_json(asdict(result))
         return
-    facts = [
-        ("verdict", "ok: model and program agree" if result.ok else "WRONG: they differ"),
-        *_run_by(result),
-        ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
-        ("error", f"{result.max_error:.3g} at the most"),
-    ]
+    facts = _agreement(result, "model and program", "")
     if failure is not None:
         said = (
             f"{failure.found!r} instead of {failure.expected!r} at position {failure.position + 1}"
@@ -192,17 +187,22 @@ def _report_values(result: ValueVerification, as_json: bool) -> None:
     print_facts(facts)
 
 
+def _agreement(result: Any, both: str, more: str) -> list[tuple[str, str]]:
+    """Whether both agree, how that was tried, and the greatest error."""
+    return [
+        ("verdict", f"ok: {both} agree" if result.ok else "WRONG: they differ"),
+        *_run_by(result),
+        ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
+        ("error", f"{result.max_error:.3g} at the most{more}"),
+    ]
+
+
 def _report_simulation(result: Any, as_json: bool) -> None:
     """A simulation of average-hard attention, compared with its exact values."""
     if as_json:
         print_json(asdict(result))
         return
-    facts = [
-        ("verdict", "ok: simulation and AHAT agree" if result.ok else "WRONG: they differ"),
-        *_run_by(result),
-        ("words", f"{result.words:,}, all to length {result.exhaustive_length}"),
-        ("error", f"{result.max_error:.3g} at the most, leak {result.max_leak:.3g}"),
-    ]
+    facts = _agreement(result, "simulation and AHAT", f", leak {result.max_leak:.3g}")
     failure = result.counterexample
     if failure is not None:
         facts += [

@@ -34,6 +34,21 @@ class DFA:
         return state in self.accepting
 
 
+@dataclass(frozen=True, slots=True)
+class OfAutomaton:
+    """A regular language, known by its minimal automaton, whose first state is 0."""
+
+    dfa: DFA
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return self.dfa.alphabet
+
+    @property
+    def has_empty_word(self) -> bool:
+        return self.dfa.start in self.dfa.accepting
+
+
 def minimal(dfa: DFA) -> DFA:
     """The least automaton of the same language, its states numbered as a search meets them.
 

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.frontends.regular.dfa import DFA, minimal
+from softhat.frontends.regular.dfa import DFA, OfAutomaton, minimal
 from softhat.io.errors import SofthatError
 from softhat.program.draft import Draft
 from softhat.program.gates import Table
@@ -48,27 +48,17 @@ MEMBER = "member"
 
 
 @dataclass(frozen=True)
-class LogDepth:
+class LogDepth(OfAutomaton):
     """A regular language that is to be computed in logarithmic depth.
 
     `softhat.compile(language, max_length=N)` makes the model; `max_length` here is the length if
     that says none.
     """
 
-    dfa: DFA
-    """Minimal; its first state is 0."""
     text: str
     max_length: int | None = None
     may_count: bool = False
     """Counting (Theorem 40) is taken instead where that is smaller and certified in float32."""
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        return self.dfa.alphabet
-
-    @property
-    def has_empty_word(self) -> bool:
-        return self.dfa.start in self.dfa.accepting
 
     def __repr__(self) -> str:
         return f"<softhat.LogDepth {self.text}: {len(self.dfa.step)} states>"

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, overload
 
 from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.regular.decisions import decide, holds, values_of
-from softhat.frontends.regular.dfa import DFA, minimal, read_dfa
+from softhat.frontends.regular.dfa import DFA, OfAutomaton, minimal, read_dfa
 from softhat.frontends.regular.doubling import LogDepth, log_depth
 from softhat.frontends.regular.holonomy import (
     STAYS,
@@ -52,20 +52,10 @@ BUILT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class Language(OfAutomaton):
     """A regular language: its formula for words with positions, and the empty word apart."""
 
-    dfa: DFA
-    """Minimal."""
     formula: Formula
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        return self.dfa.alphabet
-
-    @property
-    def has_empty_word(self) -> bool:
-        return self.dfa.start in self.dfa.accepting
 
 
 @overload

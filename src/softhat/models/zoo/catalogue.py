@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.models.zoo import counting, numerical, patterns, regular, subregular, tomita
-from softhat.models.zoo.entry import PREFIX, Entry
+from softhat.models.zoo.entry import Entry, named
 
 
 @cache
@@ -26,12 +25,7 @@ def zoo() -> dict[str, Entry]:
 
 def entry_of(name: str) -> Entry:
     """The entry of this name, with or without `zoo:` before it."""
-    plain = name.removeprefix(PREFIX)
-    if plain not in zoo():
-        near = difflib.get_close_matches(plain, zoo(), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`softhat zoo` lists them"
-        raise SofthatError(f"there is no {plain!r} in the zoo: {hint}")
-    return zoo()[plain]
+    return named(name, zoo(), "")
 
 
 @cache

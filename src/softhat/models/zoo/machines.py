@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +12,7 @@ from typing import Any
 from softhat.frontends.machines.cellular import CellularAutomaton
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.reading import machine
-from softhat.io.errors import SofthatError
-from softhat.models.zoo.entry import PREFIX
+from softhat.models.zoo.entry import named
 
 FAMILY = "machines"
 COLLATZ = """
@@ -257,9 +255,4 @@ def machines() -> dict[str, MachineEntry]:
 
 def machine_of(name: str) -> MachineEntry:
     """The machine of this name, with or without `zoo:` before it."""
-    plain = name.removeprefix(PREFIX)
-    if plain not in machines():
-        near = difflib.get_close_matches(plain, machines(), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`softhat zoo` lists them"
-        raise SofthatError(f"there is no machine {plain!r} in the zoo: {hint}")
-    return machines()[plain]
+    return named(name, machines(), "machine ")
