@@ -22,10 +22,8 @@ from softhat.models.model import Model
 from softhat.models.verification.report import Verification
 from softhat.models.verification.verify import verify as verify_model
 from softhat.numerics.formats import format_of
-from softhat.proof.gpt2.certificate import certify as certify_gpt2
-from softhat.proof.llama.certificate import certify as certify_llama
-from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.proved import ProvedLengths
+from softhat.proof.stock.certify import certify as certify_stock
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
@@ -147,9 +145,7 @@ def _proved(export: Export) -> dict[str, Any]:
         margin = float(export.stated.get("margin", 0.0))
     kernel = export.kernel
     assert kernel is not None  # config.json chooses one
-    if isinstance(c, LlamaCheckpoint):
-        return certify_llama(c, formulas, kernel, margin, export.directions).to_json()
-    return certify_gpt2(c, formulas, kernel, margin, export.directions).to_json()
+    return certify_stock(c, formulas, kernel, margin, export.directions).to_json()
 
 
 def _differences(export: Export, document: dict[str, Any]) -> list[str]:

@@ -37,9 +37,9 @@ from softhat.export.stock.readme import language_readme, machine_readme, readme
 from softhat.export.tokenizer import vocabulary
 from softhat.io.files import write_folder
 from softhat.models.model import Model
-from softhat.proof.gpt2.certificate import certify
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.stock.automata import Claimed, formulas_alone
+from softhat.proof.stock.certify import certify
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
 from softhat.transformer.lowering.gpt2.layout import lay_out
 from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk

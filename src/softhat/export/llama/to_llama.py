@@ -42,10 +42,10 @@ from softhat.io.files import write_folder
 from softhat.logic.sources import Weights
 from softhat.models.model import Model
 from softhat.program.heads import Recall, Shift
-from softhat.proof.llama.certificate import certify
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.proof.stock.certificate import StockCertificate
+from softhat.proof.stock.certify import certify
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.llama.disguise import DisguisedLlama

@@ -17,10 +17,10 @@ import numpy as np
 
 from softhat.numerics.formats import Format
 from softhat.proof.gpt2.counts import check_counts
-from softhat.proof.gpt2.gates import Gate
 from softhat.proof.gpt2.lookups import check_scores, lookup
-from softhat.proof.gpt2.reading import Derivation
+from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.sums import Sums, Vector
+from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.storage import SECOND, SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import BitCell
@@ -29,9 +29,11 @@ from softhat.proof.stock.variables import BitCell
 class Bounds(Sums):
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
-    def __init__(self, found: Derivation, fused: bool, storage: Format, margin: float | None):
+    def __init__(self, found: GPT2Derivation, fused: bool, storage: Format, margin: float | None):
         super().__init__(found, fused, storage)
         self.margin = margin
+        self.variance = variance(found.cells[0], self.c.d_model)
+        self.weight = norm_weight(self.c)
         self.bounds: dict[str, float] = {}
 
     def check(self) -> None:
@@ -83,15 +85,16 @@ class Bounds(Sums):
         errors = np.zeros(self.pairs)
         smooth = self.c.activation == "gelu_new"
         for block in self.found.blocks if self.storage.wide else ():
-            rounding = self.rounding(block.c_fc, block.c_fc_bias, mean=2.0**-7)
-            reach = self.reach(block.c_fc, block.c_fc_bias, mean=2.0**-7)
+            hidden = block.matrices.c_fc, block.matrices.c_fc_bias
+            rounding = self.rounding(*hidden, mean=2.0**-7)
+            reach = self.reach(*hidden, mean=2.0**-7)
             terms: dict[int, list[tuple[float, float, float]]] = {}
             for gate in block.gates:
                 units = list(gate.units)
                 tail = self._tail(gate, float(reach[units].sum())) if smooth else 0.0
                 moved = gate.out * float(rounding[units].sum())
                 held = 1.25 * gate.out * (gate.low + gate.high)
-                terms.setdefault(gate.pair, []).append((moved, tail, held))
+                terms.setdefault(gate.target, []).append((moved, tail, held))
             for at, entries in terms.items():
                 holding = max(moved for moved, _, _ in entries)
                 failing = sum(tail for _, tail, _ in entries)
@@ -117,22 +120,22 @@ class Bounds(Sums):
 
     def _layer_norm(self, number: int) -> tuple[float, float]:
         """Errors of the mean and of the scale before block `number`: the statistics' own rounding
-        K·2^-24 (see the assumptions), bits and raw outputs that are off, the squares of means, and
-        the digits of the weight. Small formats read ±1 and ±A back exactly: below a power of two
-        numbers are one unit apart, so LayerNorm may move them by half of that."""
+        K·2^-24 of the whole norm (see the assumptions), bits and raw outputs that are off, the
+        squares of means, and the digits of the weight. Small formats read ±1 and ±A back exactly:
+        below a power of two numbers are one unit apart, so LayerNorm may move them by half of
+        that."""
         share = 2 / self.c.d_model
         k = min(self.c.d_model + 64, 256) * U
         # Bits are all counted, as stored: one that is not yet written is exact.
         bits = self.bit[[isinstance(cell, BitCell) for cell in self.found.cells[number]]]
         raws = float((self.amplitude**2).sum()) * (4 * self.output + 8 * self.output**2)
         means = float(((SECOND * self.means) ** 2).sum())
-        variance = self.found.variance
-        squares = share / variance * (float((2 * bits + bits**2).sum()) + raws + means)
-        squares += self.c.epsilon / variance
-        weight = float(np.asarray(self.found.norm, np.float32).astype(self.storage.storage))
-        stated = abs(weight / variance**0.5 - 1)
+        squares = share / self.variance * (float((2 * bits + bits**2).sum()) + raws + means)
+        squares += self.c.epsilon / self.variance
+        weight = float(np.asarray(self.weight, np.float32).astype(self.storage.storage))
+        stated = abs(weight / self.variance**0.5 - 1)
         raw_mean = 2 * float(self.amplitude.sum()) * self.output
-        mean = k + share * (float(bits.sum()) + raw_mean)
+        mean = k * self.variance**0.5 + share * (float(bits.sum()) + raw_mean)
         scale = 0.51 * (squares + k) + stated + 4 * U
         largest = max(float(bits.max(initial=0)), mean, scale)
         need(largest < 2.0**-7, "LayerNorm's error is not small")
@@ -147,7 +150,8 @@ class Bounds(Sums):
         """What gates clip stays on its side of the clip. In small formats hidden units are off by
         less than half a spacing, so that they are rounded to their exact values."""
         block = self.found.blocks[number]
-        columns = self.column_error(number, block.c_fc, block.c_fc_bias)
+        hidden = block.matrices.c_fc, block.matrices.c_fc_bias
+        columns = self.column_error(number, *hidden)
         worst = 0.0
         for gate in block.gates:
             far = self._far(gate)
@@ -164,7 +168,7 @@ class Bounds(Sums):
                     cast = float(np.float32(held).astype(self.storage.storage))
                     need(cast == held, "gates: a hidden unit has too many digits")
             need(error <= room, "gates: a sum of literals may be off too far")
-        reach = self.reach(block.c_fc, block.c_fc_bias, self.norm[number][0])
+        reach = self.reach(*hidden, self.norm[number][0])
         need(float(reach.max()) <= self.storage.largest, "gates: hidden units overflow")
         return worst
 

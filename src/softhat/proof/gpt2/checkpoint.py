@@ -42,6 +42,12 @@ class GPT2Checkpoint(StockCheckpoint):
         return self.blocks_under("transformer.h")
 
 
+def norm_names(blocks: int) -> list[str]:
+    """All LayerNorms."""
+    inner = [f"transformer.h.{at}.ln_{k}" for at in range(blocks) for k in (1, 2)]
+    return [*inner, "transformer.ln_f"]
+
+
 def read_pairs(matrix: Array, where: str) -> Pairs:
     """(d_model, columns) as weights on pairs v = (x₊ - x₋)/2: w on x₊, -w on x₋ is 2w on v."""
     if not np.array_equal(matrix[0::2], -matrix[1::2]):

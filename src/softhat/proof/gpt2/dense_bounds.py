@@ -14,9 +14,9 @@ from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, PlainSt
 from softhat.proof.dense.matrices import Matrix, MatrixReading
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.dense import Basis, CancellingUnits, HeadMatrices, Unit
-from softhat.proof.gpt2.gates import Gate
-from softhat.proof.gpt2.reading import Derivation, norm_weight
+from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.undisguise import Plain
+from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT, Gaps, HeadScores, Lookup, StockHead
 from softhat.proof.stock.storage import SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
@@ -30,7 +30,7 @@ class GPT2DenseBounds(DenseBounds):
 
     def __init__(
         self,
-        found: Derivation,
+        found: GPT2Derivation,
         c: GPT2Checkpoint,
         plain: Plain,
         directions: Directions,
@@ -39,7 +39,8 @@ class GPT2DenseBounds(DenseBounds):
     ) -> None:
         self.found, self.c, self.plain = found, c, plain
         self.basis = Basis(c, directions, plain)
-        self.square = found.variance * found.checkpoint.d_model / 2
+        d_model = found.checkpoint.d_model
+        self.square = variance(found.cells[0], d_model) * d_model / 2
         stream = PlainStream(found.cells, found.after_attention, self.square)
         super().__init__(self.basis.u, stream, fused, margin, norm_weight(c) * self.basis.d**0.5)
         self.embedded_off = self.basis.embedded_off
@@ -49,9 +50,7 @@ class GPT2DenseBounds(DenseBounds):
         ]
         self.values = [[head.values for head in block] for block in self.heads]
         self.logits = found.logits
-        self.kinds = {
-            (head.block, head.head): head for block in found.blocks for head in block.heads
-        }
+        self.kinds = {(head.block, head.head): head for head in found.heads()}
         self.units = [
             self.basis.units(at, units, plain) for at, units in enumerate(directions.units)
         ]
@@ -184,7 +183,7 @@ class GPT2DenseBounds(DenseBounds):
         v_hat = self.wide_size(off, norm)
         found: dict[int, list[ClipTerm]] = {}
         for gate, units in self.gates[at]:
-            found.setdefault(gate.pair, []).append(self._clip(at, gate, units, off, norm, v_hat))
+            found.setdefault(gate.target, []).append(self._clip(at, gate, units, off, norm, v_hat))
         return found
 
     def _clip(
@@ -214,13 +213,13 @@ class GPT2DenseBounds(DenseBounds):
         factors = np.array([unit.out for unit in units])
         sizes = np.sqrt((out**2).sum(axis=1))
         scaled = np.array(roundings) * np.divide(factors, sizes, where=sizes > 0, out=sizes * 0)
-        direction = self.u[:, gate.pair]
+        direction = self.u[:, gate.target]
         product, constant = into @ out, bias @ out
         along_out = out @ direction
         across_out = out - np.outer(along_out, direction)
         first, second = gate.units
         biases = self.plain.into_bias[at]
-        step = float(self.plain.out[at][first, gate.pair] * (biases[first] - biases[second]))
+        step = float(self.plain.out[at][first, gate.target] * (biases[first] - biases[second]))
         along_product = product @ direction
         across = product - np.outer(along_product, direction)
         reach_y = self.reach + norm.shift

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
 from softhat.numerics.kernels import EAGER, SDPA
-from softhat.proof.gpt2.reading import Derivation
+from softhat.proof.gpt2.reading import GPT2Derivation
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.kind import KEPT, StockHead
 from softhat.proof.stock.storage import SECOND, U
@@ -22,7 +22,7 @@ class Sums:
     each block (`norm`: of the mean, of the scale). `kept` is the share of their size that the means
     of counts must keep."""
 
-    def __init__(self, found: Derivation, fused: bool, storage: Format):
+    def __init__(self, found: GPT2Derivation, fused: bool, storage: Format):
         self.found = found
         self.c = found.checkpoint
         self.fused = fused
@@ -80,11 +80,11 @@ class Sums:
         return error + self.rounding(matrix, bias, self.norm[number][0])
 
     def heads(self) -> list[StockHead]:
-        return [head for block in self.found.blocks for head in block.heads]
+        return [*self.found.heads()]
 
     def part(self, head: StockHead, part: int) -> tuple[Array, Array]:
         """The columns of a head's queries (0), keys (1) or values (2)."""
         start = part * self.c.d_model + head.head * self.c.d_head
         columns = slice(start, start + self.c.d_head)
-        block = self.found.blocks[head.block]
+        block = self.found.blocks[head.block].matrices
         return block.c_attn[:, columns], block.c_attn_bias[columns]

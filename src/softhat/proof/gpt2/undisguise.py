@@ -16,7 +16,7 @@ from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix
 from softhat.proof.dense.sharing import sharing
 from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
-from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, norm_names
 from softhat.proof.stock.checkpoint import Array
 from softhat.transformer.directions import Directions
 
@@ -108,9 +108,9 @@ def undisguise(c: GPT2Checkpoint, directions: Directions) -> Plain:
             if c.tensor(f"{name}.{bias_name}", d).any():
                 raise VoidError(f"{name}.{bias_name} is not 0")
             tensors[f"{name}.{bias_name}"] = np.zeros(width, np.float32)
-    for norm in _norms(c):
-        tensors[f"transformer.{norm}.weight"] = np.ones(width, np.float32)
-        tensors[f"transformer.{norm}.bias"] = np.zeros(width, np.float32)
+    for norm in norm_names(c.blocks):
+        tensors[f"{norm}.weight"] = np.ones(width, np.float32)
+        tensors[f"{norm}.bias"] = np.zeros(width, np.float32)
     last = "lm_head.weight" if c.head == "lm" else "classifier.weight"
     readout, scale = read_logits(c.tensor(last), basis, c.weights is None)
     tensors[last] = _widened(as_float32(_reading(readout.T).T), width)
@@ -182,7 +182,3 @@ def _widened(rows: Array, width: int) -> Array:
     wide = np.zeros((len(rows), width), rows.dtype)
     wide[:, : rows.shape[1]] = rows
     return wide
-
-
-def _norms(c: GPT2Checkpoint) -> list[str]:
-    return [f"h.{at}.ln_{k}" for at in range(c.blocks) for k in (1, 2)] + ["ln_f"]

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
 from softhat.numerics.kernels import EAGER, SDPA
-from softhat.proof.llama.reading import LlamaBlockParts, LlamaDerivation
+from softhat.proof.llama.reading import LlamaBlock, LlamaDerivation
+from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.checkpoint import Array
+from softhat.proof.stock.derivation import DerivedBlock
 from softhat.proof.stock.kind import KEPT, StockHead, output_error
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.rotary import Resting, RotaryScores, StoredRows, TurnedScores
@@ -54,12 +56,12 @@ class LlamaBounds:
         self.found, self.c = found, found.checkpoint
         self.fused, self.storage, self.margin = fused, storage, margin
         self.kernel = SDPA if fused else EAGER
-        self.rotary = RotaryScores(storage, fused, found.frequencies, self.c.context)
+        self.rotary = RotaryScores(storage, fused, frequencies(self.c), self.c.context)
         self.resting = Resting(found.cells[0], set())
         self.bounds: dict[str, float] = {}
         self.kept = KEPT[0]
         """The share of their size that means of counts must keep."""
-        self.averages: list[tuple[StockHead, LlamaBlockParts, Read]] = []
+        self.averages: list[tuple[StockHead, LlamaBlock, Read]] = []
 
     def check(self) -> None:
         """Everything but the means of counts, whose error grows with the length."""
@@ -70,13 +72,14 @@ class LlamaBounds:
             worst[name] = max(worst[name], value)
 
         self.later = 0.0
-        for number, block in enumerate(self.found.blocks):
+        for number, derived in enumerate(self.found.blocks):
+            block = derived.matrices
             read = self._read(self.found.cells[number], bits)
             self.later = max(self.later, read.scale)
             record("RMSNorm, scale", read.scale)
             self._in_range(block, read)
             after = bits.copy()
-            for head, targets in zip(block.heads, block.targets, strict=True):
+            for head, targets in zip(derived.heads, derived.targets, strict=True):
                 if head.uniform:
                     self.averages.append((head, block, read))
                     continue
@@ -85,8 +88,8 @@ class LlamaBounds:
                 after[targets] = 0.0 if not self.storage.wide else 2 * output + 2 * U
             read = self._read(self.found.after_attention[number], after)
             record("RMSNorm, scale", read.scale)
-            record("sum that a gate clips", self._gates(block, read))
-            bits = self._stored(block, read)
+            record("sum that a gate clips", self._gates(derived, read))
+            bits = self._stored(derived, read)
         read = self._read(self.found.cells[-1], bits)
         self.later = max(self.later, read.scale)
         self._read_out(read)
@@ -148,7 +151,7 @@ class LlamaBounds:
         grid = _grid(row)
         return size <= grid / self.storage.unit and size <= 2.0**23 * grid
 
-    def _in_range(self, block: LlamaBlockParts, read: Read) -> None:
+    def _in_range(self, block: LlamaBlock, read: Read) -> None:
         """Nothing overflows, not even what nobody reads: 0 times infinity is no number."""
         sizes = self._sizes(read)
         largest = self.storage.largest
@@ -159,17 +162,9 @@ class LlamaBounds:
 
     # Heads
 
-    def _slices(self, head: StockHead) -> tuple[slice, slice]:
-        size = self.c.head_dim
-        group = head.head // (self.c.n_head // self.c.n_kv)
-        return (
-            slice(head.head * size, (head.head + 1) * size),
-            slice(group * size, (group + 1) * size),
-        )
-
-    def _lookup(self, head: StockHead, block: LlamaBlockParts, read: Read) -> float:
+    def _lookup(self, head: StockHead, block: LlamaBlock, read: Read) -> float:
         """How far the output of a head may be off 0 or 1."""
-        own, shared = self._slices(head)
+        own, shared = self.c.rows_of(head.head)
         query = self._rows(block.query[own], replace(read, scale=0.0))
         key = self._rows(block.key[shared], read)
         products = float(query.size @ key.size)
@@ -203,13 +198,13 @@ class LlamaBounds:
         other += ["positions='bits'"] if self.c.factor == 1 else []
         return f": use {' and '.join(other)}" if other else ""
 
-    def _used(self, head: StockHead, block: LlamaBlockParts) -> list[int]:
-        own, _ = self._slices(head)
+    def _used(self, head: StockHead, block: LlamaBlock) -> list[int]:
+        own, _ = self.c.rows_of(head.head)
         return [int(r) for r in np.flatnonzero(block.output[:, own].any(axis=0))]
 
     # Counts
 
-    def check_counts(self, n: int) -> None:
+    def check_length(self, n: int) -> None:
         """The mean of a count over i+1 <= n+1 positions keeps its sign, and the share of its size
         that Sign heads need, a tenth at least: the error is below the rest of the least |mean|,
         least/(i+1), here in units of that."""
@@ -220,10 +215,10 @@ class LlamaBounds:
         need(worst <= 1 - self.kept, "counts: for longer words a mean's error may reach its size")
 
     def _mean_errors(
-        self, head: StockHead, block: LlamaBlockParts, read: Read, positions: int
+        self, head: StockHead, block: LlamaBlock, read: Read, positions: int
     ) -> list[float]:
         storage, cells = self.storage, read.cells
-        own, shared = self._slices(head)
+        own, shared = self.c.rows_of(head.head)
         targets, columns = np.nonzero(block.output[:, own])
         matrix = block.value[shared][columns]
         alone = [
@@ -276,14 +271,15 @@ class LlamaBounds:
 
     # Gates and read-out
 
-    def _gates(self, block: LlamaBlockParts, read: Read) -> float:
+    def _gates(self, derived: DerivedBlock[LlamaBlock], read: Read) -> float:
         """What gates clip stays on its side of the clip, beyond silu's tail. RMSNorm's factor is
         common to all that a sum reads: it scales the sum. In small formats hidden units are off by
         less than half a spacing, so that they are rounded to their exact values."""
+        block = derived.matrices
         errors = self._row_errors(block.gate, replace(read, scale=0.0))
         least = 1.0 if read.exact else 1.0 - read.scale
         worst = 0.0
-        for gate in block.gates:
+        for gate in derived.gates:
             error = float(errors[list(gate.units)].max())
             worst = max(worst, error * gate.out / 4)
             room = -gate.fails * least - FAR
@@ -303,10 +299,11 @@ class LlamaBounds:
         need(1.1 * largest <= self.storage.largest, "gates: hidden units overflow")
         return worst
 
-    def _stored(self, block: LlamaBlockParts, read: Read) -> Vector:
+    def _stored(self, derived: DerivedBlock[LlamaBlock], read: Read) -> Vector:
         """The error of bits after the gates. Where a term holds, its gate adds
         w(silu(g₁)·f - silu(g₂)·f): the literals' errors cancel, f and the constants have the
         factor of the position, and units of terms that fail are below silu's tail."""
+        block = derived.matrices
         weights = np.abs(block.gate.astype(np.float64))
         reach = weights @ self._sizes(read)
         rounding = ((block.gate != 0).sum(axis=1) + 1) * U * reach
@@ -315,7 +312,7 @@ class LlamaBounds:
         after = read.off.copy()
         entries = (block.down != 0).sum(axis=1)
         worst: dict[int, float] = {}
-        for gate in block.gates:
+        for gate in derived.gates:
             held = 1.05 * gate.out * (gate.low + gate.high)
             moved = gate.out * float(rounding[list(gate.units)].sum())
             constants = float(sum(constant[list(gate.units)])) * gate.out * 3 * U

@@ -31,6 +31,14 @@ class LlamaCheckpoint(StockCheckpoint):
             cast = {n: t.astype(dtype).astype(np.float32) for n, t in self.tensors.items()}
         return replace(self, tensors=cast)
 
+    def rows_of(self, head: int) -> tuple[slice, slice]:
+        """Where a head's queries are, and the keys and values that it shares with others."""
+        size, group = self.head_dim, head // (self.n_head // self.n_kv)
+        return (
+            slice(head * size, (head + 1) * size),
+            slice(group * size, (group + 1) * size),
+        )
+
     @property
     def d_model(self) -> int:
         return int(self.tensor("model.embed_tokens.weight").shape[1])

@@ -20,6 +20,7 @@ from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
 from softhat.proof.llama.reading import LlamaDerivation
+from softhat.proof.llama.rope import frequencies
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
 from softhat.proof.stock.heads.digit import DigitHead
@@ -56,11 +57,9 @@ class LlamaDenseBounds(DenseBounds):
         slack = SLACK * np.sqrt((embedded**2).sum(axis=1))
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
-        self.rotary = RotaryScores(STORAGES[0], fused, found.frequencies, c.context)
+        self.rotary = RotaryScores(STORAGES[0], fused, frequencies(c), c.context)
         self.logits = found.logits
-        self.kinds = {
-            (head.block, head.head): head for block in found.blocks for head in block.heads
-        }
+        self.kinds = {(head.block, head.head): head for head in found.heads()}
         self.queries: list[list[RowGroups]] = []
         self.keys: list[list[RowGroups]] = []
         self.extents: list[list[float]] = []
@@ -209,7 +208,7 @@ class LlamaDenseBounds(DenseBounds):
         constants = HeldValues.of(self.stream.cells[head.block], self.size).constants[:, 0]
         combined = queries.form[slow, 0] @ constants @ keys.actual[slow, 0]
         whole = q[slow] * keys.whole[slow]
-        turned = self.found.frequencies[slow] * self.c.context * (1 + ERROR)
+        turned = self.rotary.frequencies[slow] * self.c.context * (1 + ERROR)
         together = frobenius(combined) + float(whole @ (turned + SLACK))
         return max(0.0, float(whole.sum()) - together)
 

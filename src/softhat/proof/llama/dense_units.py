@@ -12,7 +12,7 @@ from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, row_norms
 from softhat.proof.llama.bounds import FAR, TAIL
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, exactly_read, read
-from softhat.proof.llama.gates import SwiGLUGate
+from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.storage import SECOND, U, need
 from softhat.transformer.directions import Units
 
@@ -29,7 +29,7 @@ STEEP = 1.1
 class GateUnits:
     """The units of a gate, first side and second, in units of their factors."""
 
-    gate: SwiGLUGate
+    gate: Gate
     rows: RowGroups
     factor: RowGroups
     """The mean of what the units read as their second factor, one row."""
@@ -67,7 +67,7 @@ def hidden_units(
     u: Matrix,
     actual: Hidden,
     plain: Hidden,
-    gates: Sequence[SwiGLUGate],
+    gates: Sequence[Gate],
     units: Units,
     where: str,
 ) -> HiddenUnits:

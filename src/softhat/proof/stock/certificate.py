@@ -6,17 +6,20 @@ adds up to, and what all of them assume of the software that runs the checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import exp
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
 from softhat.numerics.kernels import SDPA
 from softhat.proof.document import document
+from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.storage import STORAGES
 from softhat.proof.void import UNPROVED, reason_of
+from softhat.transformer.directions import Directions
 
 T = TypeVar("T")
 
@@ -28,6 +31,10 @@ class FormatVerdict:
     max_length: int
     reason: str
     bounds: dict[str, float]
+
+
+Verdicts = dict[str, FormatVerdict]
+NAMES = tuple(storage.name for storage in STORAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +122,15 @@ def or_reason(read: Callable[[], T]) -> T | str:
         return reason_of(error)
 
 
-def or_void(
-    prove: Callable[[], dict[str, FormatVerdict]],
-) -> tuple[dict[str, FormatVerdict], tuple[str, ...]]:
+def or_void(prove: Callable[[], Verdicts]) -> tuple[Verdicts, tuple[str, ...]]:
     """What is proved, or that nothing is in any format, and why."""
-    found = or_reason(prove)
-    if isinstance(found, str):
-        return {storage.name: FormatVerdict(0, found, {}) for storage in STORAGES}, (found,)
-    return found, ()
+    proved = or_reason(prove)
+    if isinstance(proved, str):
+        return dict.fromkeys(NAMES, FormatVerdict(0, proved, {})), (proved,)
+    return proved, ()
 
 
-def only_wide(wide: FormatVerdict) -> dict[str, FormatVerdict]:
+def only_wide(wide: FormatVerdict) -> Verdicts:
     """A dense basis is for float32; what float64 computes with the same weights errs less."""
     narrow = FormatVerdict(0, "a disguised checkpoint is proved in float32 and float64 only", {})
     return {storage.name: wide if storage.wide else narrow for storage in STORAGES}
@@ -165,7 +170,74 @@ class LengthBounds(Protocol):
     def check(self, n: int) -> None: ...
 
 
-def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> dict[str, FormatVerdict]:
+class PlainBounds(Protocol):
+    """The same, where most of what is checked does not depend on the length."""
+
+    bounds: dict[str, float]
+
+    def check(self) -> None: ...
+
+    def check_length(self, n: int) -> None: ...
+
+
+class Proved(Protocol):
+    """What every architecture's checkpoint has."""
+
+    @property
+    def context(self) -> int: ...
+
+
+C = TypeVar("C", bound=Proved)
+
+
+@dataclass(frozen=True)
+class Prover(ABC, Generic[C]):
+    """What an architecture proves of a checkpoint that is claimed to compute `formulas`."""
+
+    checkpoint: C
+    formulas: Mapping[str, Claimed]
+    kernel: str
+    margin: float | None
+
+    @property
+    def fused(self) -> bool:
+        return self.kernel == "sdpa"
+
+    @abstractmethod
+    def plain(self) -> tuple[Verdicts, tuple[str, ...]]:
+        """For each format how far, and why the weights compute something else at all."""
+
+    @abstractmethod
+    def disguised(self, directions: Directions) -> Callable[[], LengthBounds]:
+        """What sets up the bounds of a checkpoint in a dense basis, whose directions are these."""
+
+    @abstractmethod
+    def not_left(self) -> tuple[str, ...]:
+        """The formats in which padding on the left is not proved."""
+
+    @abstractmethod
+    def arithmetic(self) -> tuple[list[str], list[str]]:
+        """What is taken for granted of the software: of its sums, and of all but attention."""
+
+    def longest(self, bounds: PlainBounds) -> FormatVerdict:
+        most = self.checkpoint.context - 1
+        return longest(bounds.check_length, most, bounds.bounds, bounds.check)
+
+    def verdicts(self, directions: Directions | None) -> tuple[Verdicts, tuple[str, ...]]:
+        """What is proved of a checkpoint, which is disguised if it has directions."""
+        if directions is None:
+            return self.plain()
+        most = self.checkpoint.context - 1
+        return or_void(lambda: dense_verdicts(self.disguised(directions), most))
+
+    def assumptions(self, disguised: bool) -> tuple[str, ...]:
+        """What the proof takes for granted."""
+        sums, others = self.arithmetic()
+        attention = attention_assumptions(self.kernel, disguised)
+        return (*sums, *attention, *others, *running_assumptions(self.not_left()))
+
+
+def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> Verdicts:
     """What is proved of a checkpoint in a dense basis. Bounds that cannot even be set up prove
     nothing."""
     try:
