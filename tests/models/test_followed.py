@@ -10,6 +10,7 @@ from softhat.logic.optimise.simplify import simplify
 from softhat.logic.random import random_formula
 from softhat.models.followed import follows
 from softhat.program.build import build, build_as_written
+from softhat.proof import boolean
 from tests.logic.oracle import truth
 
 LOST = (
@@ -50,3 +51,12 @@ def test_random_counting_formulas_are_certified() -> None:
         formula = random_formula(np.random.default_rng(seed), 24, ["a", "b"], "all")
         certificate = softhat.compile(formula, alphabet="ab").certificate
         assert certificate.max_length["float32"], (seed, formula, certificate.void)
+
+
+def test_what_is_too_large_to_follow_is_built_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boolean, "MOST_NODES", 20)
+    pairs = " & ".join(
+        f"(#({x}) >= {k} | O O (b & Y Y c{' & Y a' * k}))" for k, x in enumerate("abcab")
+    )
+    model = softhat.compile(pairs, alphabet="abc")
+    assert "not decided" in model.certificate.void[0]

@@ -15,6 +15,7 @@ from softhat.transformer.weights import scale
 def test_the_search_finds_the_first_failure(scaled: bool) -> None:
     """Of bounds that grow while P is the same, judged length by length."""
     rng = np.random.default_rng(7)
+    landmarks = [3]
     attention = "temperature" if scaled else "unbounded"
     for _ in range(200):
         upto = int(rng.integers(1, 600))
@@ -29,7 +30,7 @@ def test_the_search_finds_the_first_failure(scaled: bool) -> None:
             return "too large" if error(n) > limit else None
 
         first = next((n for n in range(1, upto + 1) if fails(n)), None)
-        found, why = _search(fails, upto, scaled)
+        found, why = _search(fails, upto, scaled, landmarks)
         assert found == (upto if first is None else first - 1)
         assert why == (lengths.CONSIDERED if first is None else "too large")
 

@@ -25,7 +25,7 @@ def follows(program: Program, formulas: Mapping[str, Formula], atoms: Atoms | No
     `atoms` are those of a model whose words are bounded; otherwise words have any length.
     """
     from softhat.proof.atoms import Atoms  # compiling starts faster without
-    from softhat.proof.boolean import Space
+    from softhat.proof.boolean import Space, TooLargeError
     from softhat.proof.claims import Claims, claimed
 
     read = read_back(program)
@@ -33,5 +33,8 @@ def follows(program: Program, formulas: Mapping[str, Formula], atoms: Atoms | No
         return True
     if atoms is None:
         atoms = Atoms(Space(program.symbols, program.propositional))
-    claims, functions = Claims(atoms, formulas), claimed(atoms, read)
-    return all(claims.met(name, function) for name, function in functions.items())
+    try:
+        claims, functions = Claims(atoms, formulas), claimed(atoms, read)
+        return all(claims.met(name, function) for name, function in functions.items())
+    except TooLargeError:
+        return False

@@ -8,11 +8,11 @@ proved to agree with the formula as written on every word (`every_word`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.walk import distinct
+from softhat.logic.syntax.walk import Distinct, distinct
 from softhat.logic.windows import without_windows
 from softhat.proof.atoms import Atoms, CountSum, Direction, Range
 from softhat.proof.every_word import agree
@@ -41,16 +41,59 @@ class Claims:
 def claimed(atoms: Atoms, formulas: Mapping[str, nodes.Formula]) -> dict[str, int]:
     """The function of each formula."""
     # An operator with bounds is its definition in operators without.
-    rows, roots = distinct(*without_windows(*formulas.values()))
-    levels = _levels([places for _, places in rows], roots)
+    distinct_nodes, roots = distinct(*without_windows(*formulas.values()))
+    levels = _levels([places for _, places in distinct_nodes], roots)
+    index = {node: at for at, (node, _) in enumerate(distinct_nodes)}
+    rows = [
+        (node, tuple(index[operand] for operand in node.operands))
+        if isinstance(node, nodes.Recall)
+        else (node, places)
+        for node, places in distinct_nodes
+    ]
     translation = _ClaimTranslation(atoms)
+    inside = _inside_chains(rows, roots)
     values: list[int | CountSum] = []
-    index = {node: at for at, (node, _) in enumerate(rows)}
-    for (node, places), level in zip(rows, levels, strict=True):
-        if isinstance(node, nodes.Recall):
-            places = tuple(index[operand] for operand in node.operands)
-        values.append(translation.step(node, [values[place] for place in places], level))
+    for at, ((node, places), level) in enumerate(zip(rows, levels, strict=True)):
+        if at in inside:
+            values.append(_NOWHERE)
+        elif isinstance(node, _CHAINED):
+            chain = [_function(values[place]) for place in _operands_of_chain(rows, at, inside)]
+            values.append(translation.chain(node, chain))
+        else:
+            values.append(translation.step(node, [values[place] for place in places], level))
     return {name: _function(values[at]) for name, at in zip(formulas, roots, strict=True)}
+
+
+_CHAINED = (nodes.And, nodes.Or)
+_NOWHERE = -1
+"""In place of a function that nobody asks for."""
+
+
+def _inside_chains(rows: Distinct, roots: Sequence[int]) -> set[int]:
+    """Conjunctions that only another conjunction reads, and disjunctions alike: a chain of them is
+    computed at once, because one by one each step may walk through all that came before."""
+    readers: dict[int, list[int]] = {at: [_NOWHERE] for at in roots}
+    for at, (_, places) in enumerate(rows):
+        for place in places:
+            readers.setdefault(place, []).append(at)
+    return {
+        at
+        for at, above in readers.items()
+        if len(above) == 1
+        and above[0] != _NOWHERE
+        and isinstance(rows[at][0], _CHAINED)
+        and type(rows[above[0]][0]) is type(rows[at][0])
+    }
+
+
+def _operands_of_chain(rows: Distinct, top: int, inside: set[int]) -> Iterator[int]:
+    todo = list(rows[top][1])
+    while todo:
+        at = todo.pop()
+        if at in inside and type(rows[at][0]) is type(rows[top][0]):
+            todo += rows[at][1]
+        else:
+            yield at
 
 
 def _levels(children: Sequence[tuple[int, ...]], roots: Sequence[int]) -> list[int]:
@@ -141,10 +184,8 @@ class _ClaimTranslation:
                 return self.atoms.holds(predicate, level)
             case nodes.Not(), [f]:
                 return space.negation(f)
-            case nodes.And(), [f, g]:
-                return space.both(f, g)
-            case nodes.Or(), [f, g]:
-                return space.either(f, g)
+            case nodes.And() | nodes.Or(), _:
+                return self.chain(node, below)
             case nodes.Xor(), [f, g]:
                 return space.differ(f, g)
             case nodes.Yesterday(), [f]:
@@ -160,6 +201,13 @@ class _ClaimTranslation:
         if type(node) in DEFINED:
             return self.defined(node, below, level)
         raise TypeError(f"not a formula: {node!r}")
+
+    def chain(self, node: nodes.And | nodes.Or, operands: Iterable[int]) -> int:
+        """The conjunction of all operands, or the disjunction: no conjunction of negations."""
+        space = self.space
+        if isinstance(node, nodes.And):
+            return space.every(operands)
+        return space.negation(space.every(map(space.negation, operands)))
 
     def defined(self, node: nodes.Formula, operands: list[int], level: int) -> int:
         """An operator by its definition in the table of laws, with its operands for `f` and `g`."""

@@ -39,6 +39,8 @@ Values = dict[Key, Bools]
 
 WORK = 1 << 22
 """Situations (a state, a letter, guesses) that are looked at before the question is left open."""
+_LITTLE_WORK = 1 << 18
+"""For a first try."""
 _CHUNK = 1 << 17
 """Situations that are looked at together."""
 _MOST_GUESSES = 14
@@ -83,11 +85,17 @@ Renamed = Mapping[Key, int]
 
 
 def _never(atoms: Atoms, function: int, common: frozenset[Key], renamed: Renamed) -> bool:
-    for free in (frozenset[Key](), common):
-        try:
-            return _WordSearch(atoms, function, free, renamed).never()
-        except LeftOpenError:
-            continue
+    questions = dict.fromkeys((frozenset[Key](), common))
+    for work in (min(_LITTLE_WORK, WORK), WORK):  # which of the two is easy shows soon
+        for free in tuple(questions):
+            try:
+                if _WordSearch(atoms, function, free, renamed, work).never():
+                    return True
+            except LeftOpenError:
+                continue
+            if not free:  # what some word shows, the same with more freedom cannot exclude
+                return False
+            del questions[free]
     return False
 
 
@@ -184,8 +192,10 @@ class _Layout:
 class _WordSearch:
     """Does a function hold at some position of some word?"""
 
-    def __init__(self, atoms: Atoms, function: int, free: frozenset[Key], renamed: Renamed) -> None:
-        self.atoms, self.space, self.function = atoms, atoms.space, function
+    def __init__(
+        self, atoms: Atoms, function: int, free: frozenset[Key], renamed: Renamed, work: int
+    ) -> None:
+        self.atoms, self.space, self.function, self.work = atoms, atoms.space, function, work
         every = atoms_below(atoms, [function], free, renamed)
         self.behind, self.sums = _direction(atoms, every - renamed.keys(), free)
         self.edges = _EDGES[self.behind]
@@ -264,7 +274,7 @@ class _WordSearch:
         for at in range(0, len(states), each):
             chunk = states[at : at + each]
             self.spent += len(chunk) * len(self.letters) * guesses
-            if self.spent > WORK:
+            if self.spent > self.work:
                 raise LeftOpenError
             yield chunk
 

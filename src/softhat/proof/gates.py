@@ -101,7 +101,11 @@ class _FeedForward:
         self.bias = self.layer.into_bias.tolist()
         self.clips: list[Clip] = []
         self.used: set[int] = set()
-        self.ordinary = [c for c, cell in enumerate(cells) if cell == Feature("ordinary", 0)]
+        self.ordinary = [
+            c
+            for c, cell in enumerate(cells)
+            if isinstance(cell, Feature) and cell == Feature("ordinary", 0)
+        ]
 
     def run(self) -> tuple[list[Cell], list[Clip], list[Kind]]:
         after = list(self.cells)

@@ -29,6 +29,8 @@ ASSUMPTIONS = (
     "hidden units with equal incoming weights share one sum: the two units of a clip round alike",
     f"lengths are cut at 2^53 = {CAP}",
 )
+_LIKELY = tuple(2**k - less for k in range(4, 54) for less in (3, 1))
+"""Where formats run out of digits many limits lie, or next to it."""
 
 
 @dataclass(slots=True)
@@ -73,6 +75,8 @@ class Report:
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
         self.bounds: dict[tuple[int, int, str], Bound | str] = {}
         """Of kinds, by their identity; for the worst of all lengths to n, -n stands for n."""
+        self.landmarks = {form.name: list(_LIKELY) for form in formats.values()}
+        """Limits that were found in each format, in order. Heads tend to share them."""
         self.also: list[Callable[[int, Format], str | None]] = []
         """Further reasons why a length may fail in a format."""
 
@@ -156,7 +160,7 @@ class Report:
     def _kind_limit(self, kind: Kind, form: Format) -> tuple[int, str]:
         key = (kind, form.name)
         if key not in self.limits:
-            self.limits[key] = self._search(lambda n: _reason(self._bound(kind, n, form)))
+            self.limits[key] = self._search(lambda n: _reason(self._bound(kind, n, form)), form)
         return self.limits[key]
 
     def _bound(self, kind: Kind, n: int, form: Format) -> Bound | str:
@@ -209,14 +213,14 @@ class Report:
             assert threshold is not None
             take(self._sum_limit(threshold.sum, None, form, best), f"the read-out of {output!r}")
         for fails in self.also:
-            take(self._search(_in_format(fails, form), best), "a numeric output")
+            take(self._search(_in_format(fails, form), form, best), "a numeric output")
         return best, why
 
     def _search(
-        self, fails: Callable[[int], str | None], upto: int | None = None
+        self, fails: Callable[[int], str | None], form: Format, upto: int | None = None
     ) -> tuple[int, str]:
         longest = self.proof.longest if upto is None else upto
-        return _search(fails, longest, self.scaled)
+        return _search(fails, longest, self.scaled, self.landmarks[form.name])
 
     def _sum_limit(
         self, total: GateSum, clip: Clip | None, form: Format, upto: int
@@ -249,7 +253,7 @@ class Report:
                 self.limits[key] = upto, CONSIDERED
             else:
                 self.limits[key] = self._search(
-                    lambda n: wrong(self._bound(kind, n, form) for kind, _ in raws), upto
+                    lambda n: wrong(self._bound(kind, n, form) for kind, _ in raws), form, upto
                 )
         return self.limits[key]
 
@@ -317,34 +321,49 @@ def _reason(result: Bound | str) -> str | None:
     return result if isinstance(result, str) else None
 
 
-def _search(fails: Callable[[int], str | None], upto: int, scaled: bool) -> tuple[int, str]:
+def _search(
+    fails: Callable[[int], str | None], upto: int, scaled: bool, landmarks: list[int]
+) -> tuple[int, str]:
     """The largest n <= upto such that no n' <= n fails, and why n+1 does.
 
     Bounds grow with n as long as P, the scale of positions, is the same, but weights on features
     that are divided by P matter less as P grows: so the longest words of every P are asked, from
-    the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.)
+    the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.) Limits
+    of other heads are asked first, the last one before all, then the lengths between them.
     """
-    low = 0
-    for high in _ends(upto, scaled):
-        if fails(high) is not None:
-            break
-        low = high
-    else:
-        return upto, CONSIDERED
+    low, high = 0, upto + 1
+
+    def narrow(n: int) -> None:
+        nonlocal low, high
+        if low < n < high:
+            low, high = (n, high) if fails(n) is None else (low, n)
+
+    if scaled:
+        for end in _ends_of_scales(upto):
+            narrow(end)
+            if high == end:
+                break
+    narrow(landmarks[-1])
+    narrow(landmarks[-1] + 1)
+    known = sorted(n for at in landmarks for n in (at, at + 1) if low < n < high)
     while high - low > 1:
-        middle = (low + high) // 2
-        if fails(middle) is None:
-            low = middle
-        else:
-            high = middle
-    return low, fails(high) or ""
+        narrow(known[len(known) // 2] if known else (low + high) // 2)
+        known = [n for n in known if low < n < high]
+    if low in landmarks:
+        landmarks.remove(low)
+    landmarks.append(low)
+    return (upto, CONSIDERED) if low == upto else (low, fails(high) or "")
 
 
-def _ends(upto: int, scaled: bool) -> Iterator[int]:
+def _ends(upto: int, scaled: bool) -> Iterable[int]:
     """Lengths to `upto` among which every bound is largest at one: the last of every P, if there
-    is a P; else `upto` itself, and shorter ones that a search may stop at."""
-    scale, growth = (4, 2) if scaled else (256, 256)
+    is a P."""
+    return _ends_of_scales(upto) if scaled else (upto,)
+
+
+def _ends_of_scales(upto: int) -> Iterator[int]:
+    scale = 4
     while scale - 2 < upto:
         yield scale - 2
-        scale *= growth
+        scale *= 2
     yield upto

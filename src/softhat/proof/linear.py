@@ -181,8 +181,8 @@ class _Checker:
         if any(abs(w) != 1 for _, w in row):
             raise UnknownShapeError("a value that is no bit")
         match head.shape:
-            case Local() as shape:
-                return _leak(shape) + SUM64 + 2 * self.relative
+            case Local(slope, even):
+                return _leak(slope, even) + SUM64 + 2 * self.relative
             case Residues(slope, penalty, scaled, distance, modulus):
                 gap = 5 * slope if scaled else penalty - slope * distance
                 others = exp(-slope) + exp(-gap) / (1 - exp(-slope))
@@ -291,10 +291,11 @@ def _count_of(
 
 
 @lru_cache(maxsize=256)
-def _leak(shape: Local) -> float:
+def _leak(slope: float, even: float) -> float:
     """The weight off the winner, over all n: the nearest candidate is at distance 0 or 1."""
-    costs = [shape.slope * d + (shape.even if d % 2 == 0 else 0.0) for d in range(400)]
-    others = sum(exp(min(costs) - cost) for cost in costs) - 1
+    costs = [slope * d + (even if d % 2 == 0 else 0.0) for d in range(400)]
+    least = min(costs)
+    others = sum(exp(least - cost) for cost in costs) - 1
     return others / (1 + others)
 
 

@@ -113,6 +113,7 @@ class Projection:
         return max(-self.low, self.high)
 
 
+@lru_cache(maxsize=1 << 14)
 def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
     q, k = stored(query, n, scaled, form), stored(key, n, scaled, form)
     (one, _), (other, _) = q, k
@@ -127,6 +128,7 @@ def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
     return Row(low, high, grid, error)
 
 
+@lru_cache(maxsize=1 << 14)
 def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
     """The row at both ends, if it is linear in i: one side of constants, one of constants and
     positions. Of any other row, its extremes."""

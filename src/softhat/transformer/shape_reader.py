@@ -71,13 +71,14 @@ class Reader:
         """The heads of layer `number` (from 0)."""
         layer = self.transformer.layers[number]
         query, key, value = (self._rows(m) for m in (layer.query, layer.key, layer.value))
-        output: dict[tuple[int, int], list[tuple[int, float]]] = {}
+        output: dict[int, dict[int, list[tuple[int, float]]]] = {}
         loaded = self.form.load(layer.output.values).tolist()
         for h, c, r, w in zip(*(a.tolist() for a in layer.output.where), loaded, strict=True):
-            output.setdefault((h, r), []).append((c, w))
+            output.setdefault(h, {}).setdefault(r, []).append((c, w))
         found = []
         for h, mask in enumerate(layer.masks):
-            used = sorted(r for at, r in output if at == h)
+            written = output.get(h, {})
+            used = sorted(written)
             sharpness = layer.sharpness[h]
             unscaled = self.transformer.attention != "temperature"
             constant = _constant(layer.laws[h])
@@ -96,7 +97,7 @@ class Reader:
                 raise UnknownShapeError(
                     f"layer {number}, head {h} ({layer.labels[h]}): {error}"
                 ) from None
-            targets = tuple(tuple(output[h, r]) for r in used)
+            targets = tuple(tuple(written[r]) for r in used)
             found.append(HeadForm(mask, shape, terms, values, targets))
         return tuple(found)
 

@@ -138,7 +138,7 @@ class Layer:
         """The names of its tensors; a layer without hidden units has no feed-forward."""
         return self.ATTENTION + (self.FEED_FORWARD if self.into_bias.size else ())
 
-    @property
+    @cached_property
     def sharpness(self) -> tuple[float, ...]:
         """C of each head whose law is C·P(n); NaN for any other law."""
         return tuple(map(sharpness_of, self.laws))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from softhat.logic.core import to_core
 from softhat.logic.decide.counting import _CountedSums
 from softhat.logic.decide.letters import letters_for
 from softhat.logic.decide.places import decided
-from softhat.logic.decide.questions import _possible
+from softhat.logic.decide.questions import _Possible
 from softhat.logic.linear import linear, to_comparison
 from softhat.logic.random import random_formula
 from softhat.logic.semantics.batch import all_words, evaluate
@@ -41,7 +39,7 @@ def check(seed: int) -> bool:
     cases = sums.cases(total)
     if cases is None:
         return False
-    spelt = decided(cases, total.constant, whole, partial(_possible, letters, {}, 3_000))
+    spelt = decided(cases, total.constant, whole, _Possible(letters, 3_000, 100_000))
     for length in range(1, 8):
         batch = all_words("ab", length)
         differ = evaluate(whole, batch) ^ evaluate(spelt, batch)

@@ -68,7 +68,8 @@ def test_no_partial_sum_is_larger(
                     if isinstance(row, Row)
                 ]
                 for row, logit in zip(products, logits, strict=True):
-                    said = sign._largest_sum(kind, [], lines, n, inf, abs(logit))
+                    errors = sign._ScoreErrors.of(kind, n, FORMATS["float64"], [], lines, 0)
+                    said = errors._largest_sum(inf, abs(logit))
                     true = max(row[row > 0].sum(), -row[row < 0].sum())
                     assert true <= said * (1 + 1e-12)
                     tightest = min(tightest, said / max(true, 1e-9))

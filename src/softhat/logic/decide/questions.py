@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from softhat.io.errors import SofthatError
@@ -214,16 +213,30 @@ def _bits(core: Formula) -> int:
     return sum(isinstance(node, _BITS) for node, _ in distinct(core)[0])
 
 
-def _possible(letters: Letters, known: dict[Formula, bool], steps: int, formula: Formula) -> bool:
-    """May it hold at some position of some word, whatever its unknowns are?"""
-    if formula not in known:
-        known[formula] = True
-        regular = any(isinstance(node, nodes.Mod) for node, _ in distinct(formula)[0])
+@dataclass(slots=True)
+class _Possible:
+    """May a formula hold at some position of some word, whatever its unknowns are? Each answer is
+    worth `steps`, and all of them as many nodes of formulas as `nodes` says; then all may hold."""
+
+    letters: Letters
+    steps: int
+    nodes: int
+    known: dict[Formula, bool] = field(default_factory=dict)
+
+    def __call__(self, formula: Formula) -> bool:
+        if formula not in self.known:
+            self.known[formula] = self.nodes <= 0 or self._ask(formula)
+        return self.known[formula]
+
+    def _ask(self, formula: Formula) -> bool:
+        rows, _ = distinct(formula)
+        self.nodes -= len(rows)
+        regular = any(isinstance(node, nodes.Mod) for node, _ in rows)
         if regular or not signal(formula):  # random words show most of what is possible
             goal = goal_of(to_core(formula), "anywhere")
             with suppress(TooHardError):
-                known[formula] = shortest(goal, letters, steps, None) is not None
-    return known[formula]
+                return shortest(goal, self.letters, self.steps, None) is not None
+        return True
 
 
 def _by_counting(
@@ -231,7 +244,7 @@ def _by_counting(
 ) -> list[int] | None:
     """For formulas with comparisons: a proof for every length, or all words up to `up_to`."""
     steps = effort.steps // 5
-    for possible in (None, partial(_possible, letters, {}, steps // 4)):
+    for possible in (None, _Possible(letters, steps // 4, effort.steps)):
         plain, facts = without_counting(core, letters, possible)
         if not any(isinstance(node, Unknown) for node, _ in distinct(plain)[0]):
             return _exactly(plain, where, letters, up_to, effort)

@@ -51,3 +51,5 @@ def bound(kind: Kind, n: int, form: Format) -> Bound | str:
         return kind.bound(n, form)
     except VoidError as error:
         return str(error)
+    except ArithmeticError as error:
+        return f"its bound leads to numbers that float64 does not hold ({error})"

@@ -187,15 +187,18 @@ class SignKind(Kind):
             no = min(no, -self.constant)
         slope = self.slope * (1 - 3 * form.u_sum - form.u_score)
 
+        errors = _ScoreErrors.of(self, n, form, rows, lines, means)
+
         def left(logit: float) -> tuple[float, float]:
             """What errors leave of a logit of at least this size: at j = i, and at other j."""
-            found = []
+            left_here = left_there = inf
             next_binade = logit + self.unit  # at the earliest
             for size, coarser in ((logit, 1), (next_binade, 2)):
-                here, there = _score_errors(self, n, form, rows, lines, means, size, coarser)
+                here, there = errors.at(size, coarser)
                 kept = size * (1 - 3 * form.u_sum - form.u_score) - absolute
-                found.append((kept - here * CARE, kept - there * CARE))
-            return min(here for here, _ in found), min(there for _, there in found)
+                left_here = min(left_here, kept - here * CARE)
+                left_there = min(left_there, kept - there * CARE)
+            return left_here, left_there
 
         far = inf
         low = high = 0.0
@@ -300,76 +303,126 @@ def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) ->
     return off * form.smallest * keys.size * scaled * scores.sharpness
 
 
-def _score_errors(
-    kind: SignKind,
-    n: int,
-    form: Format,
-    rows: list[Row],
-    lines: list[Line],
-    means: int,
-    logit: float,
-    coarser: int,
-) -> tuple[float, float]:
-    """The error of a comparison's score where the logit is `logit`: at j = i, and at other j.
+_Ends = tuple[tuple[float, float, float], tuple[float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreErrors:
+    """The errors of a comparison's scores in words of length n, for logits of any size.
 
     Past and future averages share the n positions. At j = i the averages' terms and the rest add
     up to ± the logit, which bounds the positive and the negative terms. There the last addition
     has a small result and is nearly exact: of m terms, m - 2 additions can be off, and no more
-    than there are inexact terms (`coarse`) at each spacing. `coarser` multiplies the spacing.
+    than there are inexact terms (`coarse`) at each spacing.
     """
-    sizes = kind.sizes
-    near = (n + 1) * (max(sizes["past"], sizes["future"]) + sizes["total"])
-    far = (n + 1) * sum(sizes.values())
-    if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
-        near = far = min(near, logit + max(abs(kind.rest(i, n + 1 - i)) for i in (1, n)))
-    sharpness = kind.scores.sharpness
-    operands = sum(row.error for row in rows)
-    rounding = form.kernel.divisions * form.u_sum + form.u
-    relative = rounding * (1 + rounding)
-    shared = _shared_rounding(kind, n, form)
-    terms = means + len(rows)
-    spacing = coarser * form.grid_of_score(_largest_sum(kind, rows, lines, n, near, logit), terms)
-    coarse = means + sum(row.grid < spacing for row in rows)
-    additions = sum(spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)) if coarse)
-    own = [min(near, (n + 1) * max(-mean.low, mean.high, 0.0)) for mean in kind.means]
-    products = sum(form.grid_of_score(size / sharpness, terms) for size in [*own, 2 * logit]) / 2
-    here = sharpness * (operands + additions + products) + min(near * relative, shared)
-    above, below = sum(row.high for row in rows), -sum(row.low for row in rows)
-    spacing = coarser * form.grid_of_score(max(above, below) + far / sharpness, terms)
-    coarse = means + sum(row.grid < spacing for row in rows)
-    there = sharpness * (operands + coarse * spacing) + min(far * relative, shared)
-    return here, there
 
+    form: Format
+    sharpness: float
+    grids: tuple[float, ...]
+    """Of the rows without averages."""
+    terms: int
+    own: tuple[float, ...]
+    """The term of each average, at most, on its own."""
+    near: float
+    """The terms of all averages at j = i, at most …"""
+    far: float
+    """… and at other j."""
+    alone: float
+    """With one average that is over what the head sees: the rest, at most; otherwise inf."""
+    operands: float
+    relative: float
+    """The error of an average, as a share of it."""
+    shared: float
+    above: float
+    below: float
+    rest: tuple[float, float]
+    ends: tuple[_Ends, _Ends]
+    """For positive terms and for negative ones, where i = 1 and where i = n: what rows add, what
+    averages can add, and that less the rest."""
 
-def _largest_sum(
-    kind: SignKind, rows: list[Row], lines: list[Line], n: int, near: float, logit: float
-) -> float:
-    """The largest partial sum at j = i, in any order: of positive terms, or of negative ones.
-
-    The averages' terms add up to the logit less the rest and are N(i) together, so the positive
-    ones are at most min(N, (N - rest + logit)/2). All of that is linear in i: with what the rows
-    add it is largest at i = 1, at i = n, or where the two are equal.
-    """
-    sizes, sharpness = kind.sizes, kind.scores.sharpness
-    rest = (kind.rest(1, n), kind.rest(n, 1))
-    most = [
-        max(0.0, min(near, (near + x + logit) / 2)) / sharpness for x in (-min(rest), max(rest))
-    ]
-    apart = max(sum(row.high for row in rows) + most[0], sum(-row.low for row in rows) + most[1])
-    largest = 0.0
-    for sign in (1, -1):
-        ends: list[tuple[float, ...]] = []
+    @staticmethod
+    def of(
+        kind: SignKind, n: int, form: Format, rows: list[Row], lines: list[Line], means: int
+    ) -> _ScoreErrors:
+        sizes = kind.sizes
+        past, future, total = sizes["past"], sizes["future"], sizes["total"]
+        alone = inf
+        if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
+            alone = max(abs(kind.rest(1, n)), abs(kind.rest(n, 1)))
+        rounding = form.kernel.divisions * form.u_sum + form.u
+        added, taken = [], []
         for end, (i, r) in enumerate(((1, n), (n, 1))):
-            placed = sum((line.added if sign > 0 else line.taken)[end] for line in lines)
-            terms = (i + 1) * sizes["past"] + (r + 1) * sizes["future"] + (n + 1) * sizes["total"]
-            ends.append((placed, terms, (terms - sign * kind.rest(i, r) + logit) / 2))
-        (_, one, half), (_, other, semi) = ends
-        if (one < half) != (other < semi):
-            share = (one - half) / ((one - half) - (other - semi))
-            ends.append(tuple(x + share * (y - x) for x, y in zip(*ends, strict=True)))
-        for placed, *counted in ends:
-            largest = max(largest, placed + max(0.0, min(near, *counted)) / sharpness)
-    return min(largest * (1 + 2.0**-49), apart)
+            counted = (i + 1) * past + (r + 1) * future + (n + 1) * total
+            rest = kind.rest(i, r)
+            added.append((sum(line.added[end] for line in lines), counted, counted - rest))
+            taken.append((sum(line.taken[end] for line in lines), counted, counted + rest))
+        return _ScoreErrors(
+            form=form,
+            sharpness=kind.scores.sharpness,
+            grids=tuple(row.grid for row in rows),
+            terms=means + len(rows),
+            own=tuple((n + 1) * max(-mean.low, mean.high, 0.0) for mean in kind.means),
+            near=(n + 1) * (max(past, future) + total),
+            far=(n + 1) * (past + future + total),
+            alone=alone,
+            operands=sum(row.error for row in rows),
+            relative=rounding * (1 + rounding),
+            shared=_shared_rounding(kind, n, form),
+            above=sum(row.high for row in rows),
+            below=-sum(row.low for row in rows),
+            rest=(kind.rest(1, n), kind.rest(n, 1)),
+            ends=((added[0], added[1]), (taken[0], taken[1])),
+        )
+
+    def at(self, logit: float, coarser: int) -> tuple[float, float]:
+        """The error where the logit is `logit`: at j = i, and at other j. `coarser` multiplies the
+        spacing of sums."""
+        form, sharpness, terms = self.form, self.sharpness, self.terms
+        means = terms - len(self.grids)
+        near, far = self.near, self.far
+        if self.alone < inf:
+            near = far = min(near, logit + self.alone)
+        spacing = coarser * form.grid_of_score(self._largest_sum(near, logit), terms)
+        coarse = means + sum(grid < spacing for grid in self.grids)
+        additions = 0.0
+        if coarse:
+            additions = sum(spacing / 2 / 2 ** (at // coarse) for at in range(max(0, terms - 2)))
+        products = sum(form.grid_of_score(min(near, size) / sharpness, terms) for size in self.own)
+        products = (products + form.grid_of_score(2 * logit / sharpness, terms)) / 2
+        here = sharpness * (self.operands + additions + products)
+        here += min(near * self.relative, self.shared)
+        largest = max(self.above, self.below) + far / sharpness
+        spacing = coarser * form.grid_of_score(largest, terms)
+        coarse = means + sum(grid < spacing for grid in self.grids)
+        there = sharpness * (self.operands + coarse * spacing)
+        return here, there + min(far * self.relative, self.shared)
+
+    def _largest_sum(self, near: float, logit: float) -> float:
+        """The largest partial sum at j = i, in any order: of positive terms, or of negative ones.
+
+        The averages' terms add up to the logit less the rest and are N(i) together, so the positive
+        ones are at most min(N, (N - rest + logit)/2). All of that is linear in i: with what the
+        rows add it is largest at i = 1, at i = n, or where the two are equal.
+        """
+        sharpness = self.sharpness
+        less, more = (
+            max(0.0, min(near, (near + x + logit) / 2)) / sharpness
+            for x in (-min(self.rest), max(self.rest))
+        )
+        largest = 0.0
+        for (placed, one, freed), (placed_last, other, freed_last) in self.ends:
+            half, semi = (freed + logit) / 2, (freed_last + logit) / 2
+            largest = max(
+                largest,
+                placed + max(0.0, min(near, one, half)) / sharpness,
+                placed_last + max(0.0, min(near, other, semi)) / sharpness,
+            )
+            if (one < half) != (other < semi):
+                share = (one - half) / ((one - half) - (other - semi))
+                met = min(near, one + share * (other - one), half + share * (semi - half))
+                between = placed + share * (placed_last - placed)
+                largest = max(largest, between + max(0.0, met) / sharpness)
+        return min(largest * (1 + 2.0**-49), max(self.above + less, self.below + more))
 
 
 def _shared_rounding(kind: SignKind, n: int, form: Format) -> float:
