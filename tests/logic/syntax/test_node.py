@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
 
 from hypothesis import given, settings
 
@@ -70,3 +71,16 @@ def test_deep_and_shared_formulas() -> None:
     assert pickle.loads(pickle.dumps(shared)) == shared
     assert shared.truth("ab").tolist() == [True, False]
     del chain, other, shared, twin
+
+
+def test_children_and_payload_are_all_fields_and_children_are_the_nodes() -> None:
+    a = nodes.symbol("a")
+    some: list[nodes.Node] = [
+        a, nodes.Not(a), nodes.Since(a, a), nodes.Mod(3, 1), nodes.OnceWithin(1, 2, a),
+        nodes.SinceWithin(1, 2, a, a), nodes.count(a) >= 3, nodes.recall(a, (a, a), (a, a)),
+        3 * nodes.position, nodes.count(a) + 1, nodes.count(a) - 1, nodes.predicate("prime"),
+    ]  # fmt: skip
+    for node in some:
+        values = [getattr(node, field.name) for field in fields(node)]
+        assert node.children == tuple(v for v in values if isinstance(v, nodes.Node))
+        assert node.payload == tuple(v for v in values if not isinstance(v, nodes.Node))

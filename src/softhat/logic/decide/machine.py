@@ -17,24 +17,21 @@ with a period) takes no bit: the search goes position by position and knows wher
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from softhat.logic.syntax import nodes
+from softhat.logic.syntax.node import kind
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import Distinct, distinct, fold, rebuild
 from softhat.numbers.predicates import Periodic
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Unknown(Formula):
     """Stands for a formula of which the machine knows nothing, such as a comparison of counts."""
 
     number: int
-
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.number,)
 
 
 @dataclass(frozen=True, slots=True)

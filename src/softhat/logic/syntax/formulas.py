@@ -6,12 +6,11 @@ larger formulas, and ask what one means.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from softhat.io.errors import FormulaError, SofthatError
-from softhat.logic.syntax.node import Node, checked_integer, set_hash
+from softhat.logic.syntax.node import Node, checked_integer, kind, set_hash
 from softhat.numbers.predicates import Predicate
 
 if TYPE_CHECKING:
@@ -154,15 +153,11 @@ def _shown(value: int) -> str:
     return str(value) if abs(value) < 10**30 else "a huge number"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Symbol(Formula):
     """`a`: the symbol at i is that one (in propositional mode: it is in the set at i)."""
 
     name: str
-
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.name,)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -170,37 +165,29 @@ class Symbol(Formula):
         Node.__post_init__(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Constant(Formula):
     """`true` or `false`."""
 
     value: bool
 
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.value,)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class First(Formula):
     """`first`: i = 1."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Last(Formula):
     """`last`: i = n."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Mod(Formula):
     """`mod(m, r)`: i ≡ r (mod m), with m >= 1 and 0 <= r < m."""
 
     modulus: int
     remainder: int
-
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.modulus, self.remainder)
 
     def __post_init__(self) -> None:
         checked_integer(self.modulus)
@@ -211,41 +198,29 @@ class Mod(Formula):
         Node.__post_init__(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class At(Formula):
     """`at(p)`: the numerical predicate p holds of i (and n)."""
 
     predicate: Predicate
 
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.predicate,)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Unary(Formula):
     """A formula with one operand."""
 
     operand: Formula
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.operand,)
-
     def __post_init__(self) -> None:
         set_hash(self, hash((type(self), self.operand._hash)))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Binary(Formula):
     """A formula with two operands."""
 
     left: Formula
     right: Formula
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
 
     def __post_init__(self) -> None:
         set_hash(self, hash((type(self), self.left._hash, self.right._hash)))
@@ -371,16 +346,12 @@ class StrongRelease(Binary):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Window(Formula):
     """An operator that looks at distances from `low` to `high` only, both included."""
 
     low: int
     high: int
-
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.low, self.high)
 
     def __post_init__(self) -> None:
         checked_integer(self.low)
@@ -395,27 +366,19 @@ def bounds_text(window: Window) -> str:
     return f"[{_shown(window.low)},{_shown(window.high)}]"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class UnaryWindow(Window):
     """With one operand."""
 
     operand: Formula
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.operand,)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class BinaryWindow(Window):
     """With two operands."""
 
     left: Formula
     right: Formula
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
 
 
 class OnceWithin(UnaryWindow):
@@ -454,7 +417,7 @@ class UntilWithin(BinaryWindow):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Comparison(Formula):
     """`t1 ⋈ t2`: a linear comparison of counting terms."""
 
@@ -462,50 +425,30 @@ class Comparison(Formula):
     relation: Relation
     right: Term
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
 
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.relation,)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Digit(Node):
     """`k = q` of a recall: k at the position that is looked for is q here."""
 
     key: Formula
     query: Formula
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.key, self.query)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Digits(Node):
     """Several digits of a recall: all but the last one, and the last."""
 
     before: Digit | Digits
     digit: Digit
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.before, self.digit)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Recall(Formula):
     """`last[v | k1 = q1, …]`: v at the last j <= i at which every k is what its q is at i; false
     if there is none."""
 
     value: Formula
     code: Digit | Digits
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.value, self.code)
 
     @property
     def digits(self) -> tuple[tuple[Formula, Formula], ...]:

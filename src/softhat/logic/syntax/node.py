@@ -7,8 +7,10 @@ flat list of distinct nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Self
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Self, TypeVar, cast, dataclass_transform
 
 
 class Node:
@@ -95,6 +97,35 @@ class Node:
         from softhat.logic.syntax.print import to_unicode
 
         return to_unicode(self)
+
+
+_NODES = ("Formula", "Term", "Digit", "Digit | Digits")
+"""The types of fields that hold nodes."""
+T = TypeVar("T", bound=Node)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def kind(cls: type[T]) -> type[T]:
+    """A kind of node: a frozen dataclass whose `children` are the fields that hold nodes, and whose
+    `payload` is the others."""
+    cls = dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
+    own = fields(cast("Any", cls))
+    children = [field.name for field in own if field.type in _NODES]
+    payload = [field.name for field in own if field.type not in _NODES]
+    for name, names in (("children", children), ("payload", payload)):
+        setattr(cls, name, property(_tuple_of(names)))
+    return cls
+
+
+def _tuple_of(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """The function from an object to these attributes. Every pass asks for children, so it is the
+    fastest that Python has: `attrgetter` gives a tuple from two names on."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    if not names:
+        return lambda node: ()
+    only = attrgetter(names[0])
+    return lambda node: (only(node),)
 
 
 set_hash = Node.__dict__["_hash"].__set__

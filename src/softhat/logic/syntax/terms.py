@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-
 from softhat.logic.syntax.formulas import Comparison, Formula
-from softhat.logic.syntax.node import Node, checked_integer
+from softhat.logic.syntax.node import Node, checked_integer, kind
 
 
 class Term(Node):
@@ -63,18 +60,14 @@ def _term(value: object) -> Term:
     raise TypeError(f"expected a counting term or an integer, got {value!r}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Integer(Term):
     """An integer constant of any size."""
 
     value: int
 
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.value,)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Position(Term):
     """`i`: the position itself. Calling it gives itself, so `position()` reads well too."""
 
@@ -82,7 +75,7 @@ class Position(Term):
         return self
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Length(Term):
     """`n`: the length of the word. Calling it gives itself, so `length()` reads well too."""
 
@@ -90,15 +83,11 @@ class Length(Term):
         return self
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Counting(Term):
     """How many positions of a range satisfy a formula."""
 
     operand: Formula
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.operand,)
 
 
 class Count(Counting):
@@ -119,48 +108,32 @@ class CountAll(Counting):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Scale(Term):
     """`k*t` with an integer k."""
 
     factor: int
     term: Term
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.term,)
-
-    @property
-    def payload(self) -> tuple[Hashable, ...]:
-        return (self.factor,)
-
     def __post_init__(self) -> None:
         checked_integer(self.factor)
         Node.__post_init__(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Sum(Term):
     """`t1 + t2`."""
 
     left: Term
     right: Term
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@kind
 class Difference(Term):
     """`t1 - t2`."""
 
     left: Term
     right: Term
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
 
 
 position = Position()
