@@ -18,6 +18,7 @@ from tests.ahat.definition import evaluate
 from tests.ahat.running import wide_values
 from tests.ahat.simulation.extended import soft_values
 from tests.logic import oracle
+from tests.slices import every
 from tests.transformer.lowering.suite import formulas
 
 SUITE = formulas()[:100]
@@ -161,7 +162,7 @@ def exact_betas(s: Simulation, n: int) -> dict[tuple[int, int], Fraction]:
     return {name: Fraction(law.at(n)) for name, law in s.every_law.items()}
 
 
-@pytest.mark.parametrize("formula", OPERATORS)
+@pytest.mark.parametrize("formula", every(3, OPERATORS))
 def test_every_operator_is_simulated_at_every_length(formula: str) -> None:
     simulated(formula, 4, (11,), 1)
 

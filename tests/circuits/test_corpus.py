@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from softhat.circuits.corpus.work import Settings
 from softhat.io.errors import SofthatError
 from softhat.logic.decide.questions import differ_somewhere
 from tests.export.suite import all_codes, expected
+from tests.slices import every
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -215,7 +217,7 @@ def _no_orphans(session: int) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_killed_and_resumed_it_is_the_same_byte_for_byte(tmp_path: Path) -> None:
-    kill_often(tmp_path, 16, [1])
+    kill_often(tmp_path, 6, [1])
 
 
 @pytest.mark.full
@@ -248,10 +250,20 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     os.close(lock)
 
 
+SHARDS = ("00000.safetensors", "00001.jsonl")
+DAMAGES = ("cut", "flipped", "list")
+
+
 @pytest.mark.parametrize(
-    "name", ["shards/00000.safetensors", "shards/00001.jsonl", "formulas.jsonl"]
+    ("name", "damage"),
+    every(
+        4,
+        product(
+            ["shards/00000.safetensors", "shards/00001.jsonl", "formulas.jsonl"],
+            ["cut", "flipped", "list"],
+        ),
+    ),
 )
-@pytest.mark.parametrize("damage", ["cut", "flipped", "list"])
 def test_damaged_files_are_made_again(corpus: Path, tmp_path: Path, name: str, damage: str) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(corpus, copy)

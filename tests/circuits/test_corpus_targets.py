@@ -26,6 +26,7 @@ from softhat.models.value_model import ValueModel
 from tests.circuits.test_corpus import contents, kill_often
 from tests.cli.run import softhat as command
 from tests.export.suite import all_codes, expected
+from tests.slices import every
 
 pyarrow = pytest.importorskip("pyarrow")
 CHILD = Path(__file__).with_name("corpus_without_softhat.py")
@@ -153,13 +154,16 @@ def test_directions_are_beside_the_tensors(corpus: Path) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [
-        ["--to", "gpt2", "--disguise", "7", "--context", "16", "--max-size", "6"],
-        ["--family", "rasp", "--context", "16"],
-    ],
+    every(
+        2,
+        [
+            ["--to", "gpt2", "--disguise", "7", "--context", "16", "--max-size", "6"],
+            ["--family", "rasp", "--context", "16"],
+        ],
+    ),
 )
 def test_killed_and_resumed_it_is_the_same_byte_for_byte(more: list[str], tmp_path: Path) -> None:
-    kill_often(tmp_path, 8, [1], *more)
+    kill_often(tmp_path, 6, [1], *more)
 
 
 @pytest.mark.full

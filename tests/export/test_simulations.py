@@ -20,6 +20,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.words import all_words, random_words
 from tests.ahat.running import wide_values
+from tests.slices import every
 
 torch = pytest.importorskip("torch")
 NAMES = tuple(GALLERY)
@@ -63,7 +64,7 @@ def module_values(module: Any, codes: Any, **options: Any) -> Any:
         return module(torch.as_tensor(codes), **options)[..., 0].numpy()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(3, NAMES))
 def test_torch(name: str) -> None:
     s = simulation(name)
     for kernel in ("sdpa", "eager"):
@@ -107,7 +108,7 @@ def run_onnx(file: Path) -> Any:
     return lambda codes: session.run(["margins"], {"tokens": codes})[0][..., 0]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(3, NAMES))
 def test_onnx(name: str, tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     s = simulation(name)
@@ -156,7 +157,7 @@ def hf_values(s: Simulation, folder: Path) -> Any:
     return run
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(3, NAMES))
 def test_huggingface_with_padding_in_batches(name: str, tmp_path: Path) -> None:
     s = simulation(name)
     softhat.to_huggingface(s, tmp_path / "hf", dtype="float64")

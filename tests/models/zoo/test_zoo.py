@@ -20,6 +20,7 @@ from tests.ahat.test_gallery import MEANINGS
 from tests.cli.run import softhat as run
 from tests.models.zoo.meanings import VALUES
 from tests.models.zoo.recognisers import RECOGNISERS
+from tests.slices import every
 
 LANGUAGES = [entry for entry in zoo().values() if entry.kind not in ("ahat", "rasp")]
 PROGRAMS = [entry for entry in zoo().values() if entry.kind == "rasp"]
@@ -95,7 +96,7 @@ ZERO = 4e-6
 """Some gallery models have the value 0 on their border, where softmax errs by up to this."""
 
 
-@pytest.mark.parametrize("name", [name for name in GALLERY if name != "sort"])
+@pytest.mark.parametrize("name", every(3, (name for name in GALLERY if name != "sort")))
 def test_the_simulation_is_the_task(name: str) -> None:
     """Hard-attention entries: softmax at its temperature law, at every position."""
     meaning, model = MEANINGS[name], GALLERY[name]()
@@ -139,8 +140,11 @@ def test_the_command() -> None:
     assert {"dyck-1", "bounded-dyck-2-3", "tomita-4", "parity"} <= {one["name"] for one in listed}
     shown = json.loads(run("zoo", "show", "dyck-1", "--json").out)
     assert shown["certified"]["float32"] > 10**6
-    for entry in (e for e in zoo().values() if e.family in ("numerical predicates", "Tomita")):
-        assert run("zoo", "show", entry.name).code == 0
+    for name in (
+        "tomita-4",
+        next(e.name for e in zoo().values() if e.family == "numerical predicates"),
+    ):
+        assert run("zoo", "show", name).code == 0
     hard = json.loads(run("zoo", "show", "ahat-dyck-argmin", "--json").out)
     assert hard["guarantee"] == "proved_all" and hard["gap_law"]["1.0"] == "2/(n·(n-1))"
     assert run("zoo", "show", "dyck-one").code == 2
