@@ -105,6 +105,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "ahat/bounds/set_rows.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/tied_rows.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/words.py": ("ahat/bounds/test_sets.py", SOUND),
+    "ahat/bounds/weights.py": ("numerics/test_entries.py", DATA),
+    "numerics/boxes.py": ("ahat/bounds/test_envelope.py", "every activation lies in its box"),
     "ahat/simulation/certificate.py": (
         "ahat/simulation/test_simulate.py",
         "what users do with a simulation",

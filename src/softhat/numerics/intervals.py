@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from softhat.numerics.exact import Matrix, Scaled, Vector
-from softhat.numerics.masks import Mask, allowed
+from softhat.numerics.masks import allowed
+from softhat.numerics.walk import SoftHead
 
 Floats = npt.NDArray[np.float64]
 EXP = 4  # exp is within this many units in the last place
@@ -38,17 +39,6 @@ class Interval:
     def __mul__(self, other: Interval) -> Interval:
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return Interval(down(np.minimum.reduce(ends)), up(np.maximum.reduce(ends)))
-
-
-class SoftHead(NamedTuple):
-    """A head of softmax: scores are multiplied by `beta`."""
-
-    beta: Fraction
-    mask: Mask
-    query: Matrix
-    key: Matrix
-    value: Matrix
-    output: Matrix
 
 
 class Intervals:

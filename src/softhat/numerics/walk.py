@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+from softhat.numerics.masks import Mask
+
 X = TypeVar("X")
 
 
@@ -70,6 +72,17 @@ class Heads(NamedTuple):
     """The heads of a layer, for those who keep them elsewhere."""
 
     heads: Sequence[Any]
+
+
+class SoftHead(NamedTuple):
+    """A head of softmax: scores are multiplied by `beta`."""
+
+    beta: Any
+    mask: Mask
+    query: Any
+    key: Any
+    value: Any
+    output: Any
 
 
 class Units(NamedTuple):

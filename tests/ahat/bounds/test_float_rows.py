@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from softhat.ahat.bounds.rounding import gamma
+from softhat.numerics.rounding import gamma
 
 STORAGE = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32}
 

@@ -20,47 +20,10 @@ import numpy.typing as npt
 from softhat.ahat.bounds.blocks import Blocks
 from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights
 from softhat.ahat.model import BOS, EOS
+from softhat.numerics.boxes import Box
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
-WIDER = 1e-12  # relative: covers the rounding of this computation itself
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """low ≤ x ≤ high, for each block and coordinate: (blocks, coordinates)."""
-
-    low: Floats
-    high: Floats
-
-    @property
-    def size(self) -> Floats:
-        return np.maximum(np.abs(self.low), np.abs(self.high))
-
-    def through(self, matrix: Floats, bias: Floats | float = 0.0) -> Box:
-        """matrix · x + bias."""
-        up, down = np.maximum(matrix, 0).T, np.minimum(matrix, 0).T
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = self.low @ up + self.high @ down + bias
-            high = self.high @ up + self.low @ down + bias
-        return Box(low, high)._widened()
-
-    def seen(self, visible: Truths, empty: bool) -> Box:
-        """For each block of queries the hull of the keys' blocks; with 0 if a row may be empty."""
-        some = visible[:, :, None]
-        low = np.where(some, self.low[None], np.inf).min(axis=1)
-        high = np.where(some, self.high[None], -np.inf).max(axis=1)
-        if empty:
-            return Box(np.minimum(low, 0.0), np.maximum(high, 0.0))
-        return Box(low, high)
-
-    def plus(self, other: Box) -> Box:
-        return Box(self.low + other.low, self.high + other.high)._widened()
-
-    def _widened(self) -> Box:
-        slack = WIDER * (np.abs(self.low) + np.abs(self.high))
-        low, high = self.low - slack, self.high + slack
-        return Box(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +64,7 @@ def attended(value: Box, head: HeadEntries, blocks: Blocks) -> Box:
         found = [blocks.shares(n, far) for n in ends]
         low[at] = np.maximum(low[at], np.min([w @ value.low for w in found], axis=0))
         high[at] = np.minimum(high[at], np.max([w @ value.high for w in found], axis=0))
-    return Box(low, high)._widened()
+    return Box(low, high).widened()
 
 
 def _forward(layer: LayerWeights, x: Box) -> tuple[Box, Box | None]:

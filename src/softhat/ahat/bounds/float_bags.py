@@ -14,10 +14,11 @@ import numpy as np
 
 from softhat.ahat.bounds.bags import OFF, Bags, Counts, HeadId, all_bags
 from softhat.ahat.bounds.float_words import FloatRun
-from softhat.ahat.bounds.noise import Noisy
-from softhat.ahat.bounds.weights import Entries, LayerWeights, Weights
+from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.io.errors import VoidError
+from softhat.numerics.entries import Entries
 from softhat.numerics.formats import Format
+from softhat.numerics.noise import Noisy
 
 AT_ONCE = 40_000  # rows
 

@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import Blocks
-from softhat.ahat.bounds.rounding import SLACK, Arithmetic, Rounded
 from softhat.numbers.laws import Law
 from softhat.numerics.formats import NARROW, WIDE_DIGITS
+from softhat.numerics.rounding import SLACK, Arithmetic, Rounded
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

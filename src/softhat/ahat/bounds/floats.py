@@ -25,13 +25,15 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import blocks
-from softhat.ahat.bounds.envelope import Box, LayerBoxes, envelope, feature_box, symbol_rows
+from softhat.ahat.bounds.envelope import LayerBoxes, envelope, feature_box, symbol_rows
 from softhat.ahat.bounds.float_rows import BlockRow, BlockScores, Steep
-from softhat.ahat.bounds.rounding import INEXACT, RANGE, SLACK, Arithmetic, Rounded, gamma, scaled
-from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights, dyadic
+from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import Feature, Named, Table
+from softhat.numerics.boxes import Box
+from softhat.numerics.entries import dyadic
 from softhat.numerics.formats import Format
+from softhat.numerics.rounding import INEXACT, RANGE, SLACK, Arithmetic, Rounded, gamma, scaled
 
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from softhat.numbers import positions
 from softhat.numerics import walk
 from softhat.numerics.exact import Exact, Scaled, integers
-from softhat.numerics.intervals import Interval, Intervals, SoftHead, around_all
+from softhat.numerics.intervals import Interval, Intervals, around_all
 from softhat.proof.simulations.source import HeadId, SourceHead, SourceModel
 
 CHUNK = 60_000  # numbers of the residual stream that are run together
@@ -58,8 +58,8 @@ def soft(
     return values[..., 0]
 
 
-def _soft(head: SourceHead, beta: Fraction) -> SoftHead:
-    return SoftHead(beta, head.mask, head.query, head.key, head.value, head.output)
+def _soft(head: SourceHead, beta: Fraction) -> walk.SoftHead:
+    return walk.SoftHead(beta, head.mask, head.query, head.key, head.value, head.output)
 
 
 def _own(source: SourceModel, words: npt.NDArray[np.int64]) -> slice:

@@ -14,16 +14,19 @@ them; else, for x in [l, u], it lies within -ul/2(u - l) of u(x - l/2)/(u - l).
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.rounding import RANGE
-from softhat.ahat.bounds.weights import ANY
 from softhat.io.errors import VoidError
+from softhat.numerics.entries import ANY, Entries
 from softhat.numerics.formats import FORMATS, Format
+from softhat.numerics.rounding import RANGE
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,6 +34,8 @@ Truths = npt.NDArray[np.bool_]
 OWN = 2.0**-51  # what float64, in which centres are computed, rounds itself, for each term
 WIDER = 1 + 1e-9  # … and noise
 MOST_SYMBOLS = 96
+_NAMES = itertools.count()
+"""No two symbols have one name."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,13 @@ class Noisy:
 
     centre: Floats
     noise: Floats
+    symbols: tuple[int, ...] = ()
+    """Their names, so that numbers which come from the same ones are added as such."""
+
+    def __post_init__(self) -> None:
+        missing = self.noise.shape[-1] - len(self.symbols)
+        names = (*self.symbols, *itertools.islice(_NAMES, missing))
+        object.__setattr__(self, "symbols", names)
 
     @cached_property
     def radius(self) -> Floats:
@@ -60,17 +72,12 @@ class Noisy:
 
     def plus_noise(self, error: Floats) -> Noisy:
         """With symbols of its own for each number that is off by an error of its own."""
-        used = np.flatnonzero(error.reshape(-1, error.shape[-1]).any(axis=0))
+        used = np.flatnonzero(error.any(axis=tuple(range(error.ndim - 1))))
         if not len(used):
             return self
         more = np.zeros((*error.shape, len(used)))
         more[..., used, np.arange(len(used))] = error[..., used]
-        return Noisy(self.centre, np.concatenate([self.noise, more], axis=-1))
-
-    def widened(self, symbols: int) -> Floats:
-        """Its noise, with symbols that it does not have."""
-        gap = symbols - self.noise.shape[-1]
-        return np.concatenate([self.noise, np.zeros((*self.noise.shape[:-1], gap))], axis=-1)
+        return Noisy(self.centre, np.concatenate([self.noise, more], axis=-1), self.symbols)
 
 
 def exactly(centre: Floats) -> Noisy:
@@ -111,8 +118,34 @@ def any_order(terms: Floats, spread: Floats, count: Counts, digits: int, tiny: f
     return found
 
 
+def total(x: Noisy, y: Noisy) -> Noisy:
+    """x + y: noise of one name adds up, and may cancel."""
+    own = len(x.symbols)
+    known = {name: at for at, name in enumerate(x.symbols)}
+    more = tuple(name for name in y.symbols if name not in known)
+    known |= {name: own + at for at, name in enumerate(more)}
+    centre = x.centre + y.centre
+    noise = np.zeros((*centre.shape, own + len(more)))
+    noise[..., :own] = x.noise
+    places = [known[name] for name in y.symbols]
+    start = places[0] if places else 0
+    if places == list(range(start, start + len(places))):  # all of x's first, or none of them
+        noise[..., start : start + len(places)] += y.noise
+    else:
+        noise[..., places] += y.noise
+    return Noisy(centre, noise, (*x.symbols, *more))
+
+
+def together(parts: Sequence[Noisy]) -> Noisy:
+    """Numbers side by side, each with symbols of its own."""
+    centre = np.concatenate([part.centre for part in parts], axis=-1)
+    error = np.concatenate([part.radius for part in parts], axis=-1)
+    return exactly(centre).plus_noise(error)
+
+
 class FloatProgram:
-    """The steps of a float program in one number format."""
+    """The walk's numbers: `Noisy` ones of a program in one number format, (words, rows,
+    coordinates). Weights are `Entries`, loaded as the format has them."""
 
     def __init__(self, form: Format) -> None:
         self.form = form
@@ -134,13 +167,29 @@ class FloatProgram:
         unit = np.maximum(np.ldexp(1.0, exponent - digits), self.tiny)
         return np.where(radius == 0, low_bit(x.centre), np.where(least > 0, unit, self.tiny))
 
-    def linear(self, x: Noisy, matrix: Floats, digits: int | None = None) -> Noisy:
-        """matrix · x in sums of any order; x has this many digits, those of the format if None.
-        The matrix holds numbers of the format."""
+    def linear(self, x: Noisy, matrix: Entries) -> Noisy:
+        """matrix · x."""
+        return self.product(x, self.loaded(matrix.values))
+
+    def shift(self, x: Noisy, bias: Entries) -> Noisy:
+        """x + bias."""
+        return self.add(x, exactly(self.loaded(bias.values[0])))
+
+    def attend(self, query: Noisy, key: Noisy, value: Noisy, head: Any) -> Noisy:
+        """What rows read depends on which of them there are."""
+        raise NotImplementedError
+
+    def gather(self, reads: Sequence[Noisy], layer: Any) -> Noisy:
+        """Σ of the heads' outputs, by one matrix."""
+        matrix = np.concatenate([head.output.values for head in layer.heads], axis=1)
+        return self.product(together(reads), self.loaded(matrix))
+
+    def product(self, x: Noisy, matrix: Floats) -> Noisy:
+        """matrix · x in sums of any order; both are numbers of the format."""
         form, rows = self.form, len(matrix)
         centre = np.zeros((*x.centre.shape[:-1], rows))
         error = np.zeros_like(centre)
-        radius, grid = x.radius, self.grid(x, digits or form.digits)
+        radius, grid = x.radius, self.grid(x, form.digits)
         there = (x.centre != 0) | (radius > 0)
         bits = low_bit(matrix)
         for r in range(rows):
@@ -155,7 +204,7 @@ class FloatProgram:
             powers = np.where(used, bits[r, columns] == np.abs(w), True)
             error[..., r] = self._summed(terms, spread, steps, used, powers)
         symbols = np.einsum("rc,...cs->...rs", matrix, x.noise)
-        found = Noisy(centre, symbols).plus_noise(error)
+        found = Noisy(centre, symbols, x.symbols).plus_noise(error)
         self.fits(found.size)
         return found
 
@@ -184,24 +233,18 @@ class FloatProgram:
         nothing = (fits & known) | single
         return np.where(nothing, 0.0, np.where(fits, own, products + adds + lost + own))
 
-    def add(self, x: Noisy, y: Noisy, shared: bool) -> Noisy:
-        """x + y, rounded as sums are; `shared`: the symbols of x are the first ones of y."""
-        digits = self.form.sum_digits
-        if shared:
-            symbols = max(x.noise.shape[-1], y.noise.shape[-1])
-            noise = x.widened(symbols) + y.widened(symbols)
-        else:
-            noise = np.concatenate([x.noise, y.noise], axis=-1)
-        total = Noisy(x.centre + y.centre, noise)
+    def add(self, x: Noisy, y: Noisy) -> Noisy:
+        """x + y, rounded as sums are."""
+        digits, both = self.form.sum_digits, total(x, y)
         step = np.minimum(self.grid(x, digits), self.grid(y, digits))
         size = x.size + y.size
         alone = (x.size == 0) | (y.size == 0)
-        fits = (step >= self.tiny) & (total.size <= 2.0**digits * step)
-        own = OWN * 2 * size * (total.radius > 0)
-        rounded = half_unit(total.size, digits, self.tiny) + OWN * 2 * size
+        fits = (step >= self.tiny) & (both.size <= 2.0**digits * step)
+        own = OWN * 2 * size * (both.radius > 0)
+        rounded = half_unit(both.size, digits, self.tiny) + OWN * 2 * size
         error = np.where(alone, 0.0, np.where(fits, own, rounded))
         self.fits(size)
-        return total.plus_noise(error)
+        return both.plus_noise(error)
 
     def relu(self, x: Noisy) -> Noisy:
         """max(0, x)."""
@@ -212,9 +255,9 @@ class FloatProgram:
         lift = np.where(between, -slope * low / 2, 0.0)
         centre = slope * x.centre + lift
         own = OWN * np.where(between, np.abs(x.centre) + radius, 0.0)
-        return Noisy(centre, x.noise * slope[..., None]).plus_noise(lift + own)
+        return Noisy(centre, x.noise * slope[..., None], x.symbols).plus_noise(lift + own)
 
-    def stored(self, x: Noisy) -> Noisy:
+    def store(self, x: Noisy) -> Noisy:
         """Rounded to the storage format, where that is narrower than sums."""
         if not self.narrow:
             return x
@@ -225,7 +268,7 @@ class FloatProgram:
         centre = np.where(known, near.astype(np.float64), x.centre)
         rounded = half_unit(x.size, form.digits, form.smallest) + OWN * x.size
         error = np.where(known, 0.0, rounded)
-        return Noisy(centre, x.noise).plus_noise(error)
+        return Noisy(centre, x.noise, x.symbols).plus_noise(error)
 
     def loaded(self, x: Floats) -> Floats:
         """Weights or features as the format has them."""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softhat.ahat.bounds.envelope import Box
-from softhat.ahat.bounds.rounding import Arithmetic, Rounded, gamma
-from softhat.ahat.bounds.weights import entries
 from softhat.io.errors import VoidError
+from softhat.numerics.boxes import Box
+from softhat.numerics.entries import entries
 from softhat.numerics.formats import FORMATS, format_of
+from softhat.numerics.rounding import Arithmetic, Rounded, gamma
 
 weights = st.fractions(-4, 4, max_denominator=6)
 matrices = st.lists(st.lists(weights, min_size=3, max_size=3), min_size=1, max_size=3)

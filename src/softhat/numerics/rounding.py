@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.envelope import Box
-from softhat.ahat.bounds.weights import Entries
 from softhat.io.errors import VoidError
+from softhat.numerics.boxes import Box
+from softhat.numerics.entries import Entries
 from softhat.numerics.formats import FORMATS, Format
 
 Floats = npt.NDArray[np.float64]

@@ -7,9 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly, half_unit, low_bit
 from softhat.numerics.formats import FORMATS
+from softhat.numerics.noise import FloatProgram, Noisy, exactly, half_unit, low_bit, total
 
 
 def float32(rng: random.Random) -> np.float32:
@@ -35,7 +37,7 @@ def test_sums_in_any_order() -> None:
         terms = [float32(rng) for _ in range(rng.randint(1, 6))]
         weights = [np.float32(rng.choice([1, -1, 2, 3, 0.1, 0.375])) for _ in terms]
         x = exactly(np.array(terms, dtype=np.float64))
-        found = program.linear(x, np.array([weights], dtype=np.float64))
+        found = program.product(x, np.array([weights], dtype=np.float64))
         radius = Fraction(float(found.radius[0]))
         exact += radius == 0
         for _ in range(6):
@@ -57,7 +59,7 @@ def test_products_that_cancel() -> None:
         terms = [np.float32(rng.choice([1, 2.5, 3, 5, 0.75])) for _ in range(rng.randint(2, 3))]
         weights = [rng.choice(odd), *(np.float32(rng.choice([-1, -2, 1])) for _ in terms[1:])]
         x = exactly(np.array(terms, dtype=np.float64))
-        found = program.linear(x, np.array([weights], dtype=np.float64))
+        found = program.product(x, np.array([weights], dtype=np.float64))
         summed = in_some_order(rng, [t * w for t, w in zip(terms, weights, strict=True)])
         off = abs(Fraction(float(summed)) - Fraction(float(found.centre[0])))
         assert off <= Fraction(float(found.radius[0])), (terms, weights)
@@ -66,8 +68,8 @@ def test_products_that_cancel() -> None:
 def test_errors_cancel_where_what_they_are_in_does() -> None:
     program = FloatProgram(FORMATS["float32"])
     x = Noisy(np.array([1.25]), np.array([[1e-3]]))
-    both = program.linear(x, np.array([[1.0], [3.0]]))
-    apart = program.linear(both, np.array([[3.0, -1.0]]))
+    both = program.product(x, np.array([[1.0], [3.0]]))
+    apart = program.product(both, np.array([[3.0, -1.0]]))
     assert abs(apart.centre[0]) < 1e-9
     assert apart.radius[0] < 1e-5
 
@@ -97,10 +99,34 @@ def test_an_integer_is_divided_by_no_rounding_of_its_own() -> None:
     """8·(c/n) - 1 and the difference of the two units of a clip are exact in floats."""
     program = FloatProgram(FORMATS["float32"])
     shares = np.array([[np.float32(c) / np.float32(n)] for n in range(1, 60) for c in range(n + 1)])
-    scaled = program.linear(exactly(shares.astype(np.float64)), np.array([[8.0], [8.0]]))
+    scaled = program.product(exactly(shares.astype(np.float64)), np.array([[8.0], [8.0]]))
     bias = np.broadcast_to(np.array([0.0, -1.0]), scaled.centre.shape)
-    units = program.relu(program.add(scaled, exactly(bias), shared=False))
-    clipped = program.linear(units, np.array([[1.0, -1.0]]))
+    units = program.relu(program.add(scaled, exactly(bias)))
+    clipped = program.product(units, np.array([[1.0, -1.0]]))
     whole = 8 * shares[:, 0] >= 1
     assert (clipped.radius[whole] == 0).all()
     assert (clipped.centre[whole] == 1).all()
+
+
+def test_noise_of_one_name_cancels_and_other_noise_does_not() -> None:
+    """x - x is 0 whatever x is; x less something else that looks like x is not."""
+    program = FloatProgram(FORMATS["float32"])
+    x = Noisy(np.array([1.25]), np.array([[1e-3]]))
+    twin = Noisy(x.centre, x.noise)
+    minus = np.array([[-1.0]])
+    assert total(x, program.product(x, minus)).radius[0] < 1e-9
+    assert total(x, program.product(twin, minus)).radius[0] >= 2e-3
+
+
+@given(st.lists(st.integers(0, 5), unique=True), st.lists(st.integers(0, 5), unique=True))
+def test_sums_by_name(left: list[int], right: list[int]) -> None:
+    """Against dictionaries."""
+    x = Noisy(np.zeros(1), np.arange(1.0, len(left) + 1)[None], tuple(left))
+    y = Noisy(np.zeros(1), 10 * np.arange(1.0, len(right) + 1)[None], tuple(right))
+    both = total(x, y)
+    found = dict(zip(both.symbols, both.noise[0], strict=True))
+    wanted = dict.fromkeys((*left, *right), 0.0)
+    for z, names in ((x, left), (y, right)):
+        for at, name in enumerate(names):
+            wanted[name] += z.noise[0, at]
+    assert found == wanted and len(both.symbols) == len(found)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.ahat.bounds.weights import ANY, dyadic, entries
+from softhat.numerics.entries import ANY, dyadic, entries
 from softhat.numerics.formats import FORMATS
 
 fractions = st.fractions(-100, 100, max_denominator=64)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softhat.ahat.bounds.float_attention import StoredScores, mean_of
-from softhat.ahat.bounds.noise import FloatProgram, Noisy, exactly
 from softhat.numerics.formats import FORMATS
 from softhat.numerics.kernels import PYTORCH
+from softhat.numerics.noise import FloatProgram, Noisy, exactly
+from softhat.numerics.noisy_attention import StoredScores, mean_of
 
 PROGRAM = FloatProgram(FORMATS["float32"])
 

@@ -22,7 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.noise import (
+from softhat.io.errors import VoidError
+from softhat.numerics.entries import ANY
+from softhat.numerics.formats import NARROW, WIDE_DIGITS
+from softhat.numerics.kernels import DENSE
+from softhat.numerics.noise import (
     OWN,
     FloatProgram,
     Noisy,
@@ -32,11 +36,7 @@ from softhat.ahat.bounds.noise import (
     half_unit,
     low_bit,
 )
-from softhat.ahat.bounds.rounding import RANGE, SLACK, gamma
-from softhat.ahat.bounds.weights import ANY, HeadEntries
-from softhat.io.errors import VoidError
-from softhat.numerics.formats import NARROW, WIDE_DIGITS
-from softhat.numerics.kernels import DENSE
+from softhat.numerics.rounding import RANGE, SLACK, gamma
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
@@ -49,26 +49,23 @@ AT_ONCE = 20_000  # rows
 
 def attended(
     program: FloatProgram,
-    head: HeadEntries,
-    rows: Noisy,
-    keys: Noisy,
+    q: Noisy,
+    k: Noisy,
+    v: Noisy,
     mask: Truths,
     many: Floats | None,
     beta: float,
 ) -> Noisy:
-    """What a head finds: rows (words, R, d) of queries, keys (words, K, d), how `many` of each
-    (words, K), one if None; mask (R, K)."""
-    v = program.stored(program.linear(keys, program.loaded(head.value.values)))
+    """What a head reads, before it is stored: queries (words, R, d_k), keys and values (words, K,
+    …), how `many` of each (words, K), one if None; mask (R, K)."""
     count = np.ones(v.centre.shape[:2]) if many is None else many
     seen = mask & (count > 0)[:, None, :]
-    if not len(head.query.values):
+    if not q.centre.shape[-1]:
         equal = np.zeros(seen.shape)
-        return program.stored(mean_of(program, equal, equal, seen, count, v))
-    q = program.stored(program.linear(rows, program.loaded(head.query.values)))
-    k = program.stored(program.linear(keys, program.loaded(head.key.values)))
+        return mean_of(program, equal, equal, seen, count, v)
     if many is None:
         scores = StoredScores(program, q, k, seen, beta)
-        return program.stored(mean_of(program, scores.stored, scores.off, seen, count, v))
+        return mean_of(program, scores.stored, scores.off, seen, count, v)
     settled, centre, error = _settled(program, q, k, seen, count, v, beta)
     word, row = np.nonzero(~settled)
     for start in range(0, len(word), AT_ONCE):  # each as a word of its own
@@ -77,7 +74,7 @@ def attended(
         scores = StoredScores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
         found = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
         centre[w, r], error[w, r] = found.centre[:, 0], found.radius[:, 0]
-    return program.stored(exactly(centre).plus_noise(error))
+    return exactly(centre).plus_noise(error)
 
 
 def _picked(x: Noisy, at: Any) -> Noisy:
