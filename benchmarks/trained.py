@@ -2,10 +2,9 @@
 
 FOLDER holds the folder "saved_models" of github.com/lacoco-lab/decompiling_transformers (arXiv
 2602.08857): 31 stock GPT-2s with the languages and tasks they were trained on. Fetch it; nothing of
-it is here.
-Regular languages are proved or refuted for all words of at most 150 symbols at offset 0. Tasks that
-no small machine describes (sorting, copying) are decided for all problems that are as short as one
-that fails; where none is, by problems drawn as their authors draw them.
+it is here. Regular languages are proved or refuted for all words of at most 150 symbols at offset
+0. For tasks that no small machine describes (sorting, copying) a problem that fails is searched by
+evolution; all that come before it are decided where they can be listed.
 Prints a table on standard error and JSON on standard output.
 """
 
@@ -15,8 +14,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
-from itertools import pairwise, permutations, product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -113,102 +111,159 @@ REGULAR: dict[str, Any] = {
 }  # fmt: skip
 
 
-def task(name: str, n: int, random: np.random.Generator) -> tuple[list[int], int]:
-    """Tokens of one problem and its solution, and how many come before the first answer."""
-    if name in ("unique_copy", "unique_reverse", "sort"):
-        word = random.permutation(LENGTH)[:n].tolist()
-        turned = {"unique_copy": word, "unique_reverse": word[::-1], "sort": sorted(word)}[name]
-        return [LENGTH, *word, LENGTH + 1, *turned, LENGTH + 2], n + 1
-    if name == "count":
-        low = int(random.integers(0, LENGTH - n + 1))
-        return [LENGTH, low, low + n - 1, LENGTH + 1, *range(low, low + n), LENGTH + 2], 3
-    if name == "majority":
-        while True:
-            word = random.integers(0, 26, n).tolist()
-            often = np.sort(np.bincount(word, minlength=26))
-            if often[-1] > often[-2]:
-                return [26, *word, 27, int(np.bincount(word, minlength=26).argmax())], n + 1
-    if name == "unique_bigram_copy":
-        while True:
-            word, used = [int(random.integers(16))], set()
-            while free := [j for j in range(16) if (word[-1], j) not in used]:
-                if len(word) == n:
-                    break
-                after = int(random.choice(free))
-                used.add((word[-1], after))
-                word.append(after)
-            if len(word) == n:
-                return [16, *word, 17, *word, 18], n + 1
-    if name == "addition":
-        first = int(random.integers(1, n - 1))
-        parts = [
-            [1, *random.integers(0, 2, k - 1).tolist()]
-            if k > 1
-            else random.integers(0, 2, 1).tolist()
-            for k in (first, n - 1 - first)
-        ]
-        total = sum(int("".join(map(str, part)), 2) for part in parts)
-        return [3, *parts[0], 2, *parts[1], 4, *(int(c) for c in f"{total:b}"), 5], n + 1
-    rows = max(1, n // 3)  # bin_majority_interleave
-    columns, answers = [], []
-    for _ in range(3):
-        zeros = int(random.choice([k for k in range(rows + 1) if 2 * k != rows]))
-        column = [0] * zeros + [1] * (rows - zeros)
-        random.shuffle(column)
-        columns.append(column)
-        answers.append(0 if 2 * zeros > rows else 1)
-    word = [v for row in zip(*columns, strict=True) for v in row]
-    return [2, *word, 3, *answers, 4], len(word) + 1
-
-
-def every(name: str, n: int) -> list[list[int]] | None:
-    """All problems of a size, or None where there are too many."""
-    if name in ("unique_copy", "unique_reverse", "sort"):
-        if n > 2:
-            return None
-        turn: Any = {"unique_copy": list, "unique_reverse": lambda w: w[::-1], "sort": sorted}[name]
-        words = [list(word) for word in permutations(range(LENGTH), n)]
-        return [[LENGTH, *word, LENGTH + 1, *turn(word), LENGTH + 2] for word in words]
-    if name == "count":
-        return [
-            [LENGTH, low, low + n - 1, LENGTH + 1, *range(low, low + n), LENGTH + 2]
-            for low in range(LENGTH - n + 1)
-        ]
-    if name == "unique_bigram_copy" and n <= 3:
-        words = [list(word) for word in product(range(16), repeat=n)]
-        words = [w for w in words if len(set(pairwise(w))) == n - 1]
-        return [[16, *word, 17, *word, 18] for word in words]
-    if name == "addition" and n <= 12:
-        problems = []
-        for first in range(1, n - 1):
-            for one in _numbers(first):
-                for other in _numbers(n - 1 - first):
-                    total = f"{int(one, 2) + int(other, 2):b}"
-                    problems.append([3, *map(int, one), 2, *map(int, other), 4,
-                                     *map(int, total), 5])  # fmt: skip
-        return problems
-    if name == "bin_majority_interleave" and n <= 15:
-        if n % 3:
-            return []
-        problems = []
-        for word in product(range(2), repeat=n):
-            ones = [sum(word[column::3]) for column in range(3)]
-            if all(2 * count * 3 != n for count in ones):
-                problems.append([2, *word, 3, *(int(6 * count > n) for count in ones), 4])
-        return problems
-    if name == "majority" and n <= 3:
-        problems = []
-        for word in product(range(26), repeat=n):
+def solved(name: str, word: list[int]) -> list[int] | None:
+    """Tokens of a problem and its solution; None if the word is no problem."""
+    n = len(word)
+    match name:
+        case "unique_copy" | "unique_reverse" | "sort":
+            if not n or len(set(word)) < n:
+                return None
+            turned = {"unique_copy": word, "unique_reverse": word[::-1], "sort": sorted(word)}
+            return [LENGTH, *word, LENGTH + 1, *turned[name], LENGTH + 2]
+        case "count":
+            if n != 2 or word[1] <= word[0]:
+                return None
+            return [LENGTH, *word, LENGTH + 1, *range(word[0], word[1] + 1), LENGTH + 2]
+        case "majority":
             often = np.bincount(word, minlength=26)
-            if np.sort(often)[-1] > np.sort(often)[-2]:
-                problems.append([26, *word, 27, int(often.argmax())])
-        return problems
+            if not n or np.sort(often)[-1] == np.sort(often)[-2]:
+                return None
+            return [26, *word, 27, int(often.argmax())]
+        case "unique_bigram_copy":
+            if not n or len(set(pairwise(word))) < n - 1:
+                return None
+            return [16, *word, 17, *word, 18]
+        case "addition":
+            parts = "".join(map(str, word)).split("2")
+            if len(parts) != 2 or not all(parts) or any(x[0] == "0" and len(x) > 1 for x in parts):
+                return None
+            total = sum(int(part, 2) for part in parts)
+            return [3, *word, 4, *(int(digit) for digit in f"{total:b}"), 5] if n >= 4 else None
+        case _:  # bin_majority_interleave
+            ones = [sum(word[column::3]) for column in range(3)]
+            if not n or n % 3 or any(6 * count == n for count in ones):
+                return None
+            return [2, *word, 3, *(int(6 * count > n) for count in ones), 4]
+
+
+DIGITS = {
+    "unique_copy": LENGTH, "unique_reverse": LENGTH, "sort": LENGTH, "count": LENGTH,
+    "majority": 26, "unique_bigram_copy": 16, "addition": 3, "bin_majority_interleave": 2,
+}  # fmt: skip
+"""Tokens that words of a task are made of: 0, 1, …"""
+LISTED = {
+    "unique_copy": 2, "unique_reverse": 2, "sort": 2, "count": 2, "majority": 3,
+    "unique_bigram_copy": 3, "addition": 10, "bin_majority_interleave": 12,
+}  # fmt: skip
+"""Words of at most so many symbols can all be listed."""
+
+
+def every(name: str, n: int) -> list[list[int]]:
+    """All problems whose words have n symbols."""
+    words = product(range(DIGITS[name]), repeat=n)
+    return [tokens for word in words if (tokens := solved(name, list(word))) is not None]
+
+
+def drawn(name: str, n: int, random: np.random.Generator) -> list[int]:
+    """The word of a problem, as the authors draw it."""
+    while True:
+        match name:
+            case "unique_copy" | "unique_reverse" | "sort":
+                word = random.permutation(LENGTH)[:n].tolist()
+            case "count":
+                word = sorted(random.permutation(LENGTH)[:2].tolist())
+            case "unique_bigram_copy":
+                word = _bigrams(n, random)
+            case "addition":
+                word = random.integers(0, 2, max(n, 4)).tolist()
+                word[int(random.integers(1, len(word) - 1))] = 2
+            case "bin_majority_interleave":
+                n = max(3, n - n % 3)
+                word = (random.random(n) < np.tile(random.random(3), n // 3)).astype(int).tolist()
+            case _:
+                word = random.integers(0, 26, n).tolist()
+        if solved(name, word) is not None:
+            return word
+
+
+def _bigrams(n: int, random: np.random.Generator) -> list[int]:
+    word, used = [int(random.integers(16))], set[tuple[int, int]]()
+    while len(word) < n and (free := [j for j in range(16) if (word[-1], j) not in used]):
+        after = int(random.choice(free))
+        used.add((word[-1], after))
+        word.append(after)
+    return word
+
+
+def changed(name: str, word: list[int], random: np.random.Generator) -> list[int]:
+    """A problem's word from another's: entries exchanged or replaced, segments left out or
+    repeated."""
+    other = list(word)
+    for _ in range(1 + int(random.integers(3))):
+        at, to = random.integers(len(other), size=2)
+        match int(random.integers(4)):
+            case 0:
+                other[at], other[to] = other[to], other[at]
+            case 1:
+                other[at] = int(random.integers(DIGITS[name]))
+            case 2:
+                shorter = other[: min(at, to)] + other[max(at, to) :]
+                other = shorter or other
+            case _:
+                part = slice(min(at, to), max(at, to))
+                other = (other[: part.stop] + other[part] + other[part.stop :])[:LENGTH]
+    return other
+
+
+def margins(model: Checkpoint, problems: list[list[int]], sep: int) -> list[np.ndarray]:
+    """The margin of every answer of each problem."""
+    longest = max(map(len, problems))
+    ids = np.array([tokens + [0] * (longest - len(tokens)) for tokens in problems])
+    logits = forward(model, ids[:, :-1])
+    right = np.take_along_axis(logits, ids[:, 1:, None], -1)[..., 0]
+    np.put_along_axis(logits, ids[:, 1:, None], -np.inf, -1)
+    each = right - logits.max(-1)
+    return [
+        each[at, tokens.index(sep) : len(tokens) - 1] for at, tokens in enumerate(problems)
+    ]
+
+
+POPULATION = 24
+WORK = 600
+"""Tokens of one batch."""
+
+
+def failing(
+    model: Checkpoint, name: str, most: int, seconds: float, seed: int = 0
+) -> tuple[int, list[int]] | None:
+    """A problem with a wrong answer after at most `most` symbols, and how many they are: problems
+    with small margins are changed until one fails."""
+    random, end = np.random.default_rng(seed), time.process_time() + seconds
+    sep = SEPARATOR[name]
+    best: list[tuple[float, int, list[int]]] = []
+    longest = max(1, min(LENGTH, most - 1))
+    while time.process_time() < end:
+        words = [drawn(name, int(random.integers(1, longest + 1)), random) for _ in range(8)]
+        words += [drawn(name, longest, random) for _ in range(4)]
+        for _ in range(12 if best else 0):
+            words.append(changed(name, best[int(len(best) * random.random() ** 2)][2], random))
+        problems = [(word, t) for word in words if (t := solved(name, word)) is not None]
+        problems.sort(key=lambda problem: len(problem[1]))
+        while problems:
+            count = max(1, WORK // len(problems[-1][1]))
+            batch, problems = problems[-count:], problems[:-count]
+            for (word, tokens), each in zip(
+                batch, margins(model, [tokens for _, tokens in batch], sep), strict=True
+            ):
+                asked = each[: max(0, most + 1 - tokens.index(sep))]
+                if not len(asked):
+                    continue
+                if asked.min() <= 0:
+                    at = int(np.flatnonzero(asked <= 0)[0]) + tokens.index(sep)
+                    return at, tokens
+                best.append((float(asked.min()), len(word), word))
+        best = sorted(best)[:POPULATION]
     return None
-
-
-def _numbers(digits: int) -> list[str]:
-    low = 0 if digits == 1 else 1 << (digits - 1)
-    return [f"{number:b}" for number in range(low, 1 << digits)]
 
 
 def machine_of(problems: list[list[int]], sep: int | None) -> dict[str, Any]:
@@ -243,72 +298,40 @@ def machine_of(problems: list[list[int]], sep: int | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-LEAST = {"addition": 4, "count": 2, "bin_majority_interleave": 3}
-
-
-def failing(model: Checkpoint, name: str, seconds: float) -> tuple[int, list[int]] | None:
-    """A small size at which a problem fails, and the problem: some of each size, smallest first."""
-    random, end = np.random.default_rng(0), time.process_time() + seconds
-    for n in range(LEAST.get(name, 1), LENGTH + 1):
-        problems = every(name, n)
-        if problems is None or time.process_time() > end:
-            return None
-        random.shuffle(problems)
-        for tokens in sorted(problems[:TRIED], key=len):
-            ids = np.array([tokens])
-            asked = tokens.index(SEPARATOR[name]) if name in SEPARATOR else 0
-            logits = forward(model, ids[:, :-1])[0, asked:]
-            if (logits.argmax(-1) != ids[0, asked + 1 :]).any():
-                return n, tokens
-    return None
-
-
-TRIED = 400
 SEPARATOR = {
     "unique_copy": LENGTH + 1, "unique_reverse": LENGTH + 1, "sort": LENGTH + 1,
     "count": LENGTH + 1, "unique_bigram_copy": 17, "addition": 4, "bin_majority_interleave": 3,
     "majority": 27,
 }  # fmt: skip
+MANY = 400_000
+"""Tokens of problems that are decided together."""
+PATIENCE = 5.0
+"""Seconds of search for a shorter failure."""
 
 
 def decide_task(model: Checkpoint, name: str, budget: float) -> tuple[Any, bool]:
-    """A task that no small machine describes: the verdict, and whether it speaks of all problems.
-    If a small problem fails, all that can fail before it are decided; else problems are drawn until
-    one fails."""
+    """A task that no small machine describes: the verdict, and whether it speaks of all problems
+    that can fail so early. A failing problem is searched, and shorter ones; then all are decided
+    that come before, if they can be listed."""
     started, sep = time.process_time(), SEPARATOR[name]
-    small = failing(model, name, budget / 4)
-    if small is not None:
-        _, failed = small
-        problems = [
-            tokens
-            for n in range(LEAST.get(name, 1), LENGTH + 1 if name == "count" else len(failed))
-            for tokens in every(name, n) or []
-        ]
-        if sum(map(len, problems)) <= MANY:
-            left = budget - (time.process_time() - started)
-            machine = machine_of(problems, sep)
-            return softhat.prove(model, machine, max_length=len(failed) - 2, budget=left), True
-        return softhat.prove(model, machine_of([failed], sep), budget=10), False
-    verdict = None
-    for tokens in drawn(name):
-        tried = softhat.prove(model, machine_of([tokens], sep), budget=10)
-        if verdict is None or tried.status == "refuted":
-            verdict = tried
-        if tried.status == "refuted" or time.process_time() - started > budget:
+    found = failing(model, name, 2 * LENGTH + 2, 0.8 * budget)
+    if found is None:
+        return None, False
+    while time.process_time() - started < budget / 3:
+        shorter = failing(model, name, found[0] - 1, PATIENCE, found[0])
+        if shorter is None:
             break
-    return verdict, False
-
-
-MANY = 700_000
-"""Tokens of problems that are decided together."""
-
-
-def drawn(name: str, seed: int = 0) -> Iterator[list[int]]:
-    random = np.random.default_rng(seed)
-    for _ in range(30):
-        yield task(name, LENGTH, random)[0]
-    while True:
-        yield task(name, int(random.integers(LEAST.get(name, 1), LENGTH + 1)), random)[0]
+        found = shorter
+    at, failed = found
+    before = [failed]
+    # A word of n symbols has its first answer after n + 1.
+    whole = at - 2 <= LISTED[name]
+    if whole:
+        before += [tokens for n in range(1, at - 1) for tokens in every(name, n)]
+        whole = sum(map(len, before)) <= MANY
+    left = budget - (time.process_time() - started)
+    machine = machine_of(before if whole else [failed], sep)
+    return softhat.prove(model, machine, max_length=at, budget=max(left, 5.0)), whole
 
 
 def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
@@ -319,8 +342,10 @@ def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
         verdict = softhat.prove(model, REGULAR[name](), max_length=LENGTH + longer, budget=budget)
     else:
         verdict, everything = decide_task(model, name, budget)
+    if verdict is None:
+        return {"name": folder.name, "status": "open", "proved_to": -1, "shortest_failure": None,
+                "bracketed": False, "seconds": round(time.process_time() - started, 1)}  # fmt: skip
     broken = verdict.broken_by
-    # Problems that were drawn and are right prove nothing of the task.
     status = verdict.status if everything or broken is not None else "open"
     proved_to = verdict.proved_to if everything else -1
     return {
@@ -342,7 +367,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     for folder in sorted(options.folder.iterdir()):
-        if not folder.name.startswith(options.only) or not (folder / "config.json").exists():
+        if not folder.name.startswith(options.only) or not (folder / "model.safetensors").exists():
             continue
         row = decide(folder, read_checkpoint(folder), options.budget)
         rows.append(row)

@@ -41,7 +41,7 @@ class Activation:
 
 def _tanh_form(x: Array) -> Array:
     with np.errstate(over="ignore"):
-        return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
+        return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
 
 
 _erf = np.vectorize(erf, otypes=[np.float64])

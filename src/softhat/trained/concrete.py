@@ -51,28 +51,61 @@ def attended(
     hidden = np.triu(np.ones((length, length), bool), 1)[-asking:]
     read = np.zeros_like(x.centre)
     error = np.zeros_like(x.centre)
-    sizes = np.zeros_like(x.centre)
-    count = np.arange(length)[-asking:, None]
-    counted = np.array([rounding.gamma(2 * k + 12) for k in range(length)])[-asking:, None]
+    sizes = np.abs(block.projection.bias)
     for head in range(model.heads):
         query, key, value = head_parts(mixed, head, model)
         query = Points(query.centre[..., -asking:, :], query.error[..., -asking:, :])
         projection = block.projection.weight[head * size : (head + 1) * size]
         scores, off = _scores(query, key, hidden, rounding)
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
+        weights = _softmax(scores)
         projected = value.centre @ projection
-        spread = _most(projected, asking) + _most(-projected, asking)
+        mean = weights @ projected
         largest = _most(value.size, asking)
-        inner = _most(value.error, asking)
-        inner = inner + (counted + count * rounding.least) * largest
-        read = read + weights @ projected
-        error = error + spread * np.tanh(off / 2) + inner @ np.abs(projection)
+        inner = _value_error(weights, off, value, largest, rounding)
+        spread = _most(projected, asking) + _most(-projected, asking)
+        read = read + mean
+        error = error + _moved(weights, off, projected, mean, spread) + inner @ np.abs(projection)
         sizes = sizes + largest @ np.abs(projection)
-    sizes = sizes + np.abs(block.projection.bias)
     error = error + (rounding.product(width + 2) + own_error(4 * length + 4 * width + 16)) * sizes
     output = Points(read + block.projection.bias, raised(error, 4 * width + 32))
     return x.added(output, rounding)
+
+
+def _softmax(scores: Array) -> Array:
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.asarray(weights / weights.sum(-1, keepdims=True))
+
+
+def _moved(weights: Array, off: Array, values: Array, mean: Array, spread: Array) -> Array:
+    """How far the mean o = Σ a_j v_j moves when the logarithm of each weight moves by t_j, |t_j| at
+    most `off` (…, queries, keys).
+
+    Since Σ a_j (v_j - o) = 0, it moves by Σ a_j (exp t_j - 1)(v_j - o) / Σ a_j exp t_j: little where
+    one weight is nearly 1, as its v_j is nearly o. And never by more than the values' spread times
+    tanh(t/2) with t the largest.
+    """
+    most = off.max(-1, keepdims=True)
+    factors = weights * np.expm1(off) * np.exp(most)
+    apart = np.abs(values[..., None, :, :] - mean[..., :, None, :])
+    moved = np.einsum("...ij,...ijd->...id", factors, apart)
+    # The mean is the proof's own, rounded: as far as that is off, so are the distances from it.
+    slack = own_error(4 * weights.shape[-1] + 16) * (spread + np.abs(mean))
+    moved = raised(moved + slack * factors.sum(-1, keepdims=True), 2 * weights.shape[-1] + 32)
+    return np.asarray(np.fmin(moved, raised(spread * np.tanh(most / 2), 8)))
+
+
+def _value_error(
+    weights: Array, off: Array, value: Points, largest: Array, rounding: Rounding
+) -> Array:
+    """(…, queries, size): errors of the values in a mean, and rounding of the mean itself: two
+    roundings a term and twelve more, and each weight may be flushed to zero."""
+    most = off.max(-1, keepdims=True)
+    grown = raised(weights * np.exp(off + most), 32)
+    steps = 2 * weights.shape[-1] + 12
+    mean_error = grown @ value.error + rounding.gamma(steps) * (grown @ value.size)
+    whole = _most(value.error, most.shape[-2]) + rounding.gamma(steps) * largest
+    flushed = weights.shape[-1] * rounding.least * largest
+    return np.asarray(raised(np.fmin(mean_error, whole) + flushed, 2 * weights.shape[-1] + 16))
 
 
 def _most(values: Array, asking: int) -> Array:
@@ -85,17 +118,19 @@ def _most(values: Array, asking: int) -> Array:
 def _scores(
     query: Points, key: Points, hidden: NDArray[np.bool_], rounding: Rounding
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Masked scores, and for each row how far the logarithm of a weight can be off."""
+    """Masked scores, and how far the logarithm of each weight can be off: 0 where masked."""
     size = query.centre.shape[-1]
     turned = np.swapaxes(key.centre, -1, -2)
     keys, key_error = np.abs(turned), np.swapaxes(key.error, -1, -2)
     error = query.error @ keys + query.size @ key_error
     error = error + rounding.gamma(size + 6) * (query.size @ (keys + key_error))
     error = raised(error + size * rounding.least, 3 * size + 16)
-    scores = query.centre @ turned
-    distance = np.where(hidden, -np.inf, scores).max(-1) - np.where(hidden, np.inf, scores).min(-1)
-    off = score_slack(np.where(hidden, 0.0, error).max(-1), distance, rounding)
-    return np.where(hidden, -np.inf, scores), off[..., None]
+    scores = np.where(hidden, -np.inf, query.centre @ turned)
+    distance = scores.max(-1, keepdims=True) - np.where(hidden, 0.0, scores)
+    # The row's maximum may be off as well, and stand elsewhere.
+    distance = distance + np.where(hidden, 0.0, error).max(-1, keepdims=True)
+    off = score_slack(error, np.maximum(distance, 0.0), scores.shape[-1], rounding)
+    return scores, np.where(hidden, 0.0, off)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +216,17 @@ class Prefixes:
                 [(row.keys[:, chosen], row.rest[chosen]) for row in rows], rounding,
             )  # fmt: skip
             scores = key.centre @ last.centre
-            off = score_slack(error.max(), scores.max() - scores.min(), rounding)
-            weights = np.exp(scores - scores.max())
-            weights = weights / weights.sum()
+            distance = scores.max() - scores + error.max()
+            off = score_slack(error, distance, len(rows), rounding)[None]
+            weights = _softmax(scores)[None]
             projection = block.projection.weight[chosen]
+            mean = weights @ value.centre
             spread = value.centre.max(0) - value.centre.min(0)
             largest = value.size.max(0)
-            inner = spread * np.tanh(off / 2) + value.error.max(0)
-            inner = inner + rounding.gamma(2 * len(rows) + 12) * largest
-            inner = inner + len(rows) * rounding.least * largest
-            generators.append(raised(inner, len(rows) + 16)[:, None] * projection)
-            centre = centre + (weights @ value.centre) @ projection
+            inner = _moved(weights, off, value.centre, mean, spread)[0]
+            inner = inner + _value_error(weights, off, value, largest, rounding)[0]
+            generators.append(raised(inner, 4)[:, None] * projection)
+            centre = centre + mean[0] @ projection
             sizes = sizes + largest @ np.abs(projection)
         relative = rounding.product(width + 2) + own_error(4 * len(rows) + 4 * width + 16)
         read = Zonotope(centre, np.vstack(generators), raised(relative * sizes, width + 16))

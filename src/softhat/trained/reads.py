@@ -26,10 +26,12 @@ from softhat.trained.support import Rows, Transitions, machine_of, supports
 from softhat.trained.walk import embedded, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
-AXES = 64
+AXES = 128
 """At most so many directions a head: what is orthogonal to them is bounded by a box."""
 SAMPLES = 24
 """Words of a cell whose reads say which axes are good."""
+BLOCK = 16
+"""Keys that a fused kernel takes at a time, at least: the least side of a tensor core's tile."""
 FLAT = 1e-9
 """Axes along which values differ by less, relative to the largest, are left out."""
 
@@ -134,8 +136,9 @@ class FirstLayer:
         top = scores.max((1, 2), keepdims=True)
         lowest = np.where(there, scores, np.inf).min((1, 2))
         off = score_slack(
-            np.where(there, error, 0.0).max((1, 2)), top[:, 0, 0] - lowest, self.rounding
-        )
+            np.where(there, error, 0.0).max((1, 2)), top[:, 0, 0] - lowest, int(read.max()) + 1,
+            self.rounding,
+        )  # fmt: skip
         return np.exp(scores - top), off
 
     def zonotopes(self, cells: Sequence[Cell]) -> list[Zonotope | None]:
@@ -297,11 +300,13 @@ def head_parts(mixed: Points, head: int, model: Checkpoint) -> tuple[Points, Poi
     return parts[0], parts[1], parts[2]
 
 
-def score_slack(error: Array, distance: Array, rounding: Rounding) -> Array:
-    """How far the logarithm of a weight can be off: the score's error, the rounding of the
-    difference from the row's maximum, and of exp. A fused kernel rescales its sums when it meets
-    a larger maximum: another exp and two products. The maximum itself cancels."""
-    functions = rounding.gamma(2 * (2 * FUNCTION_ULPS) + 4)
+def score_slack(error: Array, distance: Array, positions: int, rounding: Rounding) -> Array:
+    """How far the logarithm of a weight can be off: the score's error, the rounding of its distance
+    from the row's maximum, and of exp. A fused kernel takes keys in blocks of at least `BLOCK`, and
+    rescales its sums when a block has a larger maximum: one exp and two products each time, over
+    distances that add up to the row's. The maximum itself cancels."""
+    rescales = positions // BLOCK
+    functions = rounding.gamma((2 * FUNCTION_ULPS + 2) * (1 + rescales) + 2)
     return raised(error + rounding.gamma(2) * (distance + 2 * error) + functions, 8)
 
 

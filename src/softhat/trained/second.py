@@ -354,7 +354,9 @@ class TwoLayers:
         rounded = rounding.gamma(size + 6) * whole + size * rounding.least
         upper, lower = scores + moved, scores - moved
         distance = upper[exists].max() - lower[exists].min()
-        slack = score_slack(raised(rounded, size + 8), np.asarray(distance), rounding)
+        slack = score_slack(
+            raised(rounded, size + 8), np.asarray(distance), read + 1, rounding
+        )
         moved = raised(moved + slack, 8)
         upper, lower = scores + moved, scores - moved
         top = upper[exists].max()

@@ -19,8 +19,15 @@ from softhat.trained.rounding import Array, Rounding, lowered, raised
 
 SAMPLES = np.linspace(0.0, 1.0, 65)[:, None]
 """Where an activation is compared with its chord."""
+NARROW = 0.01
+"""On a set that is no wider, its ends and its middle do."""
 FIRST_ORDER = 0.85
 """The norm of a set may vary by this much, relative to the centre's, for the first-order form."""
+FEW = 64
+THIN = 1e-3
+"""More than so many generators of a set that is thinner than this, relative to its entries, are
+multiplied in float32: that rounding is counted, and is small beside the model's own."""
+SINGLE = Rounding(2.0**-24, 2.0**-126)
 MANY = 400
 """With more generators their Gram matrix costs more than it is worth."""
 
@@ -52,15 +59,26 @@ class Zonotope:
         return Zonotope(self.centre, np.vstack([self.generators, box]), np.zeros_like(self.error))
 
     def affine(self, step: Affine, rounding: Rounding) -> Zonotope:
-        """A product with a bias. The box goes through |W|: fold it first where that matters."""
+        """A product with a bias. The box becomes generators on the way: rows of the weights."""
         terms = step.weight.shape[0]
         sizes = np.abs(step.weight)
         centre = self.centre @ step.weight + step.bias
-        total = self.size @ sizes + np.abs(step.bias)
+        radius = self.radius
+        size = np.abs(self.centre) + radius + self.error
+        total = size @ sizes + np.abs(step.bias)
         error = rounding.product(terms + 2) * total + terms * rounding.least
-        if self.error.any():
-            error = error + self.error @ sizes
-        return Zonotope(centre, self.generators @ step.weight, raised(error, 2 * terms + 8))
+        if len(self.generators) > FEW and radius.max() < THIN * size.max():
+            images = (self.generators.astype(np.float32) @ step.weight.astype(np.float32)).astype(
+                np.float64
+            )
+            error = error + SINGLE.gamma(terms + 2) * (radius @ sizes)
+            error = error + terms * len(images) * SINGLE.least * (1 + sizes.max() + radius.max())
+        else:
+            images = self.generators @ step.weight
+        boxed = np.flatnonzero(self.error)
+        if len(boxed):
+            images = np.vstack([images, self.error[boxed, None] * step.weight[boxed]])
+        return Zonotope(centre, images, raised(error, 2 * terms + 8))
 
     def added(self, other: Zonotope, rounding: Rounding) -> Zonotope:
         """The sum, where the first generators of the other are images of these, in order."""
@@ -89,17 +107,19 @@ class Zonotope:
             places = np.stack([low, inside, high])
             between = np.zeros_like(width)
         else:
-            places = low + width * SAMPLES
-            between = activation.bend * (width / (len(SAMPLES) - 1)) ** 2 / 8
+            samples = SAMPLES if width.max() > NARROW else SAMPLES[:: len(SAMPLES) // 2]
+            places = low + width * samples
+            between = activation.bend * (width / (len(samples) - 1)) ** 2 / 8
         rest = activation.function(places) - slope * places
         least, most = rest.min(0), rest.max(0)
         # Rounding of the proof: samples, function values and products, each relative to |x|. An
         # entry whose bounds are rounded inward is off by a rounding, which the slope carries over.
         error = (most - least) / 2 + between + activation.slope * self.error
-        error = error + activation.error(self.size, rounding) + own_error(16) * self.size
+        size = np.abs(self.centre) + radius + self.error
+        error = error + activation.error(size, rounding) + own_error(16) * size
         error = raised(error, 16)
         centre = slope * self.centre + (least + most) / 2
-        return Zonotope(centre, self.generators * slope, error).folded()
+        return Zonotope(centre, self.generators * slope, error)
 
     def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Zonotope:
         """Layer normalisation of a folded set, to first order where the norm varies little.
@@ -126,9 +146,9 @@ class Zonotope:
         T1, T2 = raised(swing / v, rounds), raised(spread / v, rounds)
         lowest = max(lowered(squared, rounds) - raised(swing, 4), 0.0)
         own = own_error(4 * width + len(G) + 32)
-        centring = own * sqrt(
-            float((self.size**2).mean())
-        )  # of the proof's own centring, in the norm
+        entries = self.size
+        # The proof's own centring, in the norm.
+        centring = own * sqrt(float((entries**2).mean()))
         smallest = lowered(sqrt(lowest / width + epsilon), 8) - 4 * centring
         if not smallest > 0:
             raise FloatingPointError("rounding can be as large as the norm")
@@ -151,9 +171,9 @@ class Zonotope:
             error = np.full(width, cap)
             size = error
         inner = (radius @ np.abs(c)) * np.abs(c) / v
-        error = error + own * (size + (radius + inner + self.size + self.size.mean()) / smallest)
+        error = error + own * (size + (radius + inner + entries + entries.mean()) / smallest)
         error = error + size * 2 * centring / smallest
-        scale, shift, moved = norm_rounding(self.size, np.array([smallest]), rounding)
+        scale, shift, moved = norm_rounding(entries, np.array([smallest]), rounding)
         if not np.isfinite(scale).all():
             raise FloatingPointError("rounding can be as large as the norm")
         error = (error + moved) * (1 + scale) + radius_of(generators, extra) * scale
@@ -165,7 +185,7 @@ class Zonotope:
         # Rounding of the norm scales all entries alike, and of the mean shifts them.
         alike = [centre * raised(scale, 4), np.ones(width) * raised(shift * (1 + scale), 4)]
         together = np.vstack([generators, extra[None], *(row[None] for row in alike)]) * norm.gain
-        return Zonotope(centre * norm.gain + norm.shift, together, error).folded()
+        return Zonotope(centre * norm.gain + norm.shift, together, error)
 
 
 def radius_of(*generators: Array) -> Array:
