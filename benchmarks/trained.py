@@ -223,9 +223,7 @@ def margins(model: Checkpoint, problems: list[list[int]], sep: int) -> list[np.n
     right = np.take_along_axis(logits, ids[:, 1:, None], -1)[..., 0]
     np.put_along_axis(logits, ids[:, 1:, None], -np.inf, -1)
     each = right - logits.max(-1)
-    return [
-        each[at, tokens.index(sep) : len(tokens) - 1] for at, tokens in enumerate(problems)
-    ]
+    return [each[at, tokens.index(sep) : len(tokens) - 1] for at, tokens in enumerate(problems)]
 
 
 POPULATION = 24

@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from softhat.trained.decompile import decompile as decompile
     from softhat.trained.languages import spec as spec
     from softhat.trained.prove import prove as prove
+    from softhat.trained.radius import Radius as Radius
+    from softhat.trained.radius import radius as radius
     from softhat.trained.verdict import Verdict as Verdict
 
 _HOME = {
@@ -96,6 +98,8 @@ _HOME = {
     "Verdict": "softhat.trained.verdict",
     "decompile": "softhat.trained.decompile",
     "prove": "softhat.trained.prove",
+    "Radius": "softhat.trained.radius",
+    "radius": "softhat.trained.radius",
     "spec": "softhat.trained.languages",
     "show": "softhat.explore.notebook",
     "circuit": "softhat.circuits.circuit",

@@ -18,7 +18,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_json, read_tensors
 from softhat.trained.activations import Activation, activation_of
-from softhat.trained.rounding import Array
+from softhat.trained.rounding import Array, Rounding, raised
 
 MOST_WIDTH = 1024
 MOST_LAYERS = 12
@@ -45,6 +45,16 @@ class Norm:
 
     gain: Array
     shift: Array
+    moved: Norm | None = None
+    """How far each entry may be from this one, if the weights may move (`radius`)."""
+
+    def error(self, size: Array, rounding: Rounding) -> Array:
+        """How far y·gain + shift can be off, |y| at most `size`, y as it is computed."""
+        gamma = rounding.gamma(2)
+        error = gamma * (size * np.abs(self.gain) + np.abs(self.shift)) + 2 * rounding.least
+        if self.moved is not None:
+            error = error + (1 + gamma) * (size * self.moved.gain + self.moved.shift)
+        return np.asarray(raised(error, 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,18 @@ class Affine:
 
     weight: Array
     bias: Array
+    moved: Affine | None = None
+    """How far each entry may be from this one, if the weights may move (`radius`)."""
+
+    def error(self, size: Array, rounding: Rounding) -> Array:
+        """How far the product can be off, |x| at most `size`, x as it is computed: n + 2 roundings
+        of each sum, in any order, with or without fused multiply-add."""
+        terms = self.weight.shape[0]
+        gamma = rounding.gamma(terms + 2)
+        error = gamma * (size @ np.abs(self.weight) + np.abs(self.bias)) + terms * rounding.least
+        if self.moved is not None:
+            error = error + (1 + gamma) * (size @ self.moved.weight + self.moved.bias)
+        return np.asarray(raised(error, 2 * terms + 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +109,8 @@ class Checkpoint:
     """The class that its configuration names."""
     bos: int | None
     eos: int | None
+    moved: tuple[Array, Array] | None = None
+    """How far each entry of tokens and positions may be from this one, if weights may move."""
 
     @property
     def context(self) -> int:

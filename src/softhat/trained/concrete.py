@@ -20,7 +20,7 @@ from softhat.trained.checkpoint import Block, Checkpoint
 from softhat.trained.points import Points, own_error
 from softhat.trained.reads import head_parts, score_slack
 from softhat.trained.rounding import Array, Rounding, raised
-from softhat.trained.walk import feed_forward, logits, queries_keys_values
+from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
 MANY = 400
@@ -31,10 +31,7 @@ def bounded_logits(
     model: Checkpoint, ids: NDArray[np.int64], offset: int, rounding: Rounding
 ) -> Points:
     """(words, positions, outputs): the logits of words of one length, and their errors."""
-    token = model.tokens[ids]
-    place = np.broadcast_to(model.positions[offset : offset + ids.shape[1]], token.shape)
-    moved = rounding.weights
-    x = Points(token, moved * np.abs(token)).added(Points(place, moved * np.abs(place)), rounding)
+    x = embedding(model, ids, np.arange(offset, offset + ids.shape[1])[None], rounding)
     for block in model.blocks:
         mixed = queries_keys_values(x, block, model, rounding)
         x = feed_forward(attended(x, mixed, block, model, rounding), block, model, rounding)
@@ -51,7 +48,7 @@ def attended(
     hidden = np.triu(np.ones((length, length), bool), 1)[-asking:]
     read = np.zeros_like(x.centre)
     error = np.zeros_like(x.centre)
-    sizes = np.abs(block.projection.bias)
+    sizes = []
     for head in range(model.heads):
         query, key, value = head_parts(mixed, head, model)
         query = Points(query.centre[..., -asking:, :], query.error[..., -asking:, :])
@@ -65,8 +62,11 @@ def attended(
         spread = _most(projected, asking) + _most(-projected, asking)
         read = read + mean
         error = error + _moved(weights, off, projected, mean, spread) + inner @ np.abs(projection)
-        sizes = sizes + largest @ np.abs(projection)
-    error = error + (rounding.product(width + 2) + own_error(4 * length + 4 * width + 16)) * sizes
+        sizes.append(largest)
+    size_of_reads = np.concatenate(sizes, -1)
+    whole = size_of_reads @ np.abs(block.projection.weight) + np.abs(block.projection.bias)
+    error = error + own_error(4 * length + 4 * width + 16) * whole
+    error = error + block.projection.error(size_of_reads, rounding)
     output = Points(read + block.projection.bias, raised(error, 4 * width + 32))
     return x.added(output, rounding)
 
@@ -80,9 +80,9 @@ def _moved(weights: Array, off: Array, values: Array, mean: Array, spread: Array
     """How far the mean o = Σ a_j v_j moves when the logarithm of each weight moves by t_j, |t_j| at
     most `off` (…, queries, keys).
 
-    Since Σ a_j (v_j - o) = 0, it moves by Σ a_j (exp t_j - 1)(v_j - o) / Σ a_j exp t_j: little where
-    one weight is nearly 1, as its v_j is nearly o. And never by more than the values' spread times
-    tanh(t/2) with t the largest.
+    Since Σ a_j (v_j - o) = 0, it moves by Σ a_j (exp t_j - 1)(v_j - o) / Σ a_j exp t_j: little
+    where one weight is nearly 1, as its v_j is nearly o. And never by more than the values' spread
+    times tanh(t/2) with t the largest.
     """
     most = off.max(-1, keepdims=True)
     factors = weights * np.expm1(off) * np.exp(most)
@@ -172,10 +172,9 @@ class Prefixes:
 
     def _longer(self, ids: tuple[int, ...]) -> _Prefix:
         model, rounding = self.model, self.rounding
-        token, place = model.tokens[ids[-1]], model.positions[self.offset + len(ids) - 1]
-        none, moved = np.zeros((0, model.width)), rounding.weights
-        x = Zonotope(token, none, moved * np.abs(token))
-        x = x.added(Zonotope(place, none, moved * np.abs(place)), rounding)
+        place = np.array(self.offset + len(ids) - 1)
+        token = embedding(model, np.array(ids[-1]), place, rounding)
+        x = Zonotope(token.centre, np.zeros((0, model.width)), token.error)
         before = [self.known[ids[:end]].rows for end in range(1, len(ids))]
         rows = []
         for layer, block in enumerate(model.blocks):
@@ -204,7 +203,7 @@ class Prefixes:
             np.array([row.mixed.error for row in rows]),
         )
         size, width = model.width // model.heads, model.width
-        centre, sizes = block.projection.bias, np.abs(block.projection.bias)
+        centre, sizes = block.projection.bias, list[Array]()
         generators = [np.zeros((len(x.generators), width))]
         for head in range(model.heads):
             query, key, value = head_parts(stacked, head, model)
@@ -227,9 +226,12 @@ class Prefixes:
             inner = inner + _value_error(weights, off, value, largest, rounding)[0]
             generators.append(raised(inner, 4)[:, None] * projection)
             centre = centre + mean[0] @ projection
-            sizes = sizes + largest @ np.abs(projection)
-        relative = rounding.product(width + 2) + own_error(4 * len(rows) + 4 * width + 16)
-        read = Zonotope(centre, np.vstack(generators), raised(relative * sizes, width + 16))
+            sizes.append(largest)
+        size_of_reads = np.concatenate(sizes)
+        whole = size_of_reads @ np.abs(block.projection.weight) + np.abs(block.projection.bias)
+        off_by = own_error(4 * len(rows) + 4 * width + 16) * whole
+        off_by = off_by + block.projection.error(size_of_reads, rounding)
+        read = Zonotope(centre, np.vstack(generators), raised(off_by, width + 16))
         return x.added(read, rounding)
 
 

@@ -250,45 +250,20 @@ class Offset:
         cells.sort(key=lambda cell: (cell_length(spec, cell, self.domain), cell.read))
         self._expect(cells)
         end = deadline - 0.2 * max(0.0, deadline - thread_time())
-        for engine, outcome in self._proofs(cells, end):
+        one = None
+        if len(self.model.blocks) == 1:
+            one = OneLayer(self.model, spec, self.offset, self.limit, self.rounding)
+        for outcome in proofs(
+            self.model, spec, cells, self.offset, self.limit, self.domain, self.rounding, end,
+            lambda: self.limit, one,
+        ):  # fmt: skip
             cell = outcome.cell
             known.outcomes[cell] = outcome
             for state in cell.states:
                 known.pending.pop((cell.read, cell.last, state), None)
             self.show("symbols read", cell.read, self.limit, f"{len(known.outcomes):,} cells")
-            if not outcome.proved and engine is not None:
-                self._report(self.search.guided(engine.first, outcome))
-
-    def _proofs(
-        self, cells: Sequence[Cell], end: float
-    ) -> Iterator[tuple[OneLayer | None, Outcome]]:
-        """Outcomes of the cells; the prover of one layer comes along, for the search."""
-        model, spec, most = self.model, self.spec, self.limit
-        if len(model.blocks) == 1:
-            one = OneLayer(model, spec, self.offset, most, self.rounding)
-            for outcome in one.prove(cells, self.domain, end, lambda: self.limit):
-                yield one, outcome
-            return
-        left, failed = list(cells), list[Outcome]()
-        for memory, counts in REFINEMENTS:
-            try:
-                finer = refined(spec, memory, counts, most)
-            except SofthatError:
-                continue
-            two = TwoLayers(model, spec, finer, self.offset, most, self.rounding)
-            failed = []
-            for outcome in two.prove(left, self.domain, end, lambda: self.limit):
-                if outcome.proved:
-                    yield None, outcome
-                else:
-                    failed.append(outcome)
-                    if len(failed) >= GIVEN_UP:
-                        break
-            left = [cell for cell in left if cell not in self.known.outcomes]
-            if not left:
-                return
-        for outcome in failed:
-            yield None, outcome
+            if not outcome.proved and one is not None:
+                self._report(self.search.guided(one.first, outcome))
 
     def _expect(self, cells: Sequence[Cell]) -> None:
         """Note what has to be decided. The decision before the first symbol belongs to no cell."""
@@ -304,3 +279,44 @@ class Offset:
             if seen.open_from <= empty:
                 known.pending[0, -1, spec.start] = empty
         known.abstract = True
+
+
+def proofs(
+    model: Checkpoint,
+    spec: Specification,
+    cells: Sequence[Cell],
+    offset: int,
+    most: int,
+    domain: str,
+    rounding: Rounding,
+    end: float,
+    limit: Callable[[], int] = lambda: FAR,
+    one: OneLayer | None = None,
+) -> Iterator[Outcome]:
+    """Outcomes of cells by abstraction, for a model of one layer (`one` proves them, if given) or
+    of two: there finer machines are tried until every cell is proved."""
+    if len(model.blocks) == 1:
+        one = one or OneLayer(model, spec, offset, most, rounding)
+        yield from one.prove(cells, domain, end, limit)
+        return
+    left, failed = list(cells), list[Outcome]()
+    for memory, counts in REFINEMENTS:
+        try:
+            finer = refined(spec, memory, counts, most)
+        except SofthatError:
+            continue
+        two = TwoLayers(model, spec, finer, offset, most, rounding)
+        failed = []
+        done = set[Cell]()
+        for outcome in two.prove(left, domain, end, limit):
+            if outcome.proved:
+                done.add(outcome.cell)
+                yield outcome
+            else:
+                failed.append(outcome)
+                if len(failed) >= GIVEN_UP:
+                    break
+        left = [cell for cell in left if cell not in done]
+        if not left:
+            return
+    yield from failed

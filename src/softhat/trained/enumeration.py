@@ -22,7 +22,7 @@ from softhat.trained.points import Points
 from softhat.trained.rounding import Rounding
 from softhat.trained.searching import Found
 from softhat.trained.specification import FAR, Specification
-from softhat.trained.walk import feed_forward, logits, queries_keys_values
+from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
 
 MEMORY = 1 << 23
 """Numbers that the keys and values of one batch may hold."""
@@ -161,11 +161,7 @@ class Enumeration:
     def _row(self, batch: _Batch, ids: Ints, result: Enumerated) -> _Batch:
         """Walk the last position of each prefix, and note what its logits say."""
         model, rounding, place = self.model, self.rounding, self.offset + batch.words.shape[1]
-        moved = rounding.weights
-        token = model.tokens[ids][:, None]
-        position = np.broadcast_to(model.positions[place], token.shape)
-        x = Points(token, moved * np.abs(token))
-        x = x.added(Points(position, moved * np.abs(position)), rounding)
+        x = embedding(model, ids[:, None], np.array([[place]]), rounding)
         rows = []
         with np.errstate(all="ignore"):
             for layer, block in enumerate(model.blocks):

@@ -39,13 +39,11 @@ class Points:
         return Points(self.centre, raised(self.error + np.abs(self.along).sum(-2), 4))
 
     def affine(self, step: Affine, rounding: Rounding) -> Points:
-        """A product with a bias: n + 2 roundings of each sum, in any order, with or without FMA."""
+        """A product with a bias."""
         terms = step.weight.shape[0]
         sizes = np.abs(step.weight)
         centre = self.centre @ step.weight + step.bias
-        rounded = rounding.product(terms + 2)
-        error = (self.error + rounded * self.size) @ sizes + rounded * np.abs(step.bias)
-        error = error + terms * rounding.least
+        error = self.error @ sizes + step.error(self.size, rounding)
         if self.along is not None:
             error = error + np.abs(self.along @ step.weight).sum(-2)
         return Points(centre, raised(error, 2 * terms + 8))
@@ -82,9 +80,9 @@ class Points:
 def scaled(y: Points, norm: Norm, rounding: Rounding) -> Points:
     """The gain and the shift after a normalisation."""
     gain = np.abs(norm.gain)
-    error = y.error * gain + rounding.product(2) * (y.size * gain + np.abs(norm.shift))
+    error = y.error * gain + norm.error(y.size, rounding)
     along = None if y.along is None else raised(y.along * norm.gain, 4)
-    return Points(y.centre * norm.gain + norm.shift, raised(error + 2 * rounding.least, 8), along)
+    return Points(y.centre * norm.gain + norm.shift, raised(error, 8), along)
 
 
 def norm_rounding(size: Array, smallest: Array, rounding: Rounding) -> tuple[Array, Array, Array]:

@@ -16,6 +16,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.deciding import Knowledge, Offset, Show
+from softhat.trained.reads import BLOCK
 from softhat.trained.replay import Replays
 from softhat.trained.rounding import FUNCTION_ULPS, UNITS, rounding_of
 from softhat.trained.specification import Specification, read_specification
@@ -90,21 +91,7 @@ def _check(model: Checkpoint, spec: Specification, dtype: str, domain: str, budg
         raise SofthatError(f"domain is 'completable' or 'all', not {domain!r}")
     if not budget > 0:
         raise SofthatError(f"the budget is a number of seconds above 0, not {budget}")
-    tokens = {"<bos>": spec.bos, **dict(zip(spec.symbols, spec.ids, strict=True))}
-    for name, token in tokens.items():
-        if token >= model.vocabulary:
-            raise SofthatError(
-                f"the token id {token} of {name!r} is not in the model's vocabulary of "
-                f"{model.vocabulary}"
-            )
-    answers = {token for allowed in spec.allowed for token in allowed}
-    if answers and max(answers) >= model.outputs:
-        raise SofthatError(
-            f"the specification allows the id {max(answers)}, but the model has {model.outputs} "
-            "outputs"
-        )
-    if spec.labels and model.head == "GPT2LMHeadModel":
-        raise SofthatError("the specification has labels, but the checkpoint is a language model")
+    spec.check_fits(model.vocabulary, model.outputs, model.head)
 
 
 def _offsets(
@@ -184,8 +171,8 @@ def _assumptions(model: Checkpoint, dtype: str) -> tuple[str, ...]:
     said = [
         f"every step is computed in {dtype} or wider and rounded to nearest, sums in any order, "
         "with or without fused multiply-add: no TF32, no autocast, no quantisation",
-        "attention is eager or one of the fused kernels of scaled_dot_product_attention; words "
-        "stand alone or are padded on the right",
+        "attention is eager or one of the fused kernels of scaled_dot_product_attention, which take "
+        f"{BLOCK} keys or more at a time; words stand alone or are padded on the right",
         f"exp, tanh, erf and pow are within {FUNCTION_ULPS} units in the last place, here and in "
         "the model",
         "results below the least normal number may be flushed to zero",

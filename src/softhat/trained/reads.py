@@ -265,7 +265,7 @@ class FirstLayer:
         read = Zonotope(centre, np.vstack(generators), error)
         width = self.model.width
         size = read.size + sum(np.abs(middle) for middle, _, _, _ in boxes)
-        rounded = self.rounding.product(width + 2) * self._projected_size + own_error(8) * size
+        rounded = self._projected + own_error(8) * size
         read = Zonotope(centre, read.generators, raised(error + rounded, width + 16))
         token = cell.last + 1
         stream = Zonotope(
@@ -279,14 +279,10 @@ class FirstLayer:
         return result
 
     @cached_property
-    def _projected_size(self) -> Array:
-        """A bound of Σ|o W| + |b| in the projection of all heads' outputs."""
-        bias = self.model.blocks[0].projection.bias
-        total = np.abs(bias)
-        for head in self.heads:
-            size = (np.abs(head.value.centre) + head.value.error).max((0, 1))
-            total = total + size @ np.abs(head.projection)
-        return raised(total, self.model.width + 8)
+    def _projected(self) -> Array:
+        """The error of the projection of all heads' outputs."""
+        sizes = [(np.abs(h.value.centre) + h.value.error).max((0, 1)) for h in self.heads]
+        return self.model.blocks[0].projection.error(np.concatenate(sizes), self.rounding)
 
 
 def head_parts(mixed: Points, head: int, model: Checkpoint) -> tuple[Points, Points, Points]:

@@ -30,8 +30,6 @@ class Rounding:
     unit: float
     least: float
     """The least normal number: a result below it may be flushed to zero."""
-    weights: float = 0.0
-    """How far each weight may be from the checkpoint's, relatively: 0 but for a radius."""
 
     def gamma(self, steps: float) -> float:
         """γ_k = k u / (1 - k u): the relative error of k roundings, in any order (Higham, 3.1)."""
@@ -39,11 +37,6 @@ class Rounding:
         if not k < 0.5:
             return np.inf
         return float(raised(k / (1 - k), 4))
-
-    def product(self, steps: float) -> float:
-        """The relative error of a product with a weight, and of so many roundings."""
-        gamma = self.gamma(steps)
-        return float(raised(gamma + self.weights * (1 + gamma), 4))
 
     @property
     def function(self) -> float:

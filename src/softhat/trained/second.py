@@ -228,7 +228,7 @@ class TwoLayers:
         width, size = model.width, model.width // model.heads
         block = model.blocks[1]
         place = self.first.rows([cell]).before
-        centre, sizes = block.projection.bias.copy(), np.abs(block.projection.bias)
+        centre, sizes = block.projection.bias.copy(), list[Array]()
         generators = [np.zeros((len(after.generators), width))]
         inner_box = np.zeros(width)
         for head in range(model.heads):
@@ -241,10 +241,12 @@ class TwoLayers:
             kernel = rounding.gamma(2 * read + 12) * largest + read * rounding.least * largest
             centre = centre + middle @ projection
             generators += [half @ projection, raised(kernel + own, 16)[:, None] * projection]
-            sizes = sizes + largest @ np.abs(projection)
+            sizes.append(largest)
             inner_box = inner_box + (np.abs(half).sum(0) + np.abs(middle)) @ np.abs(projection)
-        error = rounding.product(width + 2) * sizes
-        error = error + own_error(8 * width + 32) * (sizes + inner_box)
+        size_of_reads = np.concatenate(sizes)
+        whole = size_of_reads @ np.abs(block.projection.weight) + np.abs(block.projection.bias)
+        error = block.projection.error(size_of_reads, rounding)
+        error = error + own_error(8 * width + 32) * (whole + inner_box)
         result = after.added(
             Zonotope(centre, np.vstack(generators), raised(error, width + 16)), rounding
         )
@@ -354,9 +356,7 @@ class TwoLayers:
         rounded = rounding.gamma(size + 6) * whole + size * rounding.least
         upper, lower = scores + moved, scores - moved
         distance = upper[exists].max() - lower[exists].min()
-        slack = score_slack(
-            raised(rounded, size + 8), np.asarray(distance), read + 1, rounding
-        )
+        slack = score_slack(raised(rounded, size + 8), np.asarray(distance), read + 1, rounding)
         moved = raised(moved + slack, 8)
         upper, lower = scores + moved, scores - moved
         top = upper[exists].max()

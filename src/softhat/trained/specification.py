@@ -112,6 +112,28 @@ class Specification:
             reached[read + 1, after[after >= 0]] = True
         return reached
 
+    def check_fits(self, vocabulary: int, outputs: int, head: str) -> None:
+        """Refuse a model that has no such tokens or answers."""
+        for name, token in {
+            "<bos>": self.bos,
+            **dict(zip(self.symbols, self.ids, strict=True)),
+        }.items():
+            if token >= vocabulary:
+                raise SofthatError(
+                    f"the token id {token} of {name!r} is not in the model's vocabulary of "
+                    f"{vocabulary}"
+                )
+        answers = {token for allowed in self.allowed for token in allowed}
+        if answers and max(answers) >= outputs:
+            raise SofthatError(
+                f"the specification allows the id {max(answers)}, but the model has {outputs} "
+                "outputs"
+            )
+        if self.labels and head == "GPT2LMHeadModel":
+            raise SofthatError(
+                "the specification has labels, but the checkpoint is a language model"
+            )
+
     def name_of(self, token: int) -> str:
         """What people call a token id."""
         for name, label in self.labels:

@@ -53,11 +53,20 @@ def logits(x: X, model: Checkpoint, rounding: Rounding) -> X:
 
 def embedded(model: Checkpoint, ids: list[int], positions: range, rounding: Rounding) -> Points:
     """(ids, positions, width): every token at every position, rounded once."""
-    token = model.tokens[ids][:, None]
-    place = model.positions[positions.start : positions.stop][None]
-    moved = rounding.weights
-    tokens = Points(token, moved * np.abs(token))
-    return tokens.added(Points(place, moved * np.abs(place)), rounding)
+    return embedding(model, np.array(ids)[:, None], np.array(positions)[None], rounding)
+
+
+def embedding(
+    model: Checkpoint, ids: NDArray[np.int64], places: NDArray[np.int64], rounding: Rounding
+) -> Points:
+    """(…, width): tokens at position ids, rounded once."""
+    token, place = model.tokens[ids], model.positions[places]
+    if model.moved is None:
+        return Points(token, np.zeros_like(token)).added(
+            Points(place, np.zeros_like(place)), rounding
+        )
+    tokens, positions = model.moved
+    return Points(token, tokens[ids]).added(Points(place, positions[places]), rounding)
 
 
 def forward(model: Checkpoint, ids: NDArray[np.int64], offset: int = 0) -> Array:

@@ -65,8 +65,7 @@ class Zonotope:
         centre = self.centre @ step.weight + step.bias
         radius = self.radius
         size = np.abs(self.centre) + radius + self.error
-        total = size @ sizes + np.abs(step.bias)
-        error = rounding.product(terms + 2) * total + terms * rounding.least
+        error = step.error(size, rounding)
         if len(self.generators) > FEW and radius.max() < THIN * size.max():
             images = (self.generators.astype(np.float32) @ step.weight.astype(np.float32)).astype(
                 np.float64
@@ -180,8 +179,7 @@ class Zonotope:
         error = raised(error, rounds)
         gain = np.abs(norm.gain)
         whole = (size + shift) * (1 + scale) + error
-        error = error * gain + rounding.product(2) * (whole * gain + np.abs(norm.shift))
-        error = raised(error + 2 * rounding.least, 8)
+        error = raised(error * gain + norm.error(whole, rounding), 8)
         # Rounding of the norm scales all entries alike, and of the mean shifts them.
         alike = [centre * raised(scale, 4), np.ones(width) * raised(shift * (1 + scale), 4)]
         together = np.vstack([generators, extra[None], *(row[None] for row in alike)]) * norm.gain
