@@ -205,7 +205,8 @@ def _kind(command: Callable[..., None]) -> type[TyperCommand]:
     from softhat.cli.front_ends import FormulaCommand
 
     first = next(iter(inspect.signature(command).parameters.values()), None)
-    takes = first is not None and first.annotation in ("FormulaArgument", "ModelArgument")
+    annotation = "" if first is None else str(first.annotation).rpartition(".")[2]
+    takes = annotation in ("FormulaArgument", "ModelArgument")
     return FormulaCommand if takes else TyperCommand
 
 

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from softhat.cli import inputs
 from softhat.cli.alphabets import is_inferred, shown_alphabet, warn_if_trivial
 from softhat.cli.deciding import kind_of_words
 from softhat.cli.eval import AtOption
-from softhat.cli.inputs import (
-    AlphabetOption,
-    FormulaArgument,
-    Given,
-    JsonOption,
-    PropsOption,
-    plain_word,
-    read_alphabet,
-    read_given,
-    show_word,
-)
 from softhat.cli.log_depth import check_language, is_log_depth
 from softhat.cli.output import print_facts, print_json
 from softhat.logic.core import to_core
@@ -33,20 +23,20 @@ _SHOWN = 2_000  # characters of a form; --json gives all
 
 
 def command(
-    formula: FormulaArgument,
-    alphabet: AlphabetOption = None,
-    props: PropsOption = False,
+    formula: inputs.FormulaArgument,
+    alphabet: inputs.AlphabetOption = None,
+    props: inputs.PropsOption = False,
     at: AtOption = None,
-    as_json: JsonOption = False,
+    as_json: inputs.JsonOption = False,
 ) -> None:
     """What a formula is: forms, fragment, depth, whether it is satisfiable and valid.
 
     Example: softhat check '!c S a' --alphabet abc
     """
     if is_log_depth(formula):
-        check_language(formula, read_alphabet(alphabet, props=props), as_json)
+        check_language(formula, inputs.read_alphabet(alphabet, props=props), as_json)
         return
-    given = read_given(formula, read_alphabet(alphabet, props=props), props)
+    given = inputs.read_given(formula, inputs.read_alphabet(alphabet, props=props), props)
     parsed = given.formula
     description = describe(parsed)
     simplified = simplify(parsed)
@@ -87,7 +77,7 @@ def command(
     )
 
 
-def _language(given: Given) -> dict[str, bool | int | str | None]:
+def _language(given: inputs.Given) -> dict[str, bool | int | str | None]:
     """Of a regular language: the empty word has no position, so no formula tells."""
     if given.states is None:
         return {}
@@ -98,7 +88,7 @@ def _language(given: Given) -> dict[str, bool | int | str | None]:
     }
 
 
-def _language_facts(given: Given) -> list[tuple[str, str]]:
+def _language_facts(given: inputs.Given) -> list[tuple[str, str]]:
     if given.states is None:
         return []
     belongs = "belongs to the language" if given.has_empty_word else "does not belong"
@@ -113,9 +103,9 @@ def _judgement(judged: Judgement) -> dict[str, object]:
     model, against = judged.model, judged.counterexample
     return {
         "satisfiable": judged.satisfiable,
-        "model": None if model is None else plain_word(model),
+        "model": None if model is None else inputs.plain_word(model),
         "valid": judged.valid,
-        "counterexample": None if against is None else plain_word(against),
+        "counterexample": None if against is None else inputs.plain_word(against),
     }
 
 
@@ -130,7 +120,7 @@ def _judgement_facts(judged: Judgement) -> list[tuple[str, str]]:
     ):
         shown = "not decided" if answer is None else "yes" if answer else "no"
         if word is not None:
-            shown += f": {said} {show_word(word, _SHOWN_WORD)}"
+            shown += f": {said} {inputs.show_word(word, _SHOWN_WORD)}"
         elif answer is None:
             shown += f": {judged.reason}"
         facts.append((name, shown))

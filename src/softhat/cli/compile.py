@@ -7,18 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli import inputs
 from softhat.cli.alphabets import is_inferred, shown_alphabet, warn_if_trivial
 from softhat.cli.eval import AtOption
-from softhat.cli.inputs import (
-    AlphabetOption,
-    FormulaArgument,
-    JsonOption,
-    PropsOption,
-    SymbolsOption,
-    read_alphabet,
-    read_formula,
-    read_given,
-)
 from softhat.cli.log_depth import depth_texts, is_log_depth, read_log_depth
 from softhat.cli.output import check_suffix, print_facts, print_json, say
 from softhat.cli.rasp import is_rasp, read_rasp
@@ -32,11 +23,11 @@ from softhat.transformer.weights import Attention
 
 
 def command(
-    formula: FormulaArgument,
+    formula: inputs.FormulaArgument,
     folder: Annotated[
         Path | None, typer.Option("-o", "--out", help="The model folder to write.")
     ] = None,
-    alphabet: AlphabetOption = None,
+    alphabet: inputs.AlphabetOption = None,
     attention: Annotated[
         Attention, typer.Option("--attention", help="The target: which attention computes it.")
     ] = "unbounded",
@@ -46,8 +37,8 @@ def command(
     ] = None,
     at: AtOption = None,
     name: Annotated[str, typer.Option("--name", help="The name of the first output.")] = OUTPUT,
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
+    symbols: inputs.SymbolsOption = False,
+    props: inputs.PropsOption = False,
     program: Annotated[
         bool, typer.Option("--show-program", help="Print the attention program too.")
     ] = False,
@@ -61,14 +52,14 @@ def command(
     dot: Annotated[
         Path | None, typer.Option("--dot", help="Draw the attention program (Graphviz).")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: inputs.JsonOption = False,
 ) -> None:
     """Compile a formula, or the RASP program `file.py:NAME`, to a transformer; print its size.
 
     Example: softhat compile '!c S a' --alphabet abc --attention temperature -o model
     """
     check_suffix(dot, (".dot", ".gv"), "the drawing (a Graphviz text)")
-    known = read_alphabet(alphabet, symbols, props)
+    known = inputs.read_alphabet(alphabet, symbols, props)
     if is_rasp(formula):
         if also or props:
             raise SofthatError(
@@ -91,14 +82,14 @@ def command(
         return
     if max_length is not None or causal:
         raise SofthatError("--max-length and --causal are for RASP programs: file.py:NAME")
-    given = read_given(formula, known, props)
+    given = inputs.read_given(formula, known, props)
     known = known if given.alphabet is None else list(given.alphabet)
     formulas = {name: given.formula}
     for entry in also or []:
         key, equals, text = entry.partition("=")
         if not equals or key in formulas:
             raise SofthatError(f"--also takes NAME=FORMULA with a new name, not {entry!r}")
-        formulas[key] = read_formula(text, known, props)
+        formulas[key] = inputs.read_formula(text, known, props)
     where = resolve_at(given.formula, at) if at is not None else given.at
     inferred = is_inferred(formula, alphabet)
     if props:

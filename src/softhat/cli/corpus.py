@@ -13,7 +13,7 @@ from softhat.circuits.corpus.extract import extract as extract_model
 from softhat.circuits.corpus.families import RASP
 from softhat.circuits.corpus.targets import Target
 from softhat.circuits.corpus.work import Settings
-from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet
+from softhat.cli.inputs import AlphabetOption, DaskOption, JobsOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
@@ -66,12 +66,8 @@ def command(
         int, typer.Option("--max-size", max=10_000, help="Operators and leaves, most.")
     ] = 20,
     shard: Annotated[int, typer.Option(max=10**5, help="Models a file.")] = 100,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; 0 means one for each core.")
-    ] = 0,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask scheduler.")
-    ] = None,
+    jobs: JobsOption = 0,
+    dask: DaskOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a corpus of random formulas or RASP programs, all different, compiled and labelled.

@@ -7,17 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli import inputs
 from softhat.cli.alphabets import is_inferred, note_inferred
-from softhat.cli.inputs import (
-    AlphabetOption,
-    FormulaArgument,
-    JsonOption,
-    PropsOption,
-    plain_word,
-    read_alphabet,
-    read_given,
-    show_word,
-)
 from softhat.cli.output import print_json, say
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import symbols_of
@@ -50,8 +41,8 @@ def read_both(
     """Two formulas, and what words are made of: the alphabet, or what both name."""
     if first == second == "-":
         raise SofthatError("standard input holds one formula: use @file for the other")
-    known = read_alphabet(alphabet, props=props)
-    f, g = read_given(first, known, props), read_given(second, known, props)
+    known = inputs.read_alphabet(alphabet, props=props)
+    f, g = inputs.read_given(first, known, props), inputs.read_given(second, known, props)
     names = known or f.alphabet or g.alphabet
     words = kind_of_words(names, props, f.formula, g.formula)
     if is_inferred(first, alphabet) and is_inferred(second, alphabet):
@@ -63,12 +54,12 @@ def comparing(name: str, question: Callable[..., Word | None], help: str) -> Cal
     """The command that asks this question of two formulas."""
 
     def command(
-        formula: FormulaArgument,
+        formula: inputs.FormulaArgument,
         other: SecondArgument,
-        alphabet: AlphabetOption = None,
-        props: PropsOption = False,
+        alphabet: inputs.AlphabetOption = None,
+        props: inputs.PropsOption = False,
         up_to: UpToOption = None,
-        as_json: JsonOption = False,
+        as_json: inputs.JsonOption = False,
     ) -> None:
         f, g, words = read_both(formula, other, alphabet, props)
         _answer(name, question(f, g, **words, up_to=up_to), (f, g), up_to, as_json)
@@ -90,7 +81,7 @@ def _answer(
         print_json(
             {
                 name: word is None,
-                "word": None if word is None else plain_word(word),
+                "word": None if word is None else inputs.plain_word(word),
                 "truth": truths,
                 "up_to": up_to,
             }
@@ -99,7 +90,7 @@ def _answer(
         lengths = "every length" if up_to is None else f"at most {up_to} symbols"
         say(f"{name}: yes, on words of {lengths}")
     else:
-        say(f"{name}: no, see {show_word(word)}")
+        say(f"{name}: no, see {inputs.show_word(word)}")
         for formula in formulas:
             say("  " + " ".join("10"[not value] for value in truth(formula, word)) + f" {formula}")
     if word is not None:

@@ -9,7 +9,15 @@ import typer
 
 from softhat.cli.inputs import JsonOption, read_alphabet
 from softhat.cli.output import print_json, print_table, say, tell
-from softhat.cli.prove import BudgetOption, report
+from softhat.cli.prove import (
+    BosOption,
+    BudgetOption,
+    CheckpointArgument,
+    EosOption,
+    MaxLengthOption,
+    SeedOption,
+    report,
+)
 from softhat.frontends.regular.translate import from_dfa
 from softhat.io.errors import SofthatError
 from softhat.io.files.writing import json_bytes, write_file
@@ -19,17 +27,15 @@ from softhat.trained.decompile import automaton_of, learned
 
 
 def command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")],
+    folder: CheckpointArgument,
     alphabet: Annotated[
         str, typer.Option("--alphabet", help="The symbols, whose token ids are 0, 1, …")
     ],
-    bos: Annotated[int | None, typer.Option(help="Token id of <bos>.")] = None,
-    eos: Annotated[int | None, typer.Option(help="Token id of <eos>.")] = None,
-    max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Longest words; the context by default.")
-    ] = None,
+    bos: BosOption = None,
+    eos: EosOption = None,
+    max_length: MaxLengthOption = None,
     budget: BudgetOption = 600,
-    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    seed: SeedOption = 0,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the automaton (JSON).")
     ] = None,

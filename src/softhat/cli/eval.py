@@ -6,24 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from softhat.cli.inputs import (
-    RASP,
-    AlphabetOption,
-    FormulaArgument,
-    JsonOption,
-    PropsOption,
-    SymbolsOption,
-    WordArguments,
-    are_tokens,
-    check_standard_input,
-    check_words,
-    plain_word,
-    read_alphabet,
-    read_given_and_words,
-    read_words,
-    show_item,
-    show_word,
-)
+from softhat.cli import inputs
 from softhat.cli.output import print_json, print_table, say, tell
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import acceptance_position, symbols_of
@@ -43,28 +26,28 @@ AtOption = Annotated[
 
 
 def command(
-    formula: FormulaArgument,
-    words: WordArguments,
-    alphabet: AlphabetOption = None,
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
+    formula: inputs.FormulaArgument,
+    words: inputs.WordArguments,
+    alphabet: inputs.AlphabetOption = None,
+    symbols: inputs.SymbolsOption = False,
+    props: inputs.PropsOption = False,
     at: AtOption = None,
-    as_json: JsonOption = False,
+    as_json: inputs.JsonOption = False,
 ) -> None:
     """Truth of a formula at every position of words, with its subformulas; the values of a RASP
     program (file.py:NAME).
 
     Example: softhat eval '!c S a' abca --alphabet abc
     """
-    check_standard_input(formula, words)
-    if RASP.fullmatch(formula):
-        _values(formula, words, read_alphabet(alphabet, symbols), symbols, as_json)
+    inputs.check_standard_input(formula, words)
+    if inputs.RASP.fullmatch(formula):
+        _values(formula, words, inputs.read_alphabet(alphabet, symbols), symbols, as_json)
         return
-    declared = read_alphabet(alphabet, symbols, props)
-    given, read = read_given_and_words(formula, words, declared, symbols, props)
+    declared = inputs.read_alphabet(alphabet, symbols, props)
+    given, read = inputs.read_given_and_words(formula, words, declared, symbols, props)
     parsed, known = given.formula, given.alphabet
-    symbols = are_tokens(symbols, props, known)
-    check_words(read, known, props)
+    symbols = inputs.are_tokens(symbols, props, known)
+    inputs.check_words(read, known, props)
     at = at or given.at
     where = resolve_at(parsed, at) if at or acceptance_position(parsed) else None
     if not (symbols or props) and (long := [s for s in symbols_of(parsed) if len(s) > 1]):
@@ -86,7 +69,9 @@ def _values(
     asked = read_program(argument, alphabet)
     known = asked.tokens
     names = None if known is None else list(map(str, known))
-    read: list[Any] = list(read_words(words, are_tokens(symbols, False, names), False))
+    read: list[Any] = list(
+        inputs.read_words(words, inputs.are_tokens(symbols, False, names), False)
+    )
     if known is not None:
         read = [named_tokens(known, word) for word in read]
     values = []
@@ -95,7 +80,7 @@ def _values(
             values.append(asked.program(list(word)))
         except (ValueError, TypeError, ArithmeticError, LookupError) as error:
             raise SofthatError(
-                f"{argument} has no value on {show_word(list(map(str, word)), 40)}: {error}"
+                f"{argument} has no value on {inputs.show_word(list(map(str, word)), 40)}: {error}"
             ) from None
     print_values(read, values, as_json)
 
@@ -108,7 +93,11 @@ def _documents(
     formula: Formula, words: list[Word], where: Literal["first", "last"] | None
 ) -> list[dict[str, Any]]:
     return [
-        {"word": plain_word(word), "truth": values.tolist(), "accepted": _accepted(values, where)}
+        {
+            "word": inputs.plain_word(word),
+            "truth": values.tolist(),
+            "accepted": _accepted(values, where),
+        }
         for word, values in zip(words, truths([formula], words)[0], strict=True)
     ]
 
@@ -126,7 +115,7 @@ def _tables(formula: Formula, words: list[Word], where: Literal["first", "last"]
         if k:
             say()
         header = ["position", *(str(i + 1) for i in range(len(word)))]
-        rows = [["word", *(show_item(item) for item in word)]]
+        rows = [["word", *(inputs.show_item(item) for item in word)]]
         for row, node in zip(values, shown, strict=True):
             rows.append([to_short(node, 50), *("1" if value else "." for value in row[k])])
         print_table(header, rows)
@@ -140,7 +129,7 @@ def _lines(formula: Formula, words: list[Word], where: Literal["first", "last"] 
         bits = "".join("1" if value else "." for value in values[:_MOST_POSITIONS])
         more = "…" if len(values) > _MOST_POSITIONS else ""
         accepted = {True: "accepted", False: "rejected", None: "?"}[_accepted(values, where)]
-        rows.append([show_word(word, _MOST_POSITIONS), bits + more, accepted])
+        rows.append([inputs.show_word(word, _MOST_POSITIONS), bits + more, accepted])
     print_table(["word", "truth", "verdict"], rows)
     if where is None:
         say(_verdict(None, None))

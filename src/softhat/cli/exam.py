@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from softhat.circuits.exam.paper import VERSIONS, digest, questions, tasks
-from softhat.cli.inputs import JsonOption
+from softhat.cli.inputs import JobsOption, JsonOption
 from softhat.cli.output import print_facts, print_json, print_table
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
@@ -54,9 +54,7 @@ def command(
         str | None,
         typer.Option("--sabotage", help="run: random, everything or reversed scores instead."),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; 0 means one for each core.")
-    ] = 0,
+    jobs: JobsOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """An exam for methods that look for circuits.

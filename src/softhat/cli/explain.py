@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.eval import AtOption
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption, WordArgument
 from softhat.cli.models import AttentionOption, ModelArgument, read_model_and_words, refuse_ahat
 from softhat.cli.output import print_json, say
 from softhat.io.errors import SofthatError
@@ -18,7 +18,7 @@ from softhat.models.model import Model
 
 def command(
     model: ModelArgument,
-    word: Annotated[str, typer.Argument(metavar="WORD", help="One word.")],
+    word: WordArgument,
     file: Annotated[Path, typer.Option("-o", "--out", help="The HTML file to write.")],
     alphabet: AlphabetOption = None,
     at: AtOption = None,

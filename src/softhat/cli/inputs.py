@@ -56,6 +56,13 @@ PropsOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on standard output.")
 ]
+JobsOption = Annotated[
+    int, typer.Option("--jobs", "-j", help="Processes; 0 means one for each core.")
+]
+DaskOption = Annotated[
+    str | None, typer.Option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler.")
+]
+WordArgument = Annotated[str, typer.Argument(metavar="WORD", help="One word.")]
 
 
 ZOO = "zoo:"

@@ -31,10 +31,19 @@ OffsetOption = Annotated[
     str, typer.Option("--offset", help="The position id of <bos>, or all of them: all.")
 ]
 BudgetOption = Annotated[float, typer.Option("--budget", help="Processor seconds at most.")]
+CheckpointArgument = Annotated[
+    str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")
+]
+BosOption = Annotated[int | None, typer.Option("--bos", help="Token id of <bos>.")]
+EosOption = Annotated[int | None, typer.Option("--eos", help="Token id of <eos>.")]
+MaxLengthOption = Annotated[
+    int | None, typer.Option("--max-length", help="Longest words; the context by default.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the search.")]
 
 
 def command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")],
+    folder: CheckpointArgument,
     spec: Annotated[
         Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
     ] = None,
@@ -42,21 +51,19 @@ def command(
     regex: RegexOption = None,
     dfa: DfaOption = None,
     alphabet: AlphabetOption = None,
-    bos: Annotated[int | None, typer.Option(help="Token id of <bos>.")] = None,
-    eos: Annotated[int | None, typer.Option(help="Token id of <eos>.")] = None,
+    bos: BosOption = None,
+    eos: EosOption = None,
     empty: Annotated[
         bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
     ] = False,
-    max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Longest words; the context by default.")
-    ] = None,
+    max_length: MaxLengthOption = None,
     offset: OffsetOption = "0",
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
     domain: Annotated[
         str, typer.Option(help="completable: prefixes of words that fit; all: every prefix.")
     ] = "completable",
     budget: BudgetOption = 600,
-    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Does a trained model do what a specification says, on every word up to a length?

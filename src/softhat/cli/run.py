@@ -11,18 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from softhat.ahat.model import AHAT
-from softhat.cli.inputs import (
-    AlphabetOption,
-    JsonOption,
-    PropsOption,
-    SymbolsOption,
-    WordArguments,
-    check_standard_input,
-    check_words,
-    plain_word,
-    show_word,
-    standard_input,
-)
+from softhat.cli import inputs
 from softhat.cli.models import (
     AttentionOption,
     DtypeOption,
@@ -45,8 +34,8 @@ _BIG = 1 << 20
 
 def command(
     model: ModelArgument,
-    words: WordArguments,
-    alphabet: AlphabetOption = None,
+    words: inputs.WordArguments,
+    alphabet: inputs.AlphabetOption = None,
     attention: AttentionOption = "unbounded",
     dtype: DtypeOption = "float32",
     output: OutputNameOption = None,
@@ -63,9 +52,9 @@ def command(
             "--stream", help="Read @file or - in constant memory; print a line of 1 and . a word."
         ),
     ] = False,
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
-    as_json: JsonOption = False,
+    symbols: inputs.SymbolsOption = False,
+    props: inputs.PropsOption = False,
+    as_json: inputs.JsonOption = False,
 ) -> None:
     """Run a model (or a formula, compiled on the spot) on words: truth values and margins.
 
@@ -74,7 +63,7 @@ def command(
 
     Example: softhat run '!c S a' abca --alphabet abc
     """
-    check_standard_input(model, words)
+    inputs.check_standard_input(model, words)
     whole = as_json or at is not None or runtime == "dense"
     if stream and whole:
         raise SofthatError(
@@ -95,7 +84,7 @@ def command(
         _values(ready, read, dtype, strict, as_json)
         return
     if isinstance(ready, Model):
-        check_words(read, ready.transformer.symbols, ready.transformer.propositional)
+        inputs.check_words(read, ready.transformer.symbols, ready.transformer.propositional)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         margins = ready.margins_many(read, dtype, output, runtime, strict)
@@ -106,7 +95,7 @@ def command(
         print_json(
             [
                 {
-                    "word": plain_word(word),
+                    "word": inputs.plain_word(word),
                     "truth": (row > 0).tolist(),
                     "accepted": _accepted(row, where),
                     "margins": [float(x) for x in row],
@@ -121,7 +110,7 @@ def command(
         accepted = {True: "accepted", False: "rejected", None: "?"}[_accepted(row, where)]
         rows.append(
             [
-                show_word(word, _MOST_POSITIONS),
+                inputs.show_word(word, _MOST_POSITIONS),
                 bits + ("…" if len(row) > _MOST_POSITIONS else ""),
                 accepted,
                 f"{abs(row).min():.4f}",
@@ -142,7 +131,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
         print_json(
             [
                 {
-                    "word": plain_word(word),
+                    "word": inputs.plain_word(word),
                     "truth": [x > 0 for x in row],
                     "accepted": row[where] > 0,
                     "margins": [float(x) for x in row],
@@ -154,7 +143,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
         return
     rows = [
         [
-            show_word(word, _MOST_POSITIONS),
+            inputs.show_word(word, _MOST_POSITIONS),
             "".join("1" if x > 0 else "." for x in row[:_MOST_POSITIONS]),
             "accepted" if row[where] > 0 else "rejected",
             str(min(map(abs, row)).limit_denominator(10**9)),
@@ -188,7 +177,7 @@ def _standard_input_is_big() -> bool:
     """What is read to find out is put back."""
     from softhat.cli.stream_input import Rejoined
 
-    source = standard_input()
+    source = inputs.standard_input()
     head = source.read(_BIG + 1)
     sys.stdin = io.TextIOWrapper(io.BufferedReader(Rejoined(head, source)))
     return len(head) > _BIG

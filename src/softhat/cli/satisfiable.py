@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import typer
 
+from softhat.cli import inputs
 from softhat.cli.alphabets import is_inferred, note_inferred
 from softhat.cli.deciding import UpToOption, kind_of_words
 from softhat.cli.eval import AtOption
-from softhat.cli.inputs import (
-    AlphabetOption,
-    FormulaArgument,
-    JsonOption,
-    PropsOption,
-    plain_word,
-    read_alphabet,
-    read_given,
-    show_word,
-)
 from softhat.cli.output import print_json, say
 from softhat.logic.decide.questions import satisfiable
 from softhat.logic.semantics.truth import resolve_at
 
 
 def command(
-    formula: FormulaArgument,
-    alphabet: AlphabetOption = None,
-    props: PropsOption = False,
+    formula: inputs.FormulaArgument,
+    alphabet: inputs.AlphabetOption = None,
+    props: inputs.PropsOption = False,
     at: AtOption = None,
     up_to: UpToOption = None,
-    as_json: JsonOption = False,
+    as_json: inputs.JsonOption = False,
 ) -> None:
     """The shortest word that a formula accepts, of any length; exit code 1 if there is none.
 
     Example: softhat satisfiable 'H (a -> Y b) & #(a) >= 2' --alphabet ab
     """
-    given = read_given(formula, read_alphabet(alphabet, props=props), props)
+    given = inputs.read_given(formula, inputs.read_alphabet(alphabet, props=props), props)
     where = resolve_at(given.formula, at or given.at)
     words = kind_of_words(given.alphabet, props, given.formula)
     symbols = [name for names in words.values() for name in names]
@@ -46,7 +37,7 @@ def command(
         print_json(
             {
                 "satisfiable": word is not None,
-                "word": None if word is None else plain_word(word),
+                "word": None if word is None else inputs.plain_word(word),
                 "at": where,
                 "alphabet": symbols,
                 "alphabet_inferred": inferred,
@@ -54,7 +45,7 @@ def command(
             }
         )
     else:
-        say(f"no word{_of(up_to)} is accepted" if word is None else show_word(word))
+        say(f"no word{_of(up_to)} is accepted" if word is None else inputs.show_word(word))
     if word is None:
         raise typer.Exit(1)
 

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from softhat.cli.inputs import AlphabetOption, PropsOption, SymbolsOption
+from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption, WordArgument
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model_and_words
 from softhat.cli.output import check_suffix, head_name, print_json, say
 from softhat.io.errors import SofthatError
@@ -29,7 +29,7 @@ SUFFIXES: dict[Format, tuple[str, ...]] = {
 
 def command(
     model: ModelArgument,
-    word: Annotated[str, typer.Argument(metavar="WORD", help="One word.")],
+    word: WordArgument,
     alphabet: AlphabetOption = None,
     attention: AttentionOption = "unbounded",
     dtype: DtypeOption = "float64",
@@ -40,9 +40,7 @@ def command(
     file: Annotated[Path | None, typer.Option("-o", "--out", help="Write to FILE.")] = None,
     symbols: SymbolsOption = False,
     props: PropsOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on standard output.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show what every head attends to and what every coordinate holds on one word.
 

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption, show_word
+from softhat.cli.inputs import (
+    AlphabetOption,
+    DaskOption,
+    JobsOption,
+    JsonOption,
+    PropsOption,
+    SymbolsOption,
+    show_word,
+)
 from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.export.checking import verify
@@ -51,12 +59,8 @@ def command(
         bool, typer.Option("--beyond", help="Let words be longer than the certified length.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of the random words.")] = 0,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; 0 means one for each core.")
-    ] = 0,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask scheduler.")
-    ] = None,
+    jobs: JobsOption = 0,
+    dask: DaskOption = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep what is done here, and go on from it."),
