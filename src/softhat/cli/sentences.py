@@ -26,6 +26,7 @@ def _lines(certificate: SimulationCertificate) -> Iterator[str]:
 
 
 def _head(head: SimulatedHead) -> str:
+    """What a head does, and why softmax does nearly the same."""
     if head.kind == "structurally uniform":
         return "all scores of a row are equal, so softmax is the mean, whatever β is."
     if head.law is not None:
@@ -40,6 +41,7 @@ def _head(head: SimulatedHead) -> str:
 
 
 def _format(certificate: SimulationCertificate, dtype: str, length: int) -> str:
+    """How far a number format is proved, and what its rounding does at the next length."""
     said = f"In {dtype} it is proved to length {length:,}" if length else f"In {dtype} no length is"
     after = certificate.lengths.get(length + 1)
     error = None if after is None else after.error.get(dtype)

@@ -83,19 +83,20 @@ def _show_machine(entry: MachineEntry, file: Path | None, as_json: bool) -> None
 
 
 def _list(entries: list[Entry], family: str | None, as_json: bool) -> None:
-    run = list(machines().values()) if family in (None, MACHINES) else []
-    if not entries and not run:
+    shown = list(machines().values()) if family in (None, MACHINES) else []
+    if not entries and not shown:
         families = ", ".join(dict.fromkeys(entry.family for entry in zoo().values()))
         raise SofthatError(f"no family {family!r} in the zoo: {families}, {MACHINES}")
     if as_json:
-        print_json([*map(_plain, entries), *(entry.to_json() for entry in run)])
+        print_json([*map(_plain, entries), *(entry.to_json() for entry in shown)])
         return
     rows = [[e.name, e.family, e.title[:_TITLE], e.kind] for e in entries]
-    rows += [[e.name, MACHINES, e.title[:_TITLE], "machine"] for e in run]
+    rows += [[e.name, MACHINES, e.title[:_TITLE], "machine"] for e in shown]
     print_table(["name", "family", "what", "given as"], rows)
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
+    """What the entry itself says, as JSON has it."""
     return {
         "name": entry.name,
         "title": entry.title,
@@ -118,25 +119,21 @@ def _facts(entry: Entry) -> dict[str, Any]:
     if entry.kind == "ahat":
         return {**facts, **_hard_facts(entry)}
     model = _model(entry)
+    proved = {"size": asdict(model.size), "certified": dict(model.certificate.max_length)}
     if entry.kind == "rasp":
-        return {
-            **facts,
-            "to_length": model.max_length,
-            "size": asdict(model.size),
-            "certified": dict(model.certificate.max_length),
-        }
+        return {**facts, "to_length": model.max_length, **proved}
     from softhat.logic.fragments import describe
 
     facts["fragment"] = describe(formula_of(entry)).fragment
     facts["attention"] = model.transformer.attention
-    facts["size"] = asdict(model.size)
-    facts["certified"] = dict(model.certificate.max_length)
+    facts |= proved
     laws = [law.text for layer in model.transformer.layers for law in layer.laws]
     facts["temperature_law"] = "; ".join(dict.fromkeys(laws)) or "1"
     return facts
 
 
 def _model(entry: Entry) -> Any:
+    """The compiled model of a formula's or a RASP program's entry."""
     if entry.kind == "rasp":
         from softhat.cli.rasp import read_rasp
 

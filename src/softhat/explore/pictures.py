@@ -94,8 +94,11 @@ def _signed(margins: NDArray[Any], truth: NDArray[np.bool_]) -> float:
 
 
 def largest_correct(model: Model, dtype: str, limit: int) -> int:
-    """The largest n <= limit at which hostile words come out right, and at all shorter powers
-    of two all short words or hostile ones do: an observation, not a proof."""
+    """The largest n <= limit at which no wrong answer is seen: an observation, not a proof.
+
+    Lengths are doubled while answers are right, then the first wrong one is enclosed by bisection.
+    At a length all words are tried if they are few, else hostile ones.
+    """
     table, _ = letters(model)
 
     @np.errstate(invalid="ignore")  # past the certificate scores may overflow

@@ -38,8 +38,11 @@ QUICK_LANE, SLOW_LANE = 2, 1
 ASLEEP = 8
 """Requests that wait for the slow lane, each with a process and its memory."""
 MEMORY = 3 << 30
+"""Bytes that a process may take."""
 WAITING = 24
+"""Requests at a time; more are refused."""
 KEPT = 128
+"""Answers that are remembered."""
 GLANCE = 0.05
 """Seconds between looks whether anybody still waits."""
 
@@ -296,6 +299,7 @@ def _context() -> Any:
 
 
 def _limit(request: Mapping[str, Any], seconds: float) -> float:
+    """The seconds that a request gets."""
     from softhat.explore.requests import is_named
 
     return max(seconds, NAMED_SECONDS) if is_named(request) else seconds
@@ -335,6 +339,7 @@ def _limit_memory() -> None:
 
 
 def _said(status: int, message: str) -> Answer:
+    """An error as the page shows it, beside the field for the formula."""
     return status, json.dumps({"error": message, "field": "text"}).encode()
 
 

@@ -29,7 +29,7 @@ def extract(corpus: str | Path, number: int, folder: str | Path) -> None:
 
 @contextmanager
 def extracted(corpus: str | Path, number: int) -> Iterator[Path]:
-    """The folder of model `number`, for a while."""
+    """The folder of model `number`, in a place that is deleted afterwards."""
     settings = read_settings(corpus)
     model = load_model(corpus, number)
     if settings.to == "torch":

@@ -101,7 +101,7 @@ Row = tuple[str, tuple[str, ...], Action]
 
 
 def _without_any(rows: Sequence[Row], symbols: Sequence[str]) -> list[Row]:
-    """The same for one tape: an entry for each symbol."""
+    """The same table without `ANY`, for one tape: an entry for each symbol that may be read."""
     spelled: list[Row] = []
     for state, (read,), action in rows:
         for symbol in symbols if read == ANY else (read,):

@@ -67,7 +67,8 @@ class PermutationReset:
 
 
 def permutation_reset(dfa: DFA) -> PermutationReset | str:
-    """An automaton as one of these with a solvable group, or why it cannot be one."""
+    """The automaton, if its symbols permute or reset and generate a solvable group; else the
+    reason why not."""
     moving = [q for q, row in enumerate(dfa.step) if any(to != q for to in row)]
     if dfa.start not in moving:
         return "its first state is never left"
@@ -121,6 +122,8 @@ def counted_program(
 
 
 class _Counting:
+    """The program of one automaton while it is written: counts, then the state, then the answer."""
+
     def __init__(self, draft: Draft, dfa: DFA, machine: PermutationReset, longest: int) -> None:
         self.draft = draft
         self.dfa = dfa
@@ -128,10 +131,12 @@ class _Counting:
         self.longest = longest
 
     def accepts(self) -> Literal:
+        """The state accepts, or a state that is never left was entered and accepts (`won`), unless
+        one that rejects was entered before (`lost`)."""
         inside = {at for at, q in enumerate(self.machine.states) if q in self.dfa.accepting}
         rows = self._states(self._product())
         yes = self._table([row for row, state in rows if state in inside], "accepts")
-        lost, won = self._left(rows, False), self._left(rows, True)
+        lost, won = self._enters_last(rows, False), self._enters_last(rows, True)
         alive = ~self._once(lost, "lost")
         won_first = self._once(self._and(won, alive), "won")
         return ~self._and(~won_first, ~self._and(yes, alive))
@@ -214,43 +219,45 @@ class _Counting:
             return [(_code(now, code), acts[code][0]) for code in codes]
         names = {s: self.dfa.alphabet[s] for s in self.machine.resets}
         reset = self.draft.token(names.values())
-        then_ = [tuple(self._at_reset(d, reset) for d in digits) for digits in now]
-        to = sorted(set(self.machine.resets.values()))
-        size = len(to).bit_length()
-        # 0 is no reset yet, which is the first state, and the product then is that of no symbol.
+        at_reset = [tuple(self._at_reset(d, reset) for d in digits) for digits in now]
+        targets = sorted(set(self.machine.resets.values()))
+        size = len(targets).bit_length()
+        # Number 0 is "no reset yet": the first state, and the product of no symbol.
         chosen = [
             self._at_reset(
                 self.draft.token(
                     name for s, name in names.items()
-                    if (to.index(self.machine.resets[s]) + 1) >> b & 1
+                    if (targets.index(self.machine.resets[s]) + 1) >> b & 1
                 ),
                 reset,
             )
             for b in range(size)
         ]  # fmt: skip
         rows = []
-        for number, start in enumerate([0, *to]):
+        for number, start in enumerate([0, *targets]):
             literals = _binary(chosen, number)
             for old in codes if number else [tuple(0 for _ in now)]:
                 back = inverse(acts[old])
                 for code in codes:
                     state = acts[code][back[start]]
-                    rows.append(((*literals, *_code(then_, old), *_code(now, code)), state))
+                    rows.append(((*literals, *_code(at_reset, old), *_code(now, code)), state))
         return rows
 
     def _element(self, code: Code) -> Permutation:
+        """The permutation t_D^(r_D) ··· t₁^(r₁)."""
         whole: Permutation = tuple(range(len(self.machine.states)))
         for step, r in zip(self.machine.series, code, strict=True):
             whole = then(step.chosen[r], whole)
         return whole
 
     def _at_reset(self, bit: Literal, reset: Literal) -> Literal:
+        """What the bit was at the last reset; false if there was none."""
         value = self._and(bit, reset)
         if value == FALSE:
             return FALSE
         return self.draft.add(Latest(~reset, value, "past"), "at the last reset")
 
-    def _left(self, rows: list[tuple[tuple[Literal, ...], int]], accepting: bool) -> Literal:
+    def _enters_last(self, rows: list[tuple[tuple[Literal, ...], int]], accepting: bool) -> Literal:
         """A state that is never left is entered here, from the state before."""
         edges: dict[int, list[str]] = {}
         for at, q in enumerate(self.machine.states):
@@ -272,6 +279,7 @@ class _Counting:
     # Gates
 
     def _once(self, bit: Literal, label: str) -> Literal:
+        """The bit held here or before."""
         if bit.signal < 0:
             return bit
         return self.draft.add(Latest(~bit, bit, "past"), label)
@@ -303,4 +311,5 @@ def _code(digits: list[tuple[Literal, ...]], code: Code) -> tuple[Literal, ...]:
 
 
 def _binary(digits: Sequence[Literal], number: int) -> tuple[Literal, ...]:
+    """The digits spell this number."""
     return tuple(d if number >> b & 1 else ~d for b, d in enumerate(digits))

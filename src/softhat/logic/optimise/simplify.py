@@ -127,6 +127,7 @@ def _rule(node: Node, look: Look) -> Node:
 
 
 def _and_or(node: And | Or, look: Look) -> Formula:
+    """`unit` is the operand that changes nothing, `zero` the one that decides alone."""
     f, g = node.left, node.right
     unit, zero = (TRUE, FALSE) if isinstance(node, And) else (FALSE, TRUE)
     if f == g or g == unit:
@@ -162,6 +163,7 @@ def _long_chain(node: Node, parts: list[Node], look: Look) -> Node:
 
 
 def _gate(node: Xor | Iff | Implies, look: Look) -> Formula:
+    """`same` is the value for equal operands, `different` the one for opposite operands."""
     f, g = node.left, node.right
     other: type[Xor] | type[Iff]
     match node:
@@ -170,9 +172,7 @@ def _gate(node: Xor | Iff | Implies, look: Look) -> Formula:
                 return g
             if f == FALSE or g == TRUE or look.entails(f, g):
                 return TRUE
-            if look.exclude(f, g):
-                return Not(f)
-            if g == FALSE:
+            if g == FALSE or look.exclude(f, g):
                 return Not(f)
             return Or(f.operand, g) if isinstance(f, Not) else node
         case Xor():
@@ -197,6 +197,7 @@ _STRONG = Since | Until
 
 
 def _unary(node: Unary, look: Look) -> Formula:
+    """Rules for an operator and what stands directly under it."""
     f = node.operand
     if isinstance(f, nodes.Symbol) or (isinstance(node, _NEIGHBOUR) and not isinstance(f, _KNOWN)):
         return node  # no rule below fits: chains of neighbours may be long
@@ -270,8 +271,8 @@ def _at_the_end(node: Once | Historically | Eventually | Always, look: Look) -> 
     return node
 
 
-# For each binary operator: the operator that ignores its left side, the left side at which it
-# is that, the left side at which it is its right side.
+# true S g is O g, and false S g is g. For each binary operator: the unary operator that it is with
+# a constant on its left, that constant, and the constant with which it is its right side.
 _LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
     Since: (Once, TRUE, FALSE),
     Until: (Eventually, TRUE, FALSE),
@@ -281,6 +282,7 @@ _LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
 
 
 def _binary(node: Binary, look: Look) -> Formula:
+    """Rules for `S`, `U` and their duals, written for all four with the constants of `_LONE`."""
     f, g = node.left, node.right
     lone, free, stuck = _LONE[type(node)]
     if type(g) in (Constant, lone) or f == stuck:
