@@ -78,7 +78,7 @@ def _mostly_one(
 def _constant(
     formulas: Sequence[Formula], network: Network, seen: Sequence[Array]
 ) -> list[Formula]:
-    """Those that have one value everywhere."""
+    """The parts that have one value everywhere."""
     if not formulas:
         return []
     words = [spelt(word, network.symbols) for batch in seen for word in batch]

@@ -21,7 +21,8 @@ from softhat.io.errors import SofthatError
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Of a set of edges or nodes. `auroc` is 1/2 where the order of scores says nothing."""
+    """How well a set of edges or nodes was predicted. `auroc` is 1/2 where the order of scores says
+    nothing."""
 
     precision: float
     recall: float

@@ -55,7 +55,7 @@ def _decided(labels: Mapping[str, Any]) -> tuple[Formula, ...]:
 
 
 def _nodes(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node]:
-    """As the labels name them; distractors are none."""
+    """The nodes that the labels name, without distractors."""
     heads = {(head["layer"], head["head"]): head for head in labels["heads"]}
     stored: list[list[Meaning]] = [[] for _ in range(layers + 1)]
     # Of a pair of GPT-2's coordinates the second holds the negative of the first.

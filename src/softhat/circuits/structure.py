@@ -71,8 +71,8 @@ def edges(structure: Structure) -> Iterator[ReadBy]:
 
 
 def needed(structure: Structure) -> Structure:
-    """Without what no output needs (distractors), going back from the read-out: it has edges of
-    its own, but none of them is part of the circuit."""
+    """The structure without what no output needs, going back from the read-out. A distractor has
+    edges of its own, but none of them is part of the circuit."""
     wanted: Wires = np.array(structure.readout.any(axis=0))
     blocks = []
     for block in reversed(structure.blocks):

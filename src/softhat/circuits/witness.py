@@ -104,7 +104,7 @@ class WitnessSearch:
 
     @cached_property
     def _wider(self) -> WitnessSearch | None:
-        """The same with more words."""
+        """The search again, with more words."""
         seed, words, formulas, wider = self.given
         return WitnessSearch(self.network, seed, 4 * words, formulas, wider - 1) if wider else None
 

@@ -178,7 +178,7 @@ def _simulation(folder: str, simulation: Simulation, explain: bool, as_json: boo
 
 
 def _print(certificate: Certificate, alphabet: str, whole: Mapping[str, str]) -> None:
-    """`whole` are the formulas, of which the certificate shortens long ones."""
+    """Print a certificate. It shortens long formulas; `whole` has them in full."""
     if certificate.heads:
         dtypes = tuple(certificate.max_length)
         header = ("head", "kind", "gap", "leak", "slack", *dtypes, "called")

@@ -78,7 +78,7 @@ def command(
 
 
 def _language(given: inputs.Given) -> dict[str, bool | int | str | None]:
-    """Of a regular language: the empty word has no position, so no formula tells."""
+    """Facts about a regular language that no formula tells: the empty word has no position."""
     if given.states is None:
         return {}
     return {

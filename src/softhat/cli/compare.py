@@ -71,7 +71,7 @@ def _row(first: Any, target: Attention) -> dict[str, Any]:
 
 
 def _again(model: Any, target: Attention) -> Any:
-    """The same formulas for another target."""
+    """The model's formulas compiled for another target."""
     if isinstance(model, ValueModel):
         return ValueModel(lower(model.compiled.program, target), model.compiled, model.name)
     t = model.transformer

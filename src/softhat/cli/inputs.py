@@ -166,7 +166,7 @@ def _read_entry(argument: str, alphabet: Collection[str] | None, props: bool) ->
 
 
 def _bound(formula: Formula) -> Formula:
-    """With the numerical predicates of `--predicates`."""
+    """The formula with the numerical predicates of `--predicates`."""
     file = predicates_option()
     if file is not None:
         formula = formula.bind(read_lines(_read_file(file), file))

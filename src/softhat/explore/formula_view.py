@@ -177,6 +177,6 @@ def bits_of(predicate: Predicate, n: int) -> str:
 
 
 def rows_of(predicate: Predicate) -> list[str]:
-    """The same for each length to which the page knows a predicate that depends on it."""
+    """The rows for each length to which the page knows a predicate that depends on the length."""
     most = min(longest(predicate) or _LENGTHS, _LENGTHS)
     return [bits_of(predicate, n) for n in range(1, most + 1)]

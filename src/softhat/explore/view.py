@@ -147,7 +147,8 @@ def view_of_values(model: ValueModel) -> dict[str, Any]:
 
 
 def _leaks(certificate: Certificate) -> dict[tuple[int, int], float]:
-    """What is proved of the attention outside the argmax, of heads of which it is."""
+    """The bounds that are proved on the attention outside the argmax, of the heads that have
+    one."""
     return {
         (head.layer, head.head): head.leak
         for head in certificate.heads

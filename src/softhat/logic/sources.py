@@ -86,7 +86,7 @@ class Source:
         return self._distribution(holds)
 
     def entropy(self, prefix: Sequence[str]) -> float:
-        """Of the next token, in bits."""
+        """The entropy of the next token, in bits."""
         return _entropy(self.next(prefix).values())
 
     def log_probability(self, word: Sequence[str], ended: bool = True) -> float:
@@ -98,7 +98,7 @@ class Source:
         return total
 
     def entropy_of_words(self, length: int) -> float:
-        """Of the first `length` tokens of a word, in bits, the end counted as a token.
+        """The entropy of the first `length` tokens of a word, in bits; the end counts as a token.
 
         By the chain rule the expected entropy of the next token, added up. Prefixes with the same
         truth of all subformulas, counts and position have the same future, so only one of them is

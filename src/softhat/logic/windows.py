@@ -31,7 +31,7 @@ positions of it."""
 
 
 def without_windows(*formulas: Formula) -> list[Formula]:
-    """The same formulas without bounds."""
+    """The formulas with every window written out by operators without bounds."""
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         return defined(node, below) if isinstance(node, nodes.Window) else rebuild(node, below)

@@ -123,7 +123,8 @@ def _check_options(
 def _of_a_front_end(
     given: object, alphabet: Any, attention: Attention, max_length: int | None, causal: bool
 ) -> Model | ValueModel:
-    """What is no formula: a machine, a regular language in logarithmic depth, or RASP."""
+    """The model of something that is no formula: a machine, a regular language in logarithmic
+    depth, or a RASP program."""
     from softhat.frontends.machines.machine import Machine  # formulas start faster without
     from softhat.frontends.regular.doubling import LogDepth
     from softhat.models.machine_model import MachineModel

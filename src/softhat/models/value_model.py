@@ -253,7 +253,8 @@ class ValueModel(Answers):
     def runtime_for(
         self, n: int, runtime: Runtime = "auto", dtype: str | None = None
     ) -> Literal["dense", "linear"]:
-        """As for formulas, but `auto` takes the linear one only where it is proved."""
+        """The runtime of this name. `auto` takes the linear one only where its values are
+        proved."""
         chosen = super().runtime_for(n, runtime, dtype)
         if runtime == "auto" and chosen == "linear":
             return (

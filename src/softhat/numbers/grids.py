@@ -76,7 +76,7 @@ class Grid:
         return Grid(self.unit * abs(factor), self.degrees) if self.unit and factor else ZERO
 
     def paired(self) -> Grid:
-        """Of a difference between two positions, each with its own local generators."""
+        """The grid of a difference between two positions, each with its own local generators."""
         return self._renamed(lambda g: replace(g, role="pair"))
 
     def copied(self, head: str) -> Grid:
@@ -84,7 +84,7 @@ class Grid:
         return self._renamed(lambda g: replace(g, name=f"{g.name}@{head}"))
 
     def summed(self, size: Generator) -> Grid:
-        """Of an average over `size` positions: each local degree becomes lcm(1..n)."""
+        """The grid of an average over `size` positions: each local degree becomes lcm(1..n)."""
         if not self.unit:
             return ZERO
         degrees = {size: 1}

@@ -108,7 +108,7 @@ class Interval:
 
     @property
     def difference(self) -> Interval:
-        """Of two values of the interval."""
+        """The difference of two values of the interval."""
         apart = self.high + self.low * Fraction(-1)
         return Interval(apart * Fraction(-1), apart)
 
@@ -120,7 +120,7 @@ class Interval:
 
     @property
     def rectified(self) -> Interval:
-        """Of ReLU."""
+        """The interval after ReLU."""
         return Interval(self.low if self.low.least >= 0 else Polynomial(), self.high.positive)
 
 
@@ -135,6 +135,6 @@ def point(x: Fraction) -> Interval:
 
 
 def hull(numbers: Iterable[Fraction]) -> Interval:
-    """Of finitely many numbers."""
+    """The interval that holds finitely many numbers."""
     seen = list(numbers)
     return Interval(constant(min(seen)), constant(max(seen)))

@@ -265,7 +265,7 @@ def text(feature: Feature) -> str:
 
 
 def to_json(feature: Feature) -> Any:
-    """As it stands in files."""
+    """The feature as plain data, for files."""
     match feature:
         case Named(name, scaled):
             return {"name": name, "over": "P"} if scaled else name

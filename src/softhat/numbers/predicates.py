@@ -89,7 +89,7 @@ def named(name: str) -> Predicate:
 
 
 def column(predicate: Predicate, index: Index, n: int) -> Bools:
-    """Which of these positions belong, in a word of length n; what is not in 1..n does not."""
+    """Which of these positions belong, in a word of length n. Positions outside 1..n do not."""
     own = (index >= 1) & (index <= n)
     asked = np.where(own, index, 1)
     match predicate:
@@ -266,7 +266,8 @@ def _arguments(name: str, function: Callable[..., Any]) -> int:
 
 
 def tabulated(predicate: Predicate, length: int = LENGTH) -> Predicate:
-    """The same, a function as a table for words of at most `length` symbols."""
+    """The same predicate in a form that files can hold: a function becomes a table for words of at
+    most `length` symbols."""
     if not isinstance(predicate, Function):
         return predicate
     most = LONGEST_BY_LENGTH if predicate.takes_length else LONGEST
@@ -300,7 +301,7 @@ def read_lines(text: str, place: str) -> dict[str, str]:
 
 
 def to_json(predicate: Predicate) -> dict[str, Any]:
-    """As it stands in files."""
+    """The predicate as plain data, for files."""
     match predicate:
         case BuiltIn(name):
             return {"predicate": name}

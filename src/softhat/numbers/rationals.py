@@ -36,7 +36,7 @@ def power_in(x: Fraction | float) -> Fraction:
 
 
 def grid_of(x: Fraction | float) -> float:
-    """The same as a float; infinite for 0, which is a multiple of everything."""
+    """The grid as a float; infinite for 0, which is a multiple of every number."""
     numerator, denominator = x.as_integer_ratio()
     return (numerator & -numerator) / denominator if numerator else inf
 

@@ -64,7 +64,8 @@ def build(
 def build_as_written(
     formulas: Mapping[str, nodes.Formula], symbols: Sequence[str], propositional: bool
 ) -> Program:
-    """The same without a look for simpler formulas: front ends that say nothing twice need none."""
+    """The attention program of formulas as they are, not simplified first: front ends that say
+    nothing twice need no simplifying."""
     cores, names = to_named_core(*formulas.values())
     return _built(formulas, cores, names, symbols, propositional)
 
@@ -291,7 +292,8 @@ class _Builder:
         digit: tuple[_Value, _Value],
         name: Name,
     ) -> _Value:
-        """Without one digit, whose key is the same everywhere: only where the query is that."""
+        """The recall without a digit whose key is constant: it holds only where the query is that
+        constant."""
         rest = [pair for pair in zip(keys, queries, strict=True) if pair != digit]
         recalled = self.recall(f, [k for k, _ in rest], [q for _, q in rest], name)
         met = self.draft.conjunction([self.literal(recalled), equal], self.text(name))

@@ -229,5 +229,5 @@ def _average_label(draft: Draft, terms: tuple[tuple[int, int], ...], over: Range
 
 
 def _negated(label: str) -> str:
-    """Of a comparison, whose own text does not begin with a negation."""
+    """The label of a negated comparison."""
     return label[2:-1] if label.startswith("!(") else f"!({label})"

@@ -49,7 +49,7 @@ class Meanings:
     definitions: tuple[str, ...]
 
     def formula(self, literal: Literal) -> Formula | None:
-        """Of a signal or its negation."""
+        """What a signal or its negation says; None if no formula does."""
         if literal.signal < 0:
             return TRUE if literal.positive else FALSE
         formula = self.of[literal.signal].formula

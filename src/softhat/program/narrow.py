@@ -10,7 +10,7 @@ from softhat.program.strict import rewritten
 
 
 def narrowed(program: Program, widest: int) -> Program:
-    """The same outputs, no gate reading more than `widest` literals.
+    """A program with the same outputs, in which no gate reads more than `widest` literals.
 
     The first literals of a wide gate, which are there early, are gathered first; what is late
     stands near the root and costs no more layers than it must.

@@ -23,7 +23,7 @@ MOST_DIGITS = 8
 
 
 def without_recalls(program: Program) -> Program:
-    """The same outputs without `Recall`."""
+    """A program with the same outputs, without `Recall`."""
     if not any(isinstance(signal, Recall) for signal in program.signals):
         return program
     return rewritten(program, _by_codes)

@@ -53,7 +53,8 @@ def allocate(program: Program, schedule: Schedule) -> Allocation:
         heappush(live[register.raw], (last_use[register], coordinate[register], register))
 
     def place(register: Register, layer: int) -> None:
-        """In a coordinate that is dead after `layer`, which that layer clears, or a new one."""
+        """Put a value in a coordinate that is no longer read after `layer`, which that layer
+        clears, or in a new one."""
         nonlocal count
         heap = live[register.raw]
         if heap and heap[0][0] <= layer:

@@ -21,7 +21,7 @@ FARTHEST = 16
 
 
 def strict(program: Program) -> Program:
-    """The same outputs in fewer layers."""
+    """A program with the same outputs in fewer layers."""
     for signal in program.signals:
         if isinstance(signal, Previous):
             at = signal.value.signal
@@ -32,7 +32,7 @@ def strict(program: Program) -> Program:
 
 
 def spelled_out(program: Program) -> Program:
-    """The same outputs without `StrictLatest` and `Shift`."""
+    """A program with the same outputs, without `StrictLatest` and `Shift`."""
     return rewritten(program, _in_several_heads)
 
 

@@ -32,7 +32,7 @@ SHORT = 16
 
 
 def simplified(formula: Formula, symbols: tuple[str, ...]) -> Formula:
-    """Without what words over these symbols do not need."""
+    """The formula without parts that words over these symbols do not need."""
     for _ in range(4):  # what became a constant may show the next
         once = settled(simplify(by_symbols(formula, symbols)), symbols, propositional=False)
         if once == formula:
@@ -88,7 +88,8 @@ def _written(chosen: frozenset[str], symbols: tuple[str, ...]) -> Formula:
 
 
 def digest(formula: Formula, words: list[WordBatch]) -> str | None:
-    """Of the truth at every position of every word; None if that is always the same."""
+    """A digest of the truth at every position of every word; None if the truth is always the
+    same."""
     hashed = hashlib.sha256()
     true = false = False
     for batch in words:

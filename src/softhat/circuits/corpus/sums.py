@@ -23,7 +23,7 @@ def write_sums(path: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def damaged_files(path: Path) -> list[Path]:
-    """Of the files that a list names those that are missing or changed; the list, if it is."""
+    """The files of a list that are missing or changed; the list itself, if it is."""
     try:
         text = read_text(path)
     except SofthatError:  # not even text

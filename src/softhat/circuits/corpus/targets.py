@@ -151,7 +151,7 @@ def _pair(witness: Witness) -> dict[str, Any]:
 
 
 def _narrow(array: NDArray[np.float64]) -> NDArray[Any]:
-    """As float32 where that loses nothing."""
+    """The tensors as float32, where that loses nothing."""
     with np.errstate(over="ignore"):
         small = array.astype(np.float32)
     return small if np.array_equal(small, array) else array

@@ -73,7 +73,8 @@ def gradients(
 
 
 def by_edge(subject: Subject, change: Mapping[str, Tensor], slots: Slots) -> dict[str, Tensor]:
-    """Of every edge, word by word: what its source would add more, times the reader's gradient."""
+    """The attribution of every edge, word by word: what its source would add more, times the
+    reader's gradient."""
     effects = {}
     for name in possible_edges(subject.circuit.config):
         source, _, rest = name.partition("->")
@@ -88,7 +89,7 @@ FAINT = 1e-9
 
 
 def seen_by_gradients(subject: Subject, scores: Mapping[str, float]) -> tuple[int, int]:
-    """Of how many true edges the attribution (of AtP) is not 0, and how many there are."""
+    """How many true edges have an attribution (of AtP) other than 0, and how many there are."""
     with torch.no_grad():
         margin = float(subject.metric(subject.hooked(subject.tokens[0])).abs().mean())
     true = [edge.name for edge in subject.circuit.edges if edge.carries == "input"]

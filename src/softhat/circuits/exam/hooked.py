@@ -87,7 +87,7 @@ class HookedStock(HookedRootModule):
         return x + self.hook_pos_embed(self.positions[: tokens.shape[1]].expand_as(x))
 
     def input_to_embed(self, tokens: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        """As ACDC asks: the residual stream at the start, and the tokens."""
+        """The residual stream at the start, and the tokens, as ACDC asks for them."""
         return self.embedded(tokens), tokens, None, None
 
     def to_tokens(self, words: Sequence[str], **_: Any) -> Tensor:

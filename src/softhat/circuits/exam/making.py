@@ -142,7 +142,7 @@ def _is_whole(folder: Path, question: Question) -> bool:
 
 
 def _plain(document: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON has it: lists for tuples."""
+    """The value as JSON has it: lists for tuples."""
     plain: dict[str, Any] = json.loads(json_bytes(document))
     return plain
 

@@ -29,7 +29,7 @@ SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """Of each size, and the two areas."""
+    """The faithfulness of circuits of each size, and the two areas under it."""
 
     curve: tuple[float, ...]
     cpr: float
@@ -63,7 +63,8 @@ def _metric(subject: Subject, edges: Collection[str]) -> float:
 
 
 def connected(edges: Collection[str]) -> set[str]:
-    """Without edges that come from no input or lead to no logits, again and again."""
+    """The edges without those that come from no input or lead to no logits, until none is left to
+    drop."""
     left = set(edges)
     while True:
         ends = [_ends(name) for name in left]

@@ -116,5 +116,5 @@ def _is_named(question: Question, name: str) -> bool:
 
 
 def digest(chosen: Sequence[Question]) -> str:
-    """Of what is asked. Two papers with one digest ask the same."""
+    """A digest of what is asked. Two papers with one digest ask the same."""
     return hashlib.sha256(json_bytes([question.to_json() for question in chosen])).hexdigest()

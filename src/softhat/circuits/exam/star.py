@@ -67,7 +67,8 @@ def _stopped(layer: int) -> list[tuple[str, Any]]:
 
 
 def _behind_softmax(subject: Subject, changes: Changes) -> dict[str, float]:
-    """Of edges into queries and keys: how the pattern changes, times its gradient."""
+    """The attribution of edges into queries and keys: how the pattern changes, times its
+    gradient."""
     model = subject.hooked
     patterns, by_pattern = _patterns(subject)
     with torch.no_grad():

@@ -155,7 +155,7 @@ class _History:
         return TapeReading(self.machine.symbols, bits)
 
     def _running(self) -> TapeReading:
-        """In which state: the start's number is 0."""
+        """The digits of the state's number; the start state has number 0."""
         m = self.machine
         states = [m.start, *(s for s in m.states if s != m.start and s not in m.halting)]
         bits = []

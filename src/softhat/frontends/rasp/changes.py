@@ -56,7 +56,8 @@ def positions_of(shop: Workshop, form: CountForm, f: Callable[[Value], Value]) -
 def _by_digits(
     shop: Workshop, form: CountForm, values: list[Fraction], results: list[Value]
 ) -> Categories | None:
-    """The same by the number's binary digits, which need no attention; None if it is too large."""
+    """The function by the number's binary digits, which need no attention; None if it is too
+    large."""
     scale, least = form.scale, values[0]
     shifted = form.plus(CountForm.of_constant(-least)).times(scale)
     codes = np.array([int((value - least) * scale) for value in values])

@@ -252,7 +252,7 @@ class SelectorOr(_Pair):
 
 
 class SelectorNot(Selector):
-    """What is not selected."""
+    """Selects what the inner selector does not."""
 
     kind = "selector_not"
 

@@ -34,7 +34,8 @@ MOST_KEYS = 512
 
 @dataclass(frozen=True, slots=True)
 class DistanceWindow:
-    """Distances low <= j - i <= high that are no mask; None is no bound, and one is there."""
+    """Distances low <= j - i <= high that no mask expresses. None is no bound; at least one bound
+    is given."""
 
     low: int | None
     high: int | None

@@ -125,7 +125,8 @@ def _moved(
 def matched_within(
     shop: Workshop, part: Part, window: DistanceWindow, bit: Literal
 ) -> list[Literal]:
-    """The same in a window: position by position, or from where the window has its one end on."""
+    """Whether a key matches within a window: position by position, or from the window's one end
+    on."""
     pairs = list(zip(part.keys, part.queries, strict=True))
     if window.distances is not None:
         if len(window.distances) > MOST_READ:
@@ -162,5 +163,5 @@ def anchored(
 
 
 def average_of(values: list[Value], default: Value) -> Value:
-    """As Python computes it, which the interpreter does."""
+    """The average, computed as the interpreter computes it."""
     return sum(values) / len(values) if values else default

@@ -80,7 +80,7 @@ def _cyclic_quotient(group: frozenset[Permutation]) -> CyclicStep | None:
         return None
 
     def order(element: Permutation) -> int:
-        """Of its coset of H'."""
+        """The order of its coset of H'."""
         power, times = element, 1
         while power not in derived:
             power, times = then(power, element), times + 1

@@ -115,7 +115,8 @@ def write_files(
 
 
 def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
-    """Put a folder with these files in place, where there is none, an empty one or one of ours.
+    """Put a folder with these files in place. What may be there already: nothing, an empty folder,
+    or a folder that softhat wrote.
 
     `contents` has a `config.json`, in which the digests of the others are recorded.
     """

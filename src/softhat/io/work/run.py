@@ -111,7 +111,8 @@ class _Queue:
             self.broken = True
 
     def finished(self) -> Results:
-        """What has come back by now; waits for something, but not for the dead."""
+        """The results that have come back by now. It waits for one, unless the workers have
+        died."""
         done, _ = wait(self.running, LOOK, FIRST_COMPLETED) if self.running else (set(), set())
         for future in done:
             task = self.running.pop(future)

@@ -342,7 +342,7 @@ def _bounds(paths: dict[_CountedSum, Paths]) -> Iterator[tuple[_CountedSum, _Cou
 def _never_between(
     unknowns: dict[_CountedSum, Unknown], paths: dict[_CountedSum, Paths]
 ) -> list[Clause]:
-    """Such a pair excludes each other where T is none of 0 … c."""
+    """Clauses for the pairs of `_bounds` whose T is never one of 0 … c: both never hold together."""
     return [
         ((unknowns[one].number, False), (unknowns[other].number, False))
         for one, other, most in _bounds(paths)
@@ -353,7 +353,8 @@ def _never_between(
 def _never_between_at_the_edge(
     plain: Formula, unknowns: dict[_CountedSum, Unknown], paths: dict[_CountedSum, Paths]
 ) -> Formula:
-    """The same formula, with that said where it is so at one end of the word only."""
+    """The formula in which such pairs exclude each other at one end of the word, where T is never
+    one of 0 … c only there."""
     instead: dict[Node, Formula] = {
         unknowns[other]: nodes.And(
             unknowns[other], nodes.Not(nodes.And(paths[one].edge, unknowns[one]))

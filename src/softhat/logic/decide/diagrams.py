@@ -95,11 +95,11 @@ class Diagrams:
         return result
 
     def difference(self, f: int, g: int) -> int:
-        """In f and not in g."""
+        """f and not g."""
         return self.conjunction(f, self.negation(g))
 
     def exclusive(self, f: int, g: int) -> int:
-        """In one of the two, not in both."""
+        """Exactly one of f and g."""
         if f == g:
             return FALSE
         if f > g:
@@ -173,7 +173,7 @@ class Diagrams:
         return step(f)
 
     def restrict(self, f: int, values: Mapping[int, bool]) -> int:
-        """With some variables fixed."""
+        """f with some variables fixed."""
         known = {FALSE: FALSE, TRUE: TRUE}
 
         def step(f: int) -> int:

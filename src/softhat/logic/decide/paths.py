@@ -59,7 +59,7 @@ class Paths:
         return replace(self, start=-self.start, steps=steps)
 
     def ending_here(self) -> Paths:
-        """Those of words that end at position i: it is the `edge`."""
+        """The states of words that end at position i, which is the `edge`."""
         return replace(self, steps=tuple([s for s in self.steps if s.source < self.here]))
 
     def meets(self, most: int) -> bool | None:
@@ -72,7 +72,7 @@ class Paths:
         return None
 
     def _left(self) -> list[float] | None:
-        """What is added from each state to the end at least; None if there is no least."""
+        """The least that paths from each state to the end can add; None if it is unbounded."""
         steps = [StateStep(self.states, end, 0) for end in range(self.here, self.states)]
         steps += [StateStep(b, a, added) for a, b, added in self.steps]
         sums = _least_sums(self.states + 1, self.states, steps)

@@ -96,7 +96,7 @@ def ends_of(top: int, rows: Distinct, links: set[int]) -> list[int]:
 
 
 def without_repeats(kind: type[And] | type[Or], parts: Sequence[Node], look: Look) -> list[Formula]:
-    """The parts of a long conjunction (disjunction) without what stands there twice or follows from
+    """The parts of a long conjunction (disjunction) without those that occur twice or follow from
     the part before; false (true) alone if a part and its negation stand there."""
     unit, zero = (TRUE, FALSE) if kind is And else (FALSE, TRUE)
     distinct_parts: dict[Formula, None] = {}

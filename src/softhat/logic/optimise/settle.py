@@ -38,7 +38,8 @@ _LOCAL = _GATES | {nodes.Not, nodes.Symbol, Constant}
 def settled(
     formula: Formula, symbols: Sequence[str], propositional: bool, core: Formula | None = None
 ) -> Formula:
-    """The same truth value at every position of every word over `symbols`, constants as such.
+    """A formula with the same truth value at every position of every word over `symbols`, in which
+    subformulas that are always true or always false are constants.
 
     `core` is the formula's core form, if that is known.
     """

@@ -341,7 +341,7 @@ class _Sum:
 def _compare_huge(
     comparison: Comparison, form: LinearForm, counted: list[Lanes], batch: WordBatch
 ) -> Lanes:
-    """With Python's integers, word by word."""
+    """The comparison where machine integers might overflow: with Python's, word by word."""
     past, future = len(form.past), len(form.past) + len(form.future)
     value = np.full((batch.count, batch.length), form.constant, object)
     for k, ((a, _), signal) in enumerate(zip(form.terms, counted, strict=True)):

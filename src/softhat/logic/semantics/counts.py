@@ -80,7 +80,7 @@ def _at_end(sums: _Values, tape: Tape) -> _Values:
 def _compare_huge(
     parts: tuple[_Part, _Part, _Part], constant: int, decide: Callable[[Any, Any], Any], tape: Tape
 ) -> Bools:
-    """With Python's integers, in pieces, where machine integers might overflow."""
+    """The comparison where machine integers might overflow: with Python's, in pieces."""
     counts: list[tuple[int, _Values]] = []
     for kind, part in enumerate(parts):
         for a, signal in part:

@@ -18,7 +18,7 @@ def at_empty_prefix(formula: nodes.Formula) -> bool:
 
 
 def at_empty_prefixes(formulas: Sequence[nodes.Formula]) -> list[bool]:
-    """The same of several formulas; what they share is looked at once."""
+    """`at_empty_prefix` of several formulas; what they share is looked at once."""
     rows, roots = distinct(*formulas)
     values: list[int] = []
     for node, places in rows:

@@ -368,14 +368,14 @@ def bounds_text(window: Window) -> str:
 
 @kind
 class UnaryWindow(Window):
-    """With one operand."""
+    """A window operator with one operand."""
 
     operand: Formula
 
 
 @kind
 class BinaryWindow(Window):
-    """With two operands."""
+    """A window operator with two operands."""
 
     left: Formula
     right: Formula

@@ -90,7 +90,8 @@ def _terminals(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _terminal(piece: str, index: int, after: str, text: str) -> tuple[str, Any]:
-    """Of a piece that stands for something else each time, or is met for the first time."""
+    """The terminal of a piece whose meaning depends on its place, or that is met for the first
+    time."""
     try:
         kind, value = classify(piece)
     except FormulaError:

@@ -72,7 +72,7 @@ def to_text(node: Node) -> str:
 
 
 def to_unicode(node: Node) -> str:
-    """The same with the logician's signs: `¬a ∧ ⊖b`."""
+    """The formula with the signs of logic: `¬a ∧ ⊖b`."""
     return _text(node, _PRETTY)
 
 

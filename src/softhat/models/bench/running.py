@@ -78,7 +78,7 @@ def linear_by_length(settings: BenchSettings) -> BenchTable:
 
 
 def _repeated(model: Model, tokens: NDArray[Any], count: int) -> None:
-    """As a stream fed in chunks, if the model is one."""
+    """Run the model again and again: as a stream fed in chunks, if it can stream."""
     linear = model.linear("float32")
     for _ in range(count):
         if not linear.streamable:
