@@ -126,15 +126,19 @@ class Attention:
         np.multiply(k[0], q[0], out=scores)
         for r in range(1, len(q)):
             scores += np.multiply(k[r], q[r], out=spare)
-        if beta != 1:
-            scores *= scores.dtype.type(beta)
-        scores = self.form.store(scores)
-        weights = self._weights(scores, scores.max(axis=0))
-        total = weights.sum(axis=0)
+        weights, total = self.weighed(scores, beta)
         values = weighted[:count]
         for d in range(len(v)):
             np.multiply(weights, v[d], out=values)
             np.divide(values.sum(axis=0), total, out=out[d])
+
+    def weighed(self, scores: Array, beta: float) -> tuple[Array, Array]:
+        """(keys, words): the weights of scores before β, in their space, and their sums."""
+        if beta != 1:
+            scores *= scores.dtype.type(beta)
+        scores = self.form.store(scores)
+        weights = self._weights(scores, scores.max(axis=0))
+        return weights, weights.sum(axis=0)
 
     def one_row(self, q: Array, k: Array, v: Array, keys: Array, beta: float) -> Array:
         """(values, words) for queries (d_k, words) of one row; `keys` (rows, words) says in which

@@ -59,17 +59,25 @@ def all_words(
         raise SofthatError("words need a length of at least 1 and at least one symbol")
     size = len(alphabet)
     stop = size**length if stop is None else min(stop, size**length)
-    count = max(stop - start, 0)
-    lanes = (count + 63) // 64
+    runs = [size ** (length - 1 - at) for at in range(length)]
+    return words_by_runs(alphabet, runs, start, max(stop - start, 0))
+
+
+def words_by_runs(
+    alphabet: Sequence[str] | Sequence[Set[str]], runs: Sequence[int], start: int, count: int
+) -> WordBatch:
+    """The words number `start` to `start + count` in an order in which the letter at each position
+    is the next one of `alphabet` after as many words as `runs` says of the position."""
+    size = len(alphabet)
     letters = [{letter} if isinstance(letter, str) else letter for letter in alphabet]
-    symbols = {name: np.zeros((length, lanes), np.uint64) for name in sorted(set(chain(*letters)))}
-    for at in range(length):
-        run = size ** (length - 1 - at)  # how many words in a row have the same symbol here
+    shape = (len(runs), (count + 63) // 64)
+    symbols = {name: np.zeros(shape, np.uint64) for name in sorted(set(chain(*letters)))}
+    for at, run in enumerate(runs):
         for k, letter in enumerate(letters):
-            packed = _pack(_periodic(start, count, run, size, k))
+            packed = _pack(_periodic(start, count, run, size, k)) if letter else None
             for name in letter:
                 symbols[name][at] |= packed
-    return WordBatch(length, count, symbols)
+    return WordBatch(len(runs), count, symbols)
 
 
 def _periodic(start: int, count: int, run: int, size: int, k: int) -> Bools:

@@ -23,6 +23,7 @@ from softhat.models.model import Model
 from softhat.models.verification.adversary import Shape, climb, shapes
 from softhat.models.verification.letters import letters
 from softhat.models.verification.measure import Meter
+from softhat.models.verification.trees import Trees
 from softhat.models.verification.words import Tokens, decode, numbered, random_words, truth_of
 from softhat.runtime.answers import Runtime
 from softhat.runtime.prefixes import looks_back
@@ -37,6 +38,8 @@ SEARCH_WIDTH = 16
 """Words tried in each step of a search."""
 MEMORY = 1 << 22
 """Numbers that a batch of words may hold at a time."""
+CHEAPER = 8
+"""So many times as many words fit an item whose words are a tree."""
 SHARING = 4
 """So many times as many words fit where they share what their beginnings compute."""
 
@@ -108,7 +111,8 @@ class Job:
     def _exhaustive(self) -> Iterator[Item]:
         for n in range(1, self.exhaustive_length + 1):
             total = len(self.table) ** n
-            step = self._fitting(n)
+            free = self._free(n)
+            step = len(self.table) ** free if free else self._fitting(n)
             for start in range(0, total, step):
                 yield Item("exhaustive", n, start, min(start + step, total))
 
@@ -147,12 +151,25 @@ class Job:
         each = rows * (size.parameters / 4 + 16.0 * rows * max(size.heads, 1))
         return max(1, int(BUDGET / each))
 
+    @cached_property
+    def _trees(self) -> Trees:
+        return Trees(self.model, self.table, self.settings.dtype)
+
+    def _free(self, n: int) -> int:
+        """The free letters of an item of all words of length n; 0 if they are not a tree's."""
+        if self.settings.runtime != "dense":
+            return 0
+        return self._trees.free(n, CHEAPER * self._fitting(n))
+
     # Doing
 
     def run(self, item: Item) -> dict[str, Any]:
         """What an item finds: words, seconds, smallest margins, leaks, the first mismatch."""
         began = time.perf_counter()
         findings = Findings(len(self.model.transformer.outputs), self.model.size.heads)
+        if item.kind == "exhaustive" and self._free(item.n):
+            self._check_tree(item, findings)
+            return findings.to_json(time.perf_counter() - began)
         for tokens, sample in self._batches(item, findings):
             self.check(tokens, findings)
             if findings.mismatch is not None:
@@ -197,6 +214,39 @@ class Job:
                 "expected": bool(truth[word, position, output]),
             }
         return signed
+
+    def _check_tree(self, item: Item, findings: Findings) -> None:
+        """All words of a block, each at the rows that it does not share with others."""
+        block = self._trees.block(item.n, self._free(item.n), item.start)
+        findings.words += item.stop - item.start
+        wrong: list[tuple[int, int, int, int, bool]] = []
+        for part in self._trees.checked(block):
+            side = np.where(part.truth, part.margins, -part.margins)
+            findings.margin = np.minimum(findings.margin, _least(side.min(axis=1)))
+            if np.array_equal(part.margins > 0, part.truth) and not np.isnan(side).any():
+                continue
+            outputs, places = np.nonzero(((part.margins > 0) != part.truth) | np.isnan(side))
+            order = block.order(part.first + places)
+            at = int(np.lexsort((outputs, order))[0])
+            output, place = int(outputs[at]), int(places[at])
+            wrong.append(
+                (int(order[at]), part.position, output, part.first + place,
+                 bool(part.truth[output, place]))
+            )  # fmt: skip
+        if wrong:
+            _, position, output, node, expected = min(wrong)
+            findings.mismatch = {
+                "tokens": self.table[block.word(node)].astype(int).tolist(),
+                "position": position,
+                "output": self.model.transformer.outputs[output],
+                "expected": expected,
+            }
+        elif self._meter.able:
+            for soft, exact in self._meter.tree_leaks(
+                self.table, block, self._trees.settled(item.n)
+            ):
+                findings.leak = np.maximum(findings.leak, soft)
+                findings.exact_leak = np.maximum(findings.exact_leak, exact)
 
     def _leaks(self, tokens: Tokens, findings: Findings) -> NDArray[Any] | None:
         if not self._meter.able:
@@ -273,6 +323,11 @@ class Findings:
             "exact_leak": [number(x) for x in self.exact_leak],
             "mismatch": self.mismatch,
         }
+
+
+def _least(margins: NDArray[Any]) -> NDArray[Any]:
+    """A margin that is no number is as wrong as can be."""
+    return np.where(np.isnan(margins), -np.inf, margins)
 
 
 def number(x: float) -> float | str:

@@ -21,7 +21,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.models.model import Model
 
 Tokens = NDArray[Any]
-MANY = 512
+MANY = 32
 """From so many words on, 64 at a time is the faster way to evaluate formulas."""
 
 
