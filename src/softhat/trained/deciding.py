@@ -14,6 +14,7 @@ from time import thread_time
 import numpy as np
 
 from softhat.io.errors import SofthatError
+from softhat.io.work.progress import Show
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.enumeration import Enumerated, Enumeration, OutOfTimeError
 from softhat.trained.prover import OneLayer, Outcome, cell_length, cells_to
@@ -26,7 +27,6 @@ from softhat.trained.second import TwoLayers
 from softhat.trained.specification import FAR, Specification
 from softhat.trained.verdict import Failure, OpenCell
 
-Show = Callable[[str, int, int | None, str], None]
 ABSTRACTION, ENUMERATION = "abstraction", "enumeration"
 FEW = 3_000
 """So many prefixes are walked before anything else."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from softhat.io.errors import SofthatError
+from softhat.io.work.progress import Show
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
-from softhat.trained.deciding import Show
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.prove import prove
 from softhat.trained.rounding import rounding_of

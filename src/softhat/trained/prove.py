@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from softhat.io.errors import SofthatError
+from softhat.io.work.progress import Show
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
-from softhat.trained.deciding import Knowledge, Offset, Show
+from softhat.trained.deciding import Knowledge, Offset
 from softhat.trained.reads import BLOCK
 from softhat.trained.replay import Replays
 from softhat.trained.rounding import FUNCTION_ULPS, UNITS, rounding_of
@@ -171,8 +172,8 @@ def _assumptions(model: Checkpoint, dtype: str) -> tuple[str, ...]:
     said = [
         f"every step is computed in {dtype} or wider and rounded to nearest, sums in any order, "
         "with or without fused multiply-add: no TF32, no autocast, no quantisation",
-        "attention is eager or one of the fused kernels of scaled_dot_product_attention, which take "
-        f"{BLOCK} keys or more at a time; words stand alone or are padded on the right",
+        "attention is eager or one of the fused kernels of scaled_dot_product_attention, which "
+        f"take {BLOCK} keys or more at a time; words stand alone or are padded on the right",
         f"exp, tanh, erf and pow are within {FUNCTION_ULPS} units in the last place, here and in "
         "the model",
         "results below the least normal number may be flushed to zero",

@@ -10,7 +10,7 @@ were run. A sample never yields a gap for other words.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -25,6 +25,7 @@ from softhat.ahat.exact import last_rows, run
 from softhat.ahat.model import AHAT, Word
 from softhat.ahat.words import all_words, feasible_length
 from softhat.io.errors import SofthatError
+from softhat.io.work.progress import Progress, unseen
 from softhat.numbers.laws import Law
 from softhat.numerics.masks import allowed
 
@@ -35,8 +36,6 @@ Kind: TypeAlias = Literal[
 LEAK = 1e-3
 LONGEST = 10_000
 """The longest words that are asked about length by length."""
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""What is counted, how many are done, of how many."""
 FEW_WORDS = 5_000  # run of a length whose types are proved already
 SETS_AFTER_TIES = 4  # lengths that the sets add where a tied row has given the verdict
 SETS_TO = 64  # lengths whose gaps the sets sharpen, where the laws suffice for the verdict
@@ -95,7 +94,7 @@ def analyze(
     words: Iterable[Word] | None = None,
     leak: float = LEAK,
     max_words: int = 300_000,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = unseen,
 ) -> Analysis:
     """Row types, gap laws, minimum gaps and critical β of every head.
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -50,6 +50,7 @@ from softhat.io.files import (
     read_text,
     write_file,
 )
+from softhat.io.work.progress import Progress, unseen
 from softhat.io.work.run import Renew, run, workers
 from softhat.logic.decide.questions import differ_somewhere
 from softhat.logic.syntax.parse import parse
@@ -63,16 +64,13 @@ FORMAT = "softhat-corpus/1"
 FRUITLESS = 100
 """Chunks in a row without a new formula after which there are no more."""
 
-Progress = Callable[[str, int, int], None]
-"""What is done, how many of them, of how many."""
-
 
 def make_corpus(
     folder: str | Path,
     settings: Settings,
     jobs: int = 0,
     dask: str | None = None,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = unseen,
 ) -> None:
     """Write the corpus, or what is missing of it. `jobs` 0 means one process for each core."""
     _check(settings)

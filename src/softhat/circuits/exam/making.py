@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from softhat.io.files import (
     write_file,
     write_folder,
 )
+from softhat.io.work.progress import Progress, unseen
 from softhat.io.work.run import run, workers
 from softhat.logic.syntax.parse import parse
 from softhat.models.compiler import compile as compile_formula
@@ -48,7 +49,6 @@ from softhat.models.model import Model
 FORMAT = "softhat-exam/1"
 WORDS = 128
 """Pairs on which the edges of a circuit are judged."""
-Progress = Callable[[str, int, int], None]
 
 
 def make_paper(
@@ -56,7 +56,7 @@ def make_paper(
     version: int,
     chosen: Sequence[Question],
     jobs: int = 0,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = unseen,
 ) -> dict[str, Any]:
     """Write the questions that are missing, then the table; what `paper.json` says."""
     make_folder(folder)

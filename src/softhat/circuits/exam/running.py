@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from softhat.circuits.exam.methods import find, sabotaged
 from softhat.circuits.exam.subject import read_subject
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, json_bytes, make_folder, read_json, write_file
+from softhat.io.work.progress import Progress, unseen
 from softhat.io.work.run import run, workers
 
 FORMAT = "softhat-prediction/1"
-Progress = Callable[[str, int, int], None]
 
 
 def run_method(
@@ -35,7 +35,7 @@ def run_method(
     repositories: Path | None = None,
     sabotage: str | None = None,
     jobs: int = 0,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = unseen,
 ) -> tuple[Path, int, int]:
     """Predict what is missing: the method's folder, how many were made, how many there are.
     `only` are ids."""

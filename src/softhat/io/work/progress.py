@@ -8,6 +8,12 @@ from contextlib import contextmanager
 
 Show = Callable[[str, int, int | None, str], None]
 """What is done, how many of them, of how many (None: nobody knows), and a note."""
+Progress = Callable[[str, int, int], None]
+"""What is done, how many of them, of how many: for work whose end is known."""
+
+
+def unseen(what: str, done: int, total: int) -> None:
+    """Progress that nobody looks at."""
 
 
 @contextmanager
@@ -19,12 +25,12 @@ def progress(quiet: bool = False) -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        Progress,
         TaskID,
         TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.progress import Progress as Bars
 
     columns = (
         TextColumn("{task.description}"),
@@ -33,7 +39,7 @@ def progress(quiet: bool = False) -> Iterator[Show]:
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         known: dict[str, TaskID] = {}
 
         def show(what: str, done: int, total: int | None, note: str) -> None:

@@ -342,7 +342,7 @@ def _bounds(paths: dict[_CountedSum, Paths]) -> Iterator[tuple[_CountedSum, _Cou
 def _never_between(
     unknowns: dict[_CountedSum, Unknown], paths: dict[_CountedSum, Paths]
 ) -> list[Clause]:
-    """Clauses for the pairs of `_bounds` whose T is never one of 0 … c: both never hold together."""
+    """Clauses for the pairs of `_bounds` whose T is never one of 0 … c: not both hold."""
     return [
         ((unknowns[one].number, False), (unknowns[other].number, False))
         for one, other, most in _bounds(paths)
