@@ -78,8 +78,8 @@ def to_gguf(
         raise MissingExtraError("gguf", "gguf") from None
     if head not in ("token-classification", "lm"):
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
-    made = checkpoint(model, context, "llama", head, positions, "sdpa", output, margin)
-    if isinstance(made.model, StockLanguage):
+    made = checkpoint(model, "llama", positions, context, "sdpa", head, output, margin)
+    if isinstance(made.asked.model, StockLanguage):
         raise SofthatError(
             "a GGUF file says its formulas: export a language in logarithmic depth with to_llama"
         )
@@ -98,37 +98,37 @@ def to_gguf(
 
 
 def _tokens(made: StockLlama) -> list[str]:
-    labels = LABELS if made.head == "token-classification" else ()
-    return [*made.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
+    labels = LABELS if made.asked.head == "token-classification" else ()
+    return [*made.asked.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
 
 
 def _facts(made: StockLlama) -> dict[str, Any]:
     """What the file is claimed to compute."""
-    t, machine = made.model.program, made.model.machine
+    t, machine = made.asked.model.program, made.asked.model.machine
     found: dict[str, Any] = {
         "alphabet": list(t.symbols),
         "propositional": t.propositional,
-        "head": made.head,
+        "head": made.asked.head,
     }
     if machine is not None:  # its formulas are too long to be written
         return {**found, "machine": machine.to_json()}
     return {
         **found,
-        "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.shown.items()),
+        "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.asked.shown.items()),
         "predicates": [
-            to_json(p) for p in predicates_of(*formulas_alone(made.shown).values()).values()
+            to_json(p) for p in predicates_of(*formulas_alone(made.asked.shown).values()).values()
         ],
     }
 
 
 def _listed(made: StockLlama) -> str:
-    return "; ".join(f"{name}: {formula}" for name, formula in made.shown.items())
+    return "; ".join(f"{name}: {formula}" for name, formula in made.asked.shown.items())
 
 
 def _describe(writer: Any, made: StockLlama, gguf: Any) -> None:
     layout, rotary = made.layout, made.layout.rotary
     writer.add_name("softhat")
-    machine = made.model.machine
+    machine = made.asked.model.machine
     source = f"a {machine.kind} machine" if machine is not None else _listed(made)
     writer.add_description(f"compiled by softhat from {source}")
     writer.add_string(FACTS, json.dumps(_facts(made), ensure_ascii=False))
@@ -201,9 +201,9 @@ def _interleaved(tensor: Array, heads: int) -> Array:
 
 def _read_out(made: StockLlama, tokens: int) -> Array:
     """A row for each token; those that are never an answer lie `margin` below."""
-    never = row_of(made.layout, PairForm(constant=-1.5 * made.margin)).astype(np.float32)
+    never = row_of(made.layout, PairForm(constant=-1.5 * made.asked.margin)).astype(np.float32)
     rows = np.repeat(never[None, :], tokens, axis=0)
-    if made.head == "lm":
+    if made.asked.head == "lm":
         own = made.tensors["lm_head.weight"]
         rows[: len(own)] = own
     else:

@@ -29,8 +29,8 @@ def read(folder: Path, text: str, seed: int = 4) -> tuple[LlamaCheckpoint, Direc
 def test_what_is_written_comes_out_as_it_went_in(text: str, tmp_path: Path) -> None:
     c, directions = read(tmp_path / "m", text)
     plain = undisguise(c, directions).checkpoint
-    asked = (64, "llama", "token-classification", "rope", "sdpa", None, 20.0, 4)
-    trunk = checkpoint(softhat.compile(text, "ab"), *asked).trunk
+    model = softhat.compile(text, "ab")
+    trunk = checkpoint(model, "llama", "rope", 64, disguise=4).trunk
     assert np.array_equal(plain.tensor("model.embed_tokens.weight"), trunk.embedding)
     for at, block in enumerate(trunk.blocks):
         made = plain.tensor(f"model.layers.{at}.self_attn.o_proj.weight")

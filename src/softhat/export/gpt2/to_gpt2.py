@@ -1,8 +1,8 @@
 """A stock GPT-2 that computes a formula: a checkpoint for unmodified Hugging Face transformers.
 
-The way: formula → attention program → layout → tensors → folder. Nothing in the folder needs
-softhat: `GPT2ForTokenClassification.from_pretrained`, `pipeline("token-classification")` and, for
-language models, `GPT2LMHeadModel.generate` run it as it is.
+Nothing in the folder needs softhat: `GPT2ForTokenClassification.from_pretrained`,
+`pipeline("token-classification")` and, for language models, `GPT2LMHeadModel.generate` run it as it
+is.
 """
 
 from __future__ import annotations
@@ -17,33 +17,14 @@ from numpy.typing import NDArray
 from softhat.export.gpt2.disguise import disguised_labels
 from softhat.export.gpt2.labels import label
 from softhat.export.stock.config import GPT2Shape, gpt2_config
-from softhat.export.stock.folder import stock_files
-from softhat.export.stock.heads import HeadName, asked_of, claimed_weights, logit_rows, token_sets
-from softhat.export.stock.languages import StockLanguage
-from softhat.export.stock.options import (
-    EPSILON,
-    Exported,
-    Kernel,
-    check_choice,
-    check_context,
-    check_disguise,
-    check_margin,
-    check_plain,
-    fits_head,
-    fitted,
-    machine_margin,
-)
-from softhat.export.stock.readme import language_readme, machine_readme, readme
-from softhat.export.tokenizer import vocabulary
+from softhat.export.stock.heads import HeadName
+from softhat.export.stock.making import StockExport, asked
+from softhat.export.stock.options import Exported, Kernel, check_choice, check_disguise
 from softhat.io.files import write_folder
-from softhat.models.model import Model
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.stock.automata import Claimed, formulas_alone
-from softhat.proof.stock.certify import certify
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
 from softhat.transformer.lowering.gpt2.layout import lay_out
 from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk
-from softhat.transformer.weights import BOS
 
 Activation = Literal["relu", "gelu_new"]
 
@@ -76,111 +57,67 @@ def to_gpt2(
     or neuron is a variable's own, idle heads and neurons are filled, and other formulas are
     computed in the same trunk. `directions.safetensors` and `labels.json` say where everything is.
     """
-    options = (context, activation, kernel, head, output, margin, disguise, weights)
-    write_folder(Path(folder), gpt2_files(model, *options))
+    made = gpt2_files(
+        model,
+        context,
+        activation,
+        disguise,
+        weights,
+        kernel=kernel,
+        head=head,
+        output=output,
+        margin=margin,
+    )
+    write_folder(Path(folder), made)
 
 
 def gpt2_files(
     model: Exported,
     context: int = 1024,
     activation: Activation = "relu",
+    disguise: int | None = None,
+    weights: Mapping[str, Any] | None = None,
+    *,
     kernel: Kernel = "sdpa",
     head: HeadName = "token-classification",
     output: str | None = None,
     margin: float = 20.0,
-    disguise: int | None = None,
-    weights: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
     """What `to_gpt2` writes, by file name."""
-    _check(context, activation, kernel, head, margin)
+    check_choice("activation", activation, Activation)
     check_disguise(disguise, activation)
-    held, head = fits_head(model, head, context)
-    check_plain(held, disguise)
-    t = held.program
-    claimed = None if weights is None else claimed_weights(held, head, weights)
-    formulas, program = asked_of(held, head, output, claimed)
-    program = fitted(held, program, formulas, "GPT-2", context, disguise)
-    layout = lay_out(program, context, dense=disguise is not None, steady=claimed is not None)
-    tokens = vocabulary(t.symbols, t.propositional)
-    made_of = trunk(layout, token_sets(t.symbols, t.propositional), activation)
-    tensors = _tensors(made_of)
-    rows = logit_rows(layout.program, formulas, head, machine_margin(held, margin), claimed)
-    matrix = np.stack([read_row(layout, row) for row in rows]).astype(np.float32)
-    readout = {"lm_head.weight": matrix}
-    if head != "lm":
-        bias = np.zeros(len(matrix), dtype=np.float32)
-        readout = {"classifier.weight": matrix, "classifier.bias": bias}
+    given = (context, kernel, head, output, margin, disguise, weights)
+    made = asked(model, "gpt2", *given)
+    dense = disguise is not None
+    layout = lay_out(made.program, context, dense=dense, steady=made.weights is not None)
+    plain = trunk(layout, made.token_sets, activation)
+    tensors = _tensors(plain)
+    readout = made.readout(layout.program, lambda row: read_row(layout, row), "classifier")
     labels = None
-    if held.machine is None and isinstance(held, Model):
-        labels = label(made_of, {**tensors, **readout}, formulas_alone(formulas))
+    if made.labelled is not None:
+        labels = label(plain, {**tensors, **readout}, made.labelled)
     directions = None
-    sizes = (layout.d_model, layout.n_head, made_of.d_ff)
+    n_head, d_ff = layout.n_head, plain.d_ff
     if disguise is not None:
-        made = disguised(made_of, disguise)
-        tensors, directions = made.tensors, made.directions
-        readout = {at: made.rows(rows) if rows.ndim == 2 else rows for at, rows in readout.items()}
+        hidden = disguised(plain, disguise)
+        tensors, directions = hidden.tensors, hidden.directions
+        for name, rows in readout.items():
+            readout[name] = hidden.rows(rows) if rows.ndim == 2 else rows
         assert labels is not None
-        labels = disguised_labels(labels, made)
-        sizes = (made.d_model, made.n_head, len(directions.units[0].part))
-    tensors = {**tensors, **readout}
-    read = GPT2Checkpoint(
-        symbols=t.symbols,
-        propositional=t.propositional,
-        tokens=token_sets(t.symbols, t.propositional),
-        bos=tokens.index(BOS),
-        n_head=sizes[1],
-        activation=activation,
-        epsilon=EPSILON,
-        head=head,
-        tensors=tensors,
-        weights=claimed,
-        greedy=held.machine is not None,
+        labels = disguised_labels(labels, hidden)
+        n_head, d_ff = hidden.n_head, len(directions.units[0].part)
+    checkpoint = GPT2Checkpoint(
+        tensors={**tensors, **readout}, n_head=n_head, activation=activation, **made.claims
     )
     shape = GPT2Shape(
-        family="gpt2",
-        tokens=tokens,
-        context=context,
-        d_model=sizes[0],
-        d_ff=sizes[2],
+        d_model=checkpoint.d_model,
+        d_ff=d_ff,
         blocks=layout.blocks,
-        n_head=sizes[1],
-        epsilon=EPSILON,
-        kernel=kernel,
-        head=head,
-        outputs=tuple(formulas),
+        n_head=n_head,
         activation=activation,
+        **made.choices,
     )
-    known: Mapping[str, Claimed] = held.formulas
-    shown = {name: known[name] for name in formulas if name in known}
-    if isinstance(held, StockLanguage):
-        said = language_readme("GPT-2", held.language, context)
-    elif held.machine is not None:
-        said = machine_readme("GPT-2", held.machine, context)
-    else:
-        described = ("GPT-2", "GPT2LMHeadModel", formulas_alone(shown), tokens, context)
-        said = readme(*described, head, kernel, disguise is not None, claimed)
-    return stock_files(
-        t=t,
-        formulas=shown,
-        tokens=tokens,
-        context=context,
-        head=head,
-        config=gpt2_config(shape),
-        tensors=tensors,
-        directions=directions,
-        labels=labels,
-        certificate=certify(read, formulas, kernel, margin if head == "lm" else None, directions),
-        readme=said,
-        machine=held.machine,
-    )
-
-
-def _check(context: int, activation: str, kernel: str, head: str, margin: float) -> None:
-    check_choice("activation", activation, Activation)
-    check_choice("kernel", kernel, Kernel)
-    check_choice("head", head, HeadName)
-    check_context(context)
-    check_margin(margin)
+    return StockExport(made, checkpoint, gpt2_config(shape), directions, labels).files()
 
 
 def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from softhat.export.certificates import digest_of
 from softhat.export.closed import AGAIN, check_files, check_tensors, choice, whole
-from softhat.export.reading import WEIGHTS, alphabet_of, check_named, formulas_of, stated_in
+from softhat.export.reading import WEIGHTS, Export, alphabet_of, check_named, formulas_of, stated_in
 from softhat.export.stock.config import class_of
 from softhat.export.stock.folder import DIRECTIONS, GENERATION, MACHINE, generation
 from softhat.export.stock.heads import HeadName, token_sets
@@ -24,6 +24,8 @@ from softhat.frontends.machines.reading import machine as machine_from
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_bytes, read_json, read_tensors
 from softhat.logic.sources import Weights, log_weights
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Acceptor, Claimed
 from softhat.transformer.directions import Directions, directions_from
 from softhat.transformer.weights import BOS, EOS
@@ -38,6 +40,7 @@ class StockFolder:
     `check` has compared all of it."""
 
     folder: Path
+    family: str
     config: dict[str, Any]
     stated: dict[str, Any]
     formulas: Mapping[str, Claimed]
@@ -60,6 +63,46 @@ class StockFolder:
     def bos(self) -> int:
         """The token that the tokenizer puts first."""
         return self.texts.index(BOS)
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """What a checkpoint of any architecture is claimed to be, but for its sizes."""
+        return {
+            "symbols": self.symbols,
+            "propositional": self.propositional,
+            "tokens": self.tokens,
+            "bos": self.bos,
+            "head": self.head,
+            "tensors": self.tensors,
+            "weights": self.weights,
+            "greedy": self.machine is not None,
+        }
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What a configuration of any architecture chooses, but for sizes."""
+        return {
+            "family": self.family,
+            "tokens": self.texts,
+            "kernel": self.kernel,
+            "head": self.head,
+            "outputs": tuple(self.formulas),
+        }
+
+    def export(self, checkpoint: GPT2Checkpoint | LlamaCheckpoint, d_head: int) -> Export:
+        """The folder as an export, of heads of this size."""
+        return Export(
+            self.family,
+            self.folder,
+            self.digest,
+            self.stated,
+            self.formulas,
+            None,
+            checkpoint,
+            directions=_directions(self.folder, checkpoint.d_model, checkpoint.n_head, d_head),
+            kernel=self.kernel,
+            machine=self.machine,
+        )
 
     def whole(self, key: str) -> int:
         return whole(f"{self.folder}/config.json", self.config, key)
@@ -120,6 +163,7 @@ def read_stock(folder: Path, config: dict[str, Any], family: str) -> StockFolder
         weights = log_weights(stated["weights"], (*symbols, EOS), (*formulas, EOS))
     return StockFolder(
         folder=folder,
+        family=family,
         config=config,
         stated=stated,
         formulas=formulas,
@@ -162,7 +206,7 @@ def _head(where: str, config: dict[str, Any], family: str) -> HeadName:
     return heads[architectures[0]]
 
 
-def read_directions(folder: Path, d_model: int, n_head: int, d_head: int) -> Directions | None:
+def _directions(folder: Path, d_model: int, n_head: int, d_head: int) -> Directions | None:
     """The directions of a disguised checkpoint; None if it is not disguised."""
     path = folder / DIRECTIONS
     if not path.exists():

@@ -1,0 +1,211 @@
+"""A stock checkpoint in the making: what it is asked to compute, and the folder that comes of it.
+
+The way: formula → attention program → layout → tensors → folder. An architecture lays out the
+program and makes the tensors; all before and after is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.export.labels import Labels
+from softhat.export.stock.config import CLASSES, class_of
+from softhat.export.stock.folder import stock_files
+from softhat.export.stock.heads import HeadName, asked_of, claimed_weights, logit_rows, token_sets
+from softhat.export.stock.languages import StockLanguage
+from softhat.export.stock.options import (
+    EPSILON,
+    Exported,
+    Kernel,
+    check_choice,
+    check_context,
+    check_disguise,
+    check_margin,
+    check_plain,
+    fits_head,
+    fitted,
+    machine_margin,
+)
+from softhat.export.stock.readme import language_readme, machine_readme, readme
+from softhat.export.tokenizer import vocabulary
+from softhat.logic.sources import Weights
+from softhat.logic.syntax.nodes import Formula
+from softhat.models.model import Model
+from softhat.program.signals import Program
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.stock.automata import Claimed, formulas_alone
+from softhat.proof.stock.certificate import StockCertificate
+from softhat.proof.stock.certify import certify
+from softhat.transformer.directions import Directions
+from softhat.transformer.lowering.language_model import Row
+from softhat.transformer.weights import BOS
+
+Tensors = dict[str, NDArray[np.float32]]
+NAMES = {"gpt2": "GPT-2"} | {name: CLASSES[name] for name in ("llama", "mistral", "qwen2")}
+"""What families are called."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a checkpoint is asked to compute, and how it is to be run."""
+
+    model: Model | StockLanguage
+    formulas: Mapping[str, Claimed]
+    program: Program
+    family: str
+    context: int
+    kernel: Kernel
+    head: HeadName
+    margin: float
+    disguise: int | None
+    weights: Weights | None
+    """The log-weights of a language model, where it has any."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return vocabulary(self.program.symbols, self.program.propositional)
+
+    @property
+    def token_sets(self) -> tuple[frozenset[str], ...]:
+        """Which symbols hold at each ordinary token."""
+        return token_sets(self.program.symbols, self.program.propositional)
+
+    @property
+    def shown(self) -> dict[str, Claimed]:
+        """The formulas that the model was compiled from."""
+        known: Mapping[str, Claimed] = self.model.formulas
+        return {name: known[name] for name in self.formulas if name in known}
+
+    @property
+    def labelled(self) -> dict[str, Formula] | None:
+        """The formulas by which labels say what a checkpoint computes; a machine has no labels."""
+        if self.model.machine is not None or not isinstance(self.model, Model):
+            return None
+        return formulas_alone(self.formulas)
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """What a checkpoint of any architecture is claimed to be, but for its tensors."""
+        return {
+            "symbols": self.program.symbols,
+            "propositional": self.program.propositional,
+            "tokens": self.token_sets,
+            "bos": self.tokens.index(BOS),
+            "epsilon": EPSILON,
+            "head": self.head,
+            "weights": self.weights,
+            "greedy": self.model.machine is not None,
+        }
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What a configuration of any architecture chooses, but for sizes."""
+        return {
+            "family": self.family,
+            "tokens": self.tokens,
+            "context": self.context,
+            "epsilon": EPSILON,
+            "kernel": self.kernel,
+            "head": self.head,
+            "outputs": tuple(self.formulas),
+        }
+
+    def readout(
+        self, program: Program, row_of: Callable[[Row], NDArray[Any]], classifier: str
+    ) -> Tensors:
+        """The last matrix, whose rows are over what the layout has placed."""
+        margin = machine_margin(self.model, self.margin)
+        rows = logit_rows(program, self.formulas, self.head, margin, self.weights)
+        matrix = np.stack([row_of(row) for row in rows]).astype(np.float32)
+        if self.head == "lm":
+            return {"lm_head.weight": matrix}
+        bias = np.zeros(len(matrix), dtype=np.float32)
+        return {f"{classifier}.weight": matrix, f"{classifier}.bias": bias}
+
+
+def asked(
+    model: Exported,
+    family: str,
+    context: int,
+    kernel: Kernel,
+    head: HeadName,
+    output: str | None,
+    margin: float,
+    disguise: int | None,
+    weights: Mapping[str, Any] | None,
+) -> Asked:
+    """What the options say, if they fit a decoder and each other."""
+    check_choice("kernel", kernel, Kernel)
+    check_choice("head", head, HeadName)
+    check_context(context)
+    check_margin(margin)
+    check_disguise(disguise)
+    held, head = fits_head(model, head, context)
+    check_plain(held, disguise)
+    claimed = None if weights is None else claimed_weights(held, head, weights)
+    formulas, program = asked_of(held, head, output, claimed)
+    program = fitted(held, program, formulas, NAMES[family], context, disguise)
+    given = (family, context, kernel, head, margin, disguise, claimed)
+    return Asked(held, formulas, program, *given)
+
+
+@dataclass(frozen=True)
+class StockExport:
+    """A stock checkpoint before it is written: what every file format is made from."""
+
+    asked: Asked
+    checkpoint: GPT2Checkpoint | LlamaCheckpoint
+    config: Mapping[str, Any]
+    directions: Directions | None
+    labels: Labels | None
+    loading: str = ""
+    """What users must know when they load it."""
+
+    def certificate(self) -> StockCertificate:
+        """What is proved, from the tensors."""
+        kept = self.asked.margin if self.asked.head == "lm" else None
+        given = (self.asked.formulas, self.asked.kernel, kept, self.directions)
+        return certify(self.checkpoint, *given)
+
+    def files(self) -> dict[str, bytes]:
+        """By file name."""
+        asked = self.asked
+        return stock_files(
+            t=asked.model.program,
+            formulas=asked.shown,
+            tokens=asked.tokens,
+            context=asked.context,
+            head=asked.head,
+            config=self.config,
+            tensors=self.checkpoint.tensors,
+            directions=self.directions,
+            labels=self.labels,
+            certificate=self.certificate(),
+            readme=self._readme(),
+            machine=asked.model.machine,
+        )
+
+    def _readme(self) -> str:
+        asked, name = self.asked, NAMES[self.asked.family]
+        if asked.model.machine is not None:
+            return machine_readme(name, asked.model.machine, asked.context, self.loading)
+        if isinstance(asked.model, StockLanguage):
+            return language_readme(name, asked.model.language, asked.context, self.loading)
+        return readme(
+            name,
+            class_of(asked.family, "lm"),
+            formulas_alone(asked.shown),
+            asked.tokens,
+            asked.context,
+            asked.head,
+            asked.kernel,
+            self.directions is not None,
+            asked.weights,
+            self.loading,
+        )
