@@ -91,6 +91,7 @@ SOUND = "bounds of one row, which is compared with the true error of every word"
 LAWS = "a step towards a law, which is compared with the gaps of every word"
 DATA = "plain data: its meaning is what the other file runs"
 STOCK = "a part of one proof, which is attacked as a whole: weights, words, kernels"
+RUN = "exports run there, in PyTorch"
 ELSEWHERE: dict[str, tuple[str, str]] = {
     "ahat/analysis/levels.py": ("ahat/analysis/test_gap_laws.py", LAWS),
     "ahat/analysis/margins.py": ("ahat/analysis/test_gap_laws.py", LAWS),
@@ -163,31 +164,26 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "export/test_gpt2_disguise.py",
         "disguised models run there",
     ),
-    "transformer/lowering/gpt2/constants.py": (
+    "transformer/lowering/stock/constants.py": (
         "export/test_gpt2.py",
-        "exports run there, in PyTorch",
+        RUN,
     ),
     "transformer/lowering/gpt2/disguise.py": (
         "export/test_gpt2_disguise.py",
         "disguised models run there",
     ),
-    "transformer/lowering/gpt2/heads.py": ("export/test_gpt2.py", "exports run there, in PyTorch"),
-    "transformer/lowering/gpt2/layout.py": ("export/test_gpt2.py", "exports run there, in PyTorch"),
+    "transformer/lowering/gpt2/layout.py": ("export/test_gpt2.py", RUN),
     "transformer/lowering/gpt2/weights.py": (
         "export/test_gpt2.py",
-        "exports run there, in PyTorch",
+        RUN,
     ),
     "transformer/lowering/language_model.py": (
         "export/test_gpt2_lm.py",
-        "exports run there, in PyTorch",
+        RUN,
     ),
     "transformer/lowering/llama/disguise.py": (
         "export/test_llama_disguise.py",
         "disguised models run there",
-    ),
-    "transformer/lowering/llama/heads.py": (
-        "transformer/lowering/llama/test_weights.py",
-        "one set of weights",
     ),
     "transformer/lowering/llama/layout.py": (
         "transformer/lowering/llama/test_weights.py",
@@ -197,6 +193,17 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "transformer/lowering/llama/test_weights.py",
         "one set of weights",
     ),
+    **{
+        f"transformer/lowering/stock/{part}.py": ("export/test_gpt2.py", RUN)
+        for part in (
+            *("forms", "plan"),
+            *(f"heads/{kind}" for kind in ("kind", "latest", "recall", "shift", "sign")),
+        )
+    },
+    **{
+        f"transformer/lowering/stock/heads/{kind}.py": ("export/test_llama.py", RUN)
+        for kind in ("digit", "previous", "scales")
+    },
     "transformer/lowering/rows.py": ("transformer/lowering/test_lower.py", DATA),
     "program/draw.py": ("program/test_build.py", "the text of programs"),
     "program/gates.py": ("program/test_evaluate.py", DATA),

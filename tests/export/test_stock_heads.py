@@ -8,7 +8,7 @@ import softhat
 from softhat import SofthatError
 from softhat.export.stock.heads import asked_of, claimed_weights, logit_rows, named_logits
 from softhat.program.registers import Register
-from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE
 
 FORMULAS = {"a": "!(Y a)", "b": "true", "<eos>": "a & Y b"}
 

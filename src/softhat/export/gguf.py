@@ -35,9 +35,9 @@ from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.numbers.predicates import to_json
 from softhat.proof.stock.automata import formulas_alone
-from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.llama.rotary import Positions
 from softhat.transformer.lowering.llama.weights import row_of
+from softhat.transformer.lowering.stock.forms import PairForm
 from softhat.transformer.weights import BOS, EOS
 
 Array = NDArray[np.float32]

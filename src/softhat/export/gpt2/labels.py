@@ -33,8 +33,9 @@ from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register
 from softhat.program.signals import needed_by
-from softhat.transformer.lowering.gpt2.layout import Key, Layout, bit, earlier_bit
+from softhat.transformer.lowering.gpt2.layout import Layout
 from softhat.transformer.lowering.gpt2.weights import GAIN, Trunk
+from softhat.transformer.lowering.stock.plan import Key, bit, earlier_bit
 
 
 def label(
@@ -52,7 +53,7 @@ def label(
             kind=head.kind,
             label="; ".join(layout.program.labels[signal] for signal in head.signals),
             reads=head_reads(layout, head),
-            writes=tuple(key_text(layout, head.target(signal)) for signal in head.signals),
+            writes=tuple(key_text(layout, target) for target in head.targets),
             computes=tuple(
                 value_meanings(layout, said, head, [*range(len(head.signals))], number, at)
             ),
@@ -88,8 +89,7 @@ def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
     born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
     for number, block in enumerate(layout.heads, start=1):
         for head in block:
-            for signal in head.signals:
-                born[head.target(signal)] = number
+            born |= dict.fromkeys(head.targets, number)
     for key, at in layout.pair.items():
         since = born.get(key, 0)
         holds[at].append(

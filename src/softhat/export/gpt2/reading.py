@@ -31,4 +31,4 @@ def read_gpt2(folder: Path, config: dict[str, Any]) -> Export:
         activation=shape.activation,
         **stock.claims,
     )
-    return stock.export(checkpoint, checkpoint.d_head)
+    return stock.export(checkpoint, shape, shape.d_model // shape.n_head)

@@ -35,14 +35,10 @@ from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register
 from softhat.program.signals import needed_by
-from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, Key, bit
-from softhat.transformer.lowering.llama.layout import (
-    KeyGroup,
-    LlamaHeadPlan,
-    LlamaLayout,
-    values_of,
-)
+from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaLayout
 from softhat.transformer.lowering.llama.weights import GAIN, LlamaMatrices, LlamaTrunk, groups_of
+from softhat.transformer.lowering.stock.forms import values_of
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, HeadPlan, Key, bit
 
 Tensors = Mapping[str, NDArray[np.float32]]
 
@@ -80,24 +76,24 @@ def label(
     )
 
 
-def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, LlamaHeadPlan]]:
+def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, HeadPlan]]:
     """The query heads of a block, with their numbers and the groups that they are in."""
     for at, group in enumerate(groups_of(layout, number)):
         for place, head in enumerate(group.heads):
             yield at * layout.shared + place, group, head
 
 
-def _named(layout: LlamaLayout, head: LlamaHeadPlan) -> str:
+def _named(layout: LlamaLayout, head: HeadPlan) -> str:
     if head.kind == "Digit":
         return bit(head.digit)
     return "; ".join(layout.program.labels[signal] for signal in head.signals)
 
 
 def _computed(
-    layout: LlamaLayout, said: Meanings, group: KeyGroup, head: LlamaHeadPlan, number: int, h: int
+    layout: LlamaLayout, said: Meanings, group: KeyGroup, head: HeadPlan, number: int, h: int
 ) -> Iterator[Meaning]:
     """What stands in the value coordinates of a head."""
-    forms = values_of(layout.program, layout.counts, head)
+    forms = values_of(layout.counts, head)
     places = [group.values.index(form) for form in forms]
     if head.kind != "Digit":
         yield from value_meanings(layout, said, head, places, number, h)

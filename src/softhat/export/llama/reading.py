@@ -32,7 +32,8 @@ def read_llama(folder: Path, config: dict[str, Any], family: str) -> Export:
         **stock.choices,
     )
     stock.check(llama_config(shape), llama_shapes(shape), shape.context)
-    return stock.export(LlamaCheckpoint(family=family, **attention, **stock.claims), shape.head_dim)
+    checkpoint = LlamaCheckpoint(family=family, **attention, **stock.claims)
+    return stock.export(checkpoint, shape, shape.head_dim)
 
 
 def _factor(found: StockFolder) -> float:

@@ -25,12 +25,12 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import write_folder
 from softhat.program.heads import Recall, Shift
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.transformer.lowering.gpt2.heads import PairForm
 from softhat.transformer.lowering.llama.disguise import DisguisedLlama
 from softhat.transformer.lowering.llama.disguise import disguise as disguised
 from softhat.transformer.lowering.llama.layout import LlamaLayout, lay_out
 from softhat.transformer.lowering.llama.rotary import MOST_DIGITS, Positions, rotary
 from softhat.transformer.lowering.llama.weights import LlamaTrunk, row_of, trunk
+from softhat.transformer.lowering.stock.forms import PairForm
 
 Family = Literal["llama", "mistral", "qwen2"]
 LOADING = (

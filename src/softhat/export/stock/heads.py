@@ -17,7 +17,6 @@ from softhat.program.draft import only
 from softhat.program.registers import Register
 from softhat.program.signals import Program
 from softhat.proof.stock.automata import Claimed, formulas_alone
-from softhat.transformer.lowering.gpt2.layout import ONE
 from softhat.transformer.lowering.language_model import (
     Row,
     lm_formulas,
@@ -25,6 +24,7 @@ from softhat.transformer.lowering.language_model import (
     lm_rows,
     weighted_rows,
 )
+from softhat.transformer.lowering.stock.plan import ONE
 from softhat.transformer.weights import EOS
 
 HeadName = Literal["token-classification", "lm", "multi-label"]

@@ -15,8 +15,8 @@ from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register, read
 from softhat.program.signals import Program
-from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, Key, PlannedCount, mean_of
 from softhat.transformer.lowering.gpt2.weights import GateTerm
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, Key, PlannedCount, mean_of
 from softhat.transformer.weights import EOS
 
 

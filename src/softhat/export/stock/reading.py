@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from softhat.export.certificates import digest_of
 from softhat.export.closed import AGAIN, check_files, check_tensors, choice, whole
 from softhat.export.reading import WEIGHTS, Export, alphabet_of, check_named, formulas_of, stated_in
-from softhat.export.stock.config import class_of
+from softhat.export.stock.config import StockShape, class_of
 from softhat.export.stock.folder import DIRECTIONS, GENERATION, MACHINE, generation
 from softhat.export.stock.heads import HeadName, token_sets
 from softhat.export.stock.languages import LANGUAGE, language_of
@@ -89,7 +89,9 @@ class StockFolder:
             "outputs": tuple(self.formulas),
         }
 
-    def export(self, checkpoint: GPT2Checkpoint | LlamaCheckpoint, d_head: int) -> Export:
+    def export(
+        self, checkpoint: GPT2Checkpoint | LlamaCheckpoint, shape: StockShape, d_head: int
+    ) -> Export:
         """The folder as an export, of heads of this size."""
         return Export(
             self.family,
@@ -99,7 +101,7 @@ class StockFolder:
             self.formulas,
             None,
             checkpoint,
-            directions=_directions(self.folder, checkpoint.d_model, checkpoint.n_head, d_head),
+            directions=_directions(self.folder, shape.d_model, shape.n_head, d_head),
             kernel=self.kernel,
             machine=self.machine,
         )

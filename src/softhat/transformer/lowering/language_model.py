@@ -25,7 +25,7 @@ from softhat.program.draft import Draft
 from softhat.program.literals import FALSE, Literal
 from softhat.program.registers import Register
 from softhat.program.signals import Program
-from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, Key
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, Key
 from softhat.transformer.weights import EOS
 
 

@@ -11,10 +11,11 @@ import pytest
 import softhat
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
-from softhat.transformer.lowering.gpt2.layout import ONE, ORDINARY
-from softhat.transformer.lowering.llama.layout import bit_of, lay_out
+from softhat.transformer.lowering.llama.layout import lay_out
 from softhat.transformer.lowering.llama.rotary import rotary
 from softhat.transformer.lowering.llama.weights import conjunction, trunk
+from softhat.transformer.lowering.stock.forms import bit_of
+from softhat.transformer.lowering.stock.plan import ONE, ORDINARY
 
 TOKENS = (frozenset("a"), frozenset("b"))
 

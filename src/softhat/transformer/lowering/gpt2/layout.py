@@ -20,23 +20,31 @@ and means are as large as LayerNorm allows, and there are neither pads nor trims
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal as Choice
 
 from softhat.io.errors import SofthatError
-from softhat.program.heads import Average, Latest, Previous, Recall, Shift, Sign
-from softhat.program.inputs import PositionAtLeast
-from softhat.program.literals import Literal
+from softhat.program.heads import Recall
 from softhat.program.narrow import narrowed
 from softhat.program.registers import Register, stored_layers
-from softhat.program.schedule import HeadGroup, Schedule, schedule
-from softhat.program.signals import Program, Signal
+from softhat.program.schedule import Schedule, schedule
+from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
-from softhat.transformer.lowering.gpt2.constants import told_by_positions, within_reach
+from softhat.transformer.lowering.stock.constants import told_by_positions
+from softhat.transformer.lowering.stock.plan import (
+    BOS_PAIR,
+    ONE,
+    ORDINARY,
+    HeadPlan,
+    Key,
+    PlannedCount,
+    bit,
+    counts_of,
+    earlier_bit,
+    heads_of,
+    with_position_inputs,
+)
 
-ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
 AMPLITUDES = (2.0**-4, 2.0**-3)
 """A: a raw Boolean output is ±A. LayerNorm's mean, whose error grows with the number of
 coordinates, must not drown it in float16: the larger from NARROW_MODEL coordinates on."""
@@ -49,39 +57,6 @@ WIDEST = 8
 """Literals of a gate. Their sum's rounding grows with the square of their number, and must leave
 hidden units exact in float16; wider gates are trees."""
 
-Key = str | Register
-Kind = Choice["Latest", "Recall", "Previous", "Shift", "Average", "Sign"]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCount:
-    """A Sign as GPT-2 computes it: first the mean of Σ a·bit - (c - 1/2)·bos, then its sign."""
-
-    average: int
-    terms: tuple[tuple[int, int], ...]
-    threshold: int
-    scale: float
-    """V: the power of two >= every |value averaged| by which the values are divided."""
-    largest: int
-    """Of |Σ a·bit| at an ordinary position."""
-
-
-@dataclass(frozen=True, slots=True)
-class GPT2HeadPlan:
-    """One attention head. An Average is listed by the Signs whose means it computes."""
-
-    kind: Kind
-    signals: tuple[int, ...]
-    bad: Literal | None = None
-    queries: tuple[Literal, ...] = ()
-    keys: tuple[Literal, ...] = ()
-    distance: int = 0
-    """Of Previous (1) and Shift."""
-
-    def target(self, signal: int) -> Key:
-        """Where the value of one of its signals is written."""
-        return mean_of(signal) if self.kind == "Average" else Register(signal, True)
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -92,7 +67,7 @@ class Layout:
     context: int
     bits: int
     """Positions have this many binary digits."""
-    heads: tuple[tuple[GPT2HeadPlan, ...], ...]
+    heads: tuple[tuple[HeadPlan, ...], ...]
     stored: dict[int, int]
     counts: dict[int, PlannedCount]
     pair: dict[Key, int]
@@ -132,19 +107,6 @@ class Layout:
         return max(1, len(self.heads))
 
 
-def bit(b: int) -> str:
-    return f"bit {b} of the position"
-
-
-def earlier_bit(b: int, distance: int) -> str:
-    before = "before" if distance == 1 else f"{distance} before"
-    return f"bit {b} of the position {before}"
-
-
-def mean_of(sign: int) -> str:
-    return f"mean for s{sign}"
-
-
 def lay_out(program: Program, context: int, dense: bool = False, steady: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
     program = spelled_out(program) if dense else gathered(program)
@@ -170,7 +132,7 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
     for distance in sorted({head.distance for head in flat if head.distance}):
         keys += [earlier_bit(b, distance) for b in range(bits)]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
-    scratch_keys = [head.target(at) for head in flat for at in head.signals]
+    scratch_keys = [target for head in flat for target in head.targets]
     # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
     empty = len(scratch_keys) + (0 if dense else -(len(scratch_keys) + 1) % 3)
     first_scratch = len(keys)
@@ -226,7 +188,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 
 
 def _dense_mean_amplitude(
-    heads: tuple[tuple[GPT2HeadPlan, ...], ...], squares: int, means: int, steady: bool
+    heads: tuple[tuple[HeadPlan, ...], ...], squares: int, means: int, steady: bool
 ) -> float:
     """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
     blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far
@@ -240,66 +202,3 @@ def _dense_mean_amplitude(
     while means * amplitude**2 > 2 * most * squares:
         amplitude /= 2
     return amplitude
-
-
-def with_position_inputs(program: Program) -> Program:
-    """Comparisons of `i` with a constant become inputs, like `first` and `mod`."""
-
-    def changed(signal: Signal) -> Signal:
-        match signal:
-            case Sign(None, None, None, coefficient, 0, threshold):
-                return PositionAtLeast(coefficient, threshold)
-            case _:
-                return signal
-
-    return Program(
-        signals=tuple(map(changed, program.signals)),
-        labels=program.labels,
-        outputs=program.outputs,
-        symbols=program.symbols,
-        propositional=program.propositional,
-    )
-
-
-def heads_of(
-    program: Program, group: HeadGroup, counts: dict[int, PlannedCount], d_head: int
-) -> Iterable[GPT2HeadPlan]:
-    """A group of equal scores as heads of at most d_head values each."""
-    kind: Kind
-    signals = group.signals
-    bad: Literal | None = None
-    queries: tuple[Literal, ...] = ()
-    keys: tuple[Literal, ...] = ()
-    distance = 0
-    match program.signals[signals[0]]:
-        case Latest(condition, _, _):
-            kind, bad = "Latest", condition
-        case Recall(condition, queries, keys, _):
-            kind, bad = "Recall", condition
-        case Previous():
-            kind, distance = "Previous", 1
-        case Shift(_, distance, _):
-            kind = "Shift"
-        case Average():
-            kind = "Average"
-            signals = tuple(at for at, count in counts.items() if count.average in signals)
-        case Sign():
-            kind = "Sign"
-        case other:
-            raise TypeError(f"not a head: {other!r}")
-    for start in range(0, len(signals), d_head):
-        yield GPT2HeadPlan(kind, signals[start : start + d_head], bad, queries, keys, distance)
-
-
-def counts_of(program: Program, context: int) -> dict[int, PlannedCount]:
-    counts = {}
-    for at, signal in enumerate(program.signals):
-        if not isinstance(signal, Sign):
-            continue
-        assert signal.past is not None
-        terms, low, high, threshold = within_reach(program, signal, context)
-        scale = 1.0
-        while scale < max(high, -low, abs(threshold - 0.5)):
-            scale *= 2
-        counts[at] = PlannedCount(signal.past, terms, threshold, scale, max(high, -low))
-    return counts

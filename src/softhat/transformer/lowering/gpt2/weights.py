@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,13 @@ from numpy.typing import NDArray
 
 from softhat.numbers.predicates import column
 from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod, TokenIn
-from softhat.program.registers import Register
+from softhat.program.registers import Register, read
 from softhat.program.schedule import Term, keys_of_recalls
-from softhat.transformer.lowering.gpt2.heads import conjunction, scores, value
-from softhat.transformer.lowering.gpt2.layout import (
-    BOS_PAIR,
-    ONE,
-    ORDINARY,
-    Key,
-    Layout,
-    bit,
-    earlier_bit,
-)
+from softhat.transformer.lowering.gpt2.layout import Layout
+from softhat.transformer.lowering.stock.forms import PairForm, bit_of, values_of
+from softhat.transformer.lowering.stock.heads import KINDS
+from softhat.transformer.lowering.stock.heads.latest import one
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, Key, bit, earlier_bit
 
 Array = NDArray[np.float32]
 
@@ -34,6 +30,8 @@ GAIN = {"relu": 1.0, "gelu_new": 32.0}
 """G: a gate clips G·s. gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on, and
 |G(s - 1/4)|, |G(s - 3/4)| >= 6 for s <= 1/16 and s >= 15/16."""
 LOW, HIGH = 1 / 4, 3 / 4
+TRUE = PairForm({BOS_PAIR: -1.0}, 1.0)
+"""What means count of `true`: 1 less `<bos>` has no error except at `<bos>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def _position_embedding(layout: Layout) -> Array:
     for block in layout.heads:
         for head in block:
             if head.kind != "Average":
-                for target in map(head.target, head.signals):
+                for target in head.targets:
                     put(layout.pair[target], -layout.amplitude)
     for at in layout.pads:
         put(at, 2.0)
@@ -182,15 +180,15 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matri
     attn_proj = np.zeros((d, d))
     heads = layout.heads[number] if number < len(layout.heads) else ()
     for h, head in enumerate(heads):
-        query, key = scores(layout, head)
-        values = [value(layout, head, at) for at in head.signals]
+        query, key = KINDS[head.kind].learned(layout, head)
+        values = values_of(layout.counts, head, one(layout, 1.0), TRUE)
         for part, forms in enumerate((query, key, values)):
             for r, form in enumerate(forms):
                 column = part * d + h * layout.d_head + r
                 c_attn[:, column] = read_row(layout, form.weights)
                 c_attn_bias[column] = form.constant
-        for r, signal in enumerate(head.signals):
-            at = layout.pair[head.target(signal)]
+        for r, target in enumerate(head.targets):
+            at = layout.pair[target]
             weight = layout.mean_amplitude if head.kind == "Average" else 2 * layout.amplitude
             attn_proj[h * layout.d_head + r, 2 * at] = weight
             attn_proj[h * layout.d_head + r, 2 * at + 1] = -weight
@@ -229,3 +227,38 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matri
 
 def _units(layout: Layout, number: int) -> int:
     return sum(2 * len(gate.cover.terms) for gate in layout.schedule.layers[number].gates)
+
+
+def conjunction(layout: Layout, term: Term, layer: int, is_key: bool = False) -> PairForm:
+    """Theorem 16. Σ literals - (k - 1) is 1 if all hold, and <= 0 if not and at `<bos>`.
+
+    A literal is a stored bit, 0 at `<bos>`; its negation `ordinary - bit`; a raw output o as
+    o + ordinary - 1, or negated as ordinary - o, which are <= 0 at `<bos>`. In a term of a recall's
+    key that reads stored bits, one of them not negated, 1 - bit serves as well as ordinary - bit:
+    fewer summands round less."""
+    total = PairForm(constant=1.0 - len(term))
+    reads_raw = any(read(layout.stored, literal.signal, layer).raw for literal in term)
+    if is_key and not reads_raw and any(literal.positive for literal in term):
+        signs: dict[Key, float] = {
+            Register(x.signal, False): 0.5 if x.positive else -0.5 for x in term
+        }
+        return PairForm(signs, 1.0 - len(term) / 2)
+    for literal in term:
+        if read(layout.stored, literal.signal, layer).raw:
+            raw = PairForm({Register(literal.signal, True): 0.5 / layout.amplitude}, 0.5)
+            ordinary = PairForm({ORDINARY: 1.0})
+            if literal.positive:
+                total = total.plus(ordinary).plus(raw)
+                total.constant -= 1.0
+            else:
+                total = total.plus(ordinary).plus(raw, -1.0)
+        else:
+            total = total.plus(bit_of(literal, one=one(layout, 1.0)))
+    return _short_constant(total)
+
+
+def _short_constant(form: PairForm) -> PairForm:
+    """The constant's whole part goes through the pair that is always 1: a bias such as -100.75
+    has too many digits for bfloat16."""
+    whole = float(floor(form.constant))
+    return PairForm({**form.weights, ONE: whole}, form.constant - whole) if abs(whole) > 8 else form

@@ -15,30 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
-from typing import Literal as Choice
 
-from softhat.program.heads import Latest, Previous, Recall, Shift
-from softhat.program.literals import Literal
 from softhat.program.recalls import with_both_values, without_recalls
 from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
-from softhat.transformer.lowering.gpt2.heads import PairForm
-from softhat.transformer.lowering.gpt2.layout import (
-    BOS_PAIR,
-    ONE,
-    ORDINARY,
-    Key,
-    PlannedCount,
-    bit,
-    counts_of,
-    heads_of,
-    mean_of,
-    with_position_inputs,
-)
 from softhat.transformer.lowering.llama.inputs import (
     Digits,
     conjunctions,
@@ -48,6 +32,19 @@ from softhat.transformer.lowering.llama.inputs import (
 )
 from softhat.transformer.lowering.llama.resting import rested
 from softhat.transformer.lowering.llama.rotary import Rotary
+from softhat.transformer.lowering.stock.forms import PairForm, values_of
+from softhat.transformer.lowering.stock.heads import KINDS
+from softhat.transformer.lowering.stock.plan import (
+    BOS_PAIR,
+    ONE,
+    ORDINARY,
+    HeadPlan,
+    Key,
+    PlannedCount,
+    counts_of,
+    heads_of,
+    with_position_inputs,
+)
 
 PAD = "pad"
 LARGEST_MEAN = 2.0**-8
@@ -63,39 +60,13 @@ in those of 1,000 positions and more, whose means are finer."""
 STEP_SQUARES, STEADY_SQUARES = 1.6, 6e-4
 """The same, over the context, where positions are looked up later; and where means are taken later
 or logits are stated."""
-Kind = Choice["Latest", "Recall", "Previous", "Shift", "Average", "Sign", "Digit"]
-OWN_KEYS = ("Digit", "Shift")
-"""Kinds whose keys no other kind can share."""
-
-
-@dataclass(frozen=True, slots=True)
-class LlamaHeadPlan:
-    """One query head: a kind of the program's heads, or a digit of the position."""
-
-    kind: Kind
-    signals: tuple[int, ...] = ()
-    bad: Literal | None = None
-    digit: int = -1
-    distance: int = 0
-    """Of a Shift, at most what the context has."""
-    queries: tuple[Literal, ...] = ()
-    keys: tuple[Literal, ...] = ()
-
-    @property
-    def targets(self) -> tuple[Key, ...]:
-        """Where its values are written."""
-        if self.kind == "Digit":
-            return (bit(self.digit),)
-        if self.kind == "Average":
-            return tuple(map(mean_of, self.signals))
-        return tuple(Register(signal, True) for signal in self.signals)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyGroup:
     """Query heads that share keys and values: rows of the slow pairs, and values."""
 
-    heads: tuple[LlamaHeadPlan, ...]
+    heads: tuple[HeadPlan, ...]
     contents: tuple[PairForm, ...]
     values: tuple[PairForm, ...]
 
@@ -157,23 +128,16 @@ def lay_out(
         holds = position_table(signal, rotary.context)
         if holds is not None and at in stored:
             tables[at] = conjunctions(holds, program.labels[at])
-    blocks: list[list[LlamaHeadPlan]] = [
+    blocks: list[list[HeadPlan]] = [
         [
-            LlamaHeadPlan(
-                head.kind,
-                head.signals,
-                head.bad,
-                distance=min(head.distance, rotary.context - 1),
-                queries=head.queries,
-                keys=head.keys,
-            )
+            replace(head, distance=min(head.distance, rotary.context - 1))
             for group in layer.heads
             for head in heads_of(program, group, counts, rotary.head_dim)
         ]
         for layer in layers.layers
     ]
     latest = any(head.kind in ("Latest", "Recall") for block in blocks for head in block)
-    digits = [LlamaHeadPlan("Digit", digit=b) for b in range(rotary.digits)]
+    digits = [HeadPlan("Digit", digit=b) for b in range(rotary.digits)]
     if rotary.dense:
         digits.reverse()
     together = DENSE_DIGITS if rotary.dense else len(digits)
@@ -181,7 +145,7 @@ def lay_out(
     if not (by_digits and (latest or tables)):
         finding = []
     blocks[:0] = finding
-    grouped, n_head, n_kv = _shared(program, counts, blocks, rotary)
+    grouped, n_head, n_kv = _shared(counts, blocks, rotary)
     keys: list[Key] = [ONE, BOS_PAIR, ORDINARY]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     flat = [head for block in blocks for head in block]
@@ -268,9 +232,8 @@ def _dense_mean_amplitude(
 
 
 def _shared(
-    program: Program,
     counts: dict[int, PlannedCount],
-    blocks: Sequence[Sequence[LlamaHeadPlan]],
+    blocks: Sequence[Sequence[HeadPlan]],
     rotary: Rotary,
 ) -> tuple[tuple[tuple[KeyGroup, ...], ...], int, int]:
     """Groups for each block, with the number of query heads and of heads of keys and values: as
@@ -279,9 +242,7 @@ def _shared(
     widest = max((len(block) for block in blocks), default=1) or 1
     best = None
     for size in range(1, 2 if rotary.dense else widest + 1):
-        packed = tuple(
-            tuple(_packed(program, counts, block, rotary.head_dim, size)) for block in blocks
-        )
+        packed = tuple(tuple(_packed(counts, block, rotary.head_dim, size)) for block in blocks)
         n_kv = max((len(groups) for groups in packed), default=1) or 1
         if best is None or size * n_kv + n_kv < best[1] + best[2]:
             best = (packed, size * n_kv, n_kv)
@@ -290,23 +251,23 @@ def _shared(
 
 
 def _packed(
-    program: Program,
     counts: dict[int, PlannedCount],
-    heads: Iterable[LlamaHeadPlan],
+    heads: Iterable[HeadPlan],
     head_dim: int,
     size: int,
 ) -> list[KeyGroup]:
     """Each head to the first group with room for its row of keys and its values."""
     groups: list[KeyGroup] = []
     for head in heads:
-        content = content_of(head)
-        values = values_of(program, counts, head)
+        kind = KINDS[head.kind]
+        content = kind.content(head)
+        values = values_of(counts, head)
         for at, group in enumerate(groups):
             rows = _with(group.contents, [] if content is None else [content])
             columns = _with(group.values, values)
-            kinds = (group.heads[0].kind, head.kind)
-            same = kinds[0] == kinds[1] or not any(kind in OWN_KEYS for kind in kinds)
-            same = same and "Recall" not in kinds
+            other = group.heads[0].kind
+            own = kind.own_keys or KINDS[other].own_keys
+            same = (other == head.kind or not own) and "Recall" not in (other, head.kind)
             if same and len(group.heads) < size and len(rows) <= 2 and len(columns) <= head_dim:
                 groups[at] = KeyGroup((*group.heads, head), rows, columns)
                 break
@@ -319,51 +280,3 @@ def _packed(
 def _with(forms: tuple[PairForm, ...], more: Sequence[PairForm]) -> tuple[PairForm, ...]:
     new = [form for at, form in enumerate(more) if form not in forms and form not in more[:at]]
     return (*forms, *new)
-
-
-def bit_of(literal: Literal, raw: bool = False) -> PairForm:
-    """A bit as 0 or 1, or its negation, which is 0 at `<bos>` too."""
-    if literal.signal < 0:
-        return PairForm({ORDINARY: 1.0} if literal.positive else {})
-    held = PairForm({Register(literal.signal, raw): 0.5, ONE: 0.5})
-    return held if literal.positive else PairForm({ORDINARY: 1.0}).plus(held, -1.0)
-
-
-def content_of(head: LlamaHeadPlan) -> PairForm | None:
-    """What a head's keys have on a slow pair."""
-    if head.kind == "Latest":
-        assert head.bad is not None
-        return bit_of(head.bad)
-    if head.kind == "Shift":
-        return PairForm({BOS_PAIR: 1.0})
-    return PairForm({ORDINARY: 1.0}) if head.kind == "Sign" else None
-
-
-def values_of(
-    program: Program, counts: dict[int, PlannedCount], head: LlamaHeadPlan
-) -> list[PairForm]:
-    """What a head's targets are told of each key."""
-    if head.kind in ("Digit", "Sign"):
-        return [PairForm({ORDINARY: 1.0})] * len(head.targets)
-    found = []
-    for signal in head.signals:
-        match head.kind, program.signals[signal]:
-            case "Average", _:
-                found.append(_averaged(counts[signal]))
-            case _, (
-                Latest(_, value, _)
-                | Previous(value, _)
-                | Shift(value, _, _)
-                | Recall(_, _, _, value)
-            ):
-                found.append(bit_of(value))
-    return found
-
-
-def _averaged(count: PlannedCount) -> PairForm:
-    """(Σ a·bit)/V on ordinary positions and -(c - 1/2)/V on `<bos>`, so that the mean over j <= i
-    is (Σcounts - c + 1/2)/(V(i+1))."""
-    total = PairForm({BOS_PAIR: -(count.threshold - 0.5)})
-    for a, source in count.terms:
-        total = total.plus(bit_of(Literal(source, True)), float(a))
-    return total.times(1.0 / count.scale)

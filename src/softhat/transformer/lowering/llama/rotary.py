@@ -30,14 +30,12 @@ LONG, STEEP = 1 << 12, 160.0
 same of a disguised checkpoint, where all rounding does: what is left must still tell keys apart."""
 DIGIT_SHARPNESS = 48.0
 """C of a Previous that compares digits, each of which bfloat16 rounds."""
-SHIFT_SHARPNESS = 64.0
-"""C of a Shift. Its codes have a digit a pair, each of which bfloat16 rounds, and `<bos>` lies
-between the position that is looked for and all others."""
-FARTHEST_SHIFT = 1 << 14
-"""Of *rope*: in longer contexts a Shift is spelled out, for its fast pairs' angles have too few
+DISTANCE_SHARPNESS = 64.0
+"""C of a head that looks a fixed distance back. Its codes have a digit a pair, each of which
+bfloat16 rounds, and `<bos>` lies between the position that is looked for and all others."""
+FARTHEST = 1 << 14
+"""Of *rope*: in longer contexts distances are spelled out, for its fast pairs' angles have too few
 digits."""
-RECALL_SHARPNESS = 64.0
-"""C of a Recall."""
 MOST_CODES = 24
 """Digits of a recall: each needs two slow pairs."""
 ARC = 1.72
@@ -90,12 +88,12 @@ class Rotary:
     @property
     def shifts(self) -> bool:
         """Is there a head for every distance?"""
-        near = self.positions == "bits" or self.context <= FARTHEST_SHIFT
+        near = self.positions == "bits" or self.context <= FARTHEST
         return near and not self.dense
 
     @property
     def turns(self) -> tuple[tuple[int, float, float], ...]:
-        """(pair, ω, size) of the pairs by which a Shift tells distances apart: Σ size·(1 - cos ωm)
+        """(pair, ω, size) of the pairs that tell distances apart: Σ size·(1 - cos ωm)
         is at least 2C for every m from 1 to the context.
 
         In *bits* m is 2^b times an odd number, and pair b alone loses 2C. In *rope* pair 0 tells
@@ -103,7 +101,7 @@ class Rotary:
         own, and pair 2 the rest."""
         if self.positions == "bits":
             return tuple(
-                (self.half_turn(b), pi / 2**b, SHIFT_SHARPNESS) for b in range(self.digits)
+                (self.half_turn(b), pi / 2**b, DISTANCE_SHARPNESS) for b in range(self.digits)
             )
         away = np.arange(1, max(2, self.context))
         lost = np.zeros(len(away))
@@ -111,7 +109,7 @@ class Rotary:
         for pair, end in ((0, 2), (1, pi / self.slow**0.5), (2, inf)):
             loss = 1 - np.cos(self.slow ** (pair / 2) * away)
             asked = away < end
-            size = 1.05 * float(((2 * SHIFT_SHARPNESS - lost) / loss)[asked].max(initial=0.0))
+            size = 1.05 * float(((2 * DISTANCE_SHARPNESS - lost) / loss)[asked].max(initial=0.0))
             lost += size * loss
             if size:
                 found.append((pair, self.slow ** (pair / 2), size))

@@ -20,12 +20,14 @@ from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term
-from softhat.transformer.lowering.gpt2.heads import PairForm
-from softhat.transformer.lowering.gpt2.layout import BOS_PAIR, ONE, ORDINARY, bit
 from softhat.transformer.lowering.gpt2.weights import GateTerm
-from softhat.transformer.lowering.llama.heads import Rows, keys, queries
 from softhat.transformer.lowering.llama.inputs import Digits
-from softhat.transformer.lowering.llama.layout import PAD, KeyGroup, LlamaLayout, bit_of, values_of
+from softhat.transformer.lowering.llama.layout import PAD, KeyGroup, LlamaLayout
+from softhat.transformer.lowering.stock.forms import PairForm, bit_of, values_of
+from softhat.transformer.lowering.stock.heads import KINDS
+from softhat.transformer.lowering.stock.heads.kind import Rows
+from softhat.transformer.lowering.stock.heads.scales import content_scale
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, bit
 
 Array = NDArray[np.float32]
 GAIN = 128.0
@@ -116,13 +118,13 @@ def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
     query, output = np.zeros((layout.n_head * size, d)), np.zeros((d, layout.n_head * size))
     key, value = np.zeros((layout.n_kv * size, d)), np.zeros((layout.n_kv * size, d))
     for at, group in enumerate(groups_of(layout, number)):
-        _put(layout, key, at * size, keys(layout, group))
+        _put(layout, key, at * size, _keys(layout, group))
         for r, form in enumerate(group.values):
             value[at * size + r] = row_of(layout, form)
         for place, head in enumerate(group.heads):
             start = (at * layout.shared + place) * size
-            _put(layout, query, start, queries(layout, group, head))
-            forms = values_of(layout.program, layout.counts, head)
+            _put(layout, query, start, KINDS[head.kind].queries(layout, group, head))
+            forms = values_of(layout.counts, head)
             amplitude = layout.mean_amplitude if head.kind == "Average" else 2.0
             for target, form in zip(head.targets, forms, strict=True):
                 row = layout.coordinate[target]
@@ -154,6 +156,16 @@ def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
         gates=tuple(gates),
         tables=tuple(tables.items()),
     )
+
+
+def _keys(layout: LlamaLayout, group: KeyGroup) -> Rows:
+    """The rows of a group's keys: each kind of head reads its own."""
+    rows: Rows = {}
+    for head in group.heads:
+        rows |= KINDS[head.kind].keys(layout, head)
+    for at, form in enumerate(group.contents):
+        rows[layout.rotary.content[at], 0] = form.times(content_scale(layout, form))
+    return rows
 
 
 def _put(layout: LlamaLayout, matrix: NDArray[np.float64], start: int, rows: Rows) -> None:
