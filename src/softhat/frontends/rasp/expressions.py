@@ -29,8 +29,8 @@ class RASPExpr:
 
     @property
     def children(self) -> Sequence[RASPExpr]:
-        """What it is made of."""
-        return ()
+        """The expressions that it is made of, in the order of its arguments."""
+        return tuple(part for part in vars(self).values() if isinstance(part, RASPExpr))
 
     @property
     def name(self) -> str:

@@ -147,10 +147,6 @@ class Map(SOp):
         self.f = _function(f, "the first argument of Map")
         self.inner = _sop(inner, "the second argument of Map")
 
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.inner,)
-
 
 class SequenceMap(SOp):
     """`f` of two values at each position; None if one of them is."""
@@ -162,10 +158,6 @@ class SequenceMap(SOp):
         self.f = _function(f, "the first argument of SequenceMap")
         self.fst = _sop(fst, "the second argument of SequenceMap")
         self.snd = _sop(snd, "the third argument of SequenceMap")
-
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.fst, self.snd)
 
 
 class LinearSequenceMap(SequenceMap):
@@ -212,10 +204,6 @@ class Select(Selector):
         self.queries = _sop(queries, "the queries of Select")
         self.predicate = _function(predicate, "the predicate of Select")
 
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.keys, self.queries)
-
 
 class ConstantSelector(Selector):
     """Given rows, whatever the input is; only for trying things out."""
@@ -233,10 +221,6 @@ class _Pair(Selector):
         super().__init__()
         self.fst = _selector(fst, f"the first argument of {type(self).__name__}")
         self.snd = _selector(snd, f"the second argument of {type(self).__name__}")
-
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.fst, self.snd)
 
 
 class SelectorAnd(_Pair):
@@ -260,10 +244,6 @@ class SelectorNot(Selector):
         super().__init__()
         self.inner = _selector(inner, "the argument of SelectorNot")
 
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.inner,)
-
 
 class SelectorWidth(SOp):
     """How many positions are selected."""
@@ -273,10 +253,6 @@ class SelectorWidth(SOp):
     def __init__(self, selector: Selector) -> None:
         super().__init__()
         self.selector = _selector(selector, "the argument of SelectorWidth")
-
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.selector,)
 
 
 class Aggregate(SOp):
@@ -290,10 +266,6 @@ class Aggregate(SOp):
         self.selector = _selector(selector, "the first argument of Aggregate")
         self.sop = _sop(sop, "the second argument of Aggregate")
         self.default = default
-
-    @property
-    def children(self) -> Sequence[RASPExpr]:
-        return (self.selector, self.sop)
 
 
 def sop_not(sop: SOp) -> SOp:
