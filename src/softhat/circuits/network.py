@@ -84,9 +84,9 @@ class NodePatch:
 
 @dataclass(frozen=True)
 class Only:
-    """Only the edges `kept` carry what they do; all others what they carry on other words."""
+    """Only these `edges` carry what they do; all others what they carry on other words."""
 
-    kept: frozenset[str]
+    edges: frozenset[str]
     others: Mapping[str, Array]
     """What every node adds on the other words."""
 
@@ -95,7 +95,7 @@ class Only:
         end = f"{name}<{slot}>" if slot else name
         total: Array | float = 0.0
         for source, own in added.items():
-            if f"{source}->{end}" not in self.kept and before(source, name):
+            if f"{source}->{end}" not in self.edges and before(source, name):
                 total = total + self.others[source] - own
         return total
 

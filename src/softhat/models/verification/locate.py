@@ -245,7 +245,7 @@ def gates_of(layer: Layer) -> Layer:
 def only(layer: Layer, h: int) -> Layer:
     """The attention of one head of a layer."""
 
-    def kept(tensor: Sparse) -> Sparse:
+    def of_head(tensor: Sparse) -> Sparse:
         return Sparse.from_dense(tensor.dense()[h : h + 1])
 
     return replace(
@@ -254,8 +254,8 @@ def only(layer: Layer, h: int) -> Layer:
         kinds=layer.kinds[h : h + 1],
         masks=layer.masks[h : h + 1],
         laws=layer.laws[h : h + 1],
-        query=kept(layer.query),
-        key=kept(layer.key),
-        value=kept(layer.value),
-        output=kept(layer.output),
+        query=of_head(layer.query),
+        key=of_head(layer.key),
+        value=of_head(layer.value),
+        output=of_head(layer.output),
     )
