@@ -114,16 +114,10 @@ def command(
     if is_folder(out) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
-    is_language = isinstance(read, ValueModel) and read.language is not None
-    if to in STOCK and not isinstance(read, Model) and not is_language:
-        what = (
-            "computes the values of a RASP program"
-            if isinstance(read, ValueModel)
-            else "simulates hard attention"
-        )
+    if to in STOCK and not isinstance(read, Model | ValueModel):
         raise SofthatError(
-            f"{model} {what}; a stock {'GPT-2' if to == 'gpt2' else 'Llama'} holds compiled "
-            "formulas: use --to torch, huggingface or onnx"
+            f"{model} simulates hard attention; a stock {'GPT-2' if to == 'gpt2' else 'Llama'} "
+            "holds compiled formulas: use --to torch, huggingface or onnx"
         )
     stated = None if weights is None else parse_json(read_text(weights), str(weights))
     chosen = {} if output is None else {"output": output}

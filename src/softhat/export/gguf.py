@@ -83,6 +83,11 @@ def to_gguf(
         raise SofthatError(
             "a GGUF file says its formulas: export a language in logarithmic depth with to_llama"
         )
+    if made.asked.head == "multi-label":
+        raise SofthatError(
+            "a GGUF file writes one answer, and a RASP program has a label for each value: export "
+            "it with to_llama"
+        )
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.gguf"
         writer = gguf.GGUFWriter(path, "llama")

@@ -11,10 +11,23 @@ from collections.abc import Iterable
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
 from softhat.program import inputs
-from softhat.program.gates import And, Table, Xor
-from softhat.program.heads import Average, Latest, Previous, Recall, Shift, Sign, StrictLatest
+from softhat.program.gates import And, Steps, Table, Total, Xor
+from softhat.program.heads import (
+    At,
+    Average,
+    Latest,
+    Match,
+    Previous,
+    Recall,
+    Selector,
+    Shift,
+    Sign,
+    StrictLatest,
+    Width,
+)
 from softhat.program.inputs import Input
 from softhat.program.literals import Literal
+from softhat.program.selections import Selection, coded, digit, some, stepped
 from softhat.program.signals import Program, Signal
 
 COUNTS = {"past": nodes.Count, "future": nodes.CountFuture, "total": nodes.CountAll}
@@ -22,16 +35,32 @@ COUNTS = {"past": nodes.Count, "future": nodes.CountFuture, "total": nodes.Count
 
 def read_back(program: Program) -> dict[str, Formula] | None:
     """A formula for each output; None where a head says what no formula does."""
+    formulas = _formulas(program)
+    if len(formulas) < len(program.signals):
+        return None
+    return {name: _literal(literal, formulas) for name, literal in program.outputs}
+
+
+def unsaid(program: Program) -> str | None:
+    """The first signal that no formula says, by its kind and label; None if there is none."""
+    at = len(_formulas(program))
+    if at == len(program.signals):
+        return None
+    return f"{type(program.signals[at]).__name__} ({program.labels[at]})"
+
+
+def _formulas(program: Program) -> list[Formula | None]:
+    """What each signal says, up to the first that no formula says; None for numbers, which others
+    read."""
     formulas: list[Formula | None] = []
     for signal in program.signals:
-        if isinstance(signal, Average):
-            formulas.append(None)  # its Sign reads it
-            continue
-        formula = _formula(program, signal, formulas)
-        if formula is None:
-            return None
+        formula = None
+        if not isinstance(signal, Average | Width | Total):
+            formula = _formula(program, signal, formulas)
+            if formula is None:
+                break
         formulas.append(formula)
-    return {name: _literal(literal, formulas) for name, literal in program.outputs}
+    return formulas
 
 
 def of_input(signal: Input) -> Formula | None:
@@ -62,6 +91,8 @@ def _literal(literal: Literal, formulas: list[Formula | None]) -> Formula:
 
 
 def _formula(program: Program, signal: Signal, formulas: list[Formula | None]) -> Formula | None:
+    if isinstance(signal, inputs.PositionBit):
+        return digit(signal)
     if isinstance(signal, Input):
         return of_input(signal)
     match signal:
@@ -97,7 +128,53 @@ def _formula(program: Program, signal: Signal, formulas: list[Formula | None]) -
             )
         case Sign():
             return _sign(program, signal, formulas)
+        case Match(selector, value):
+            return some(_selection(program, selector, formulas), _literal(value, formulas))
+        case At(queries, keys, value, mask):
+            digits = [
+                (_literal(key, formulas), _literal(query, formulas))
+                for key, query in zip(keys, queries, strict=True)
+            ]
+            return coded(digits, _literal(value, formulas), mask)
+        case Steps(count, turns):
+            return _steps(program, count, turns, formulas)
     return None
+
+
+def _selection(program: Program, selector: Selector, formulas: list[Formula | None]) -> Selection:
+    return Selection(
+        tuple(_literal(query, formulas) for query in selector.queries),
+        tuple(_literal(key, formulas) for key in selector.keys),
+        selector.table,
+        selector.mask,
+        _are_tokens(program, selector.queries),
+    )
+
+
+def _are_tokens(program: Program, literals: Iterable[Literal]) -> bool:
+    """Are these different symbols, of which a position has one?"""
+    seen: list[str] = []
+    for literal in literals:
+        signal = program.signals[literal.signal] if literal.signal >= 0 else None
+        if not isinstance(signal, inputs.TokenIn) or not literal.positive:
+            return False
+        seen += signal.symbols
+    return len(set(seen)) == len(seen) and not program.propositional
+
+
+def _steps(
+    program: Program, count: int, turns: tuple[int, ...], formulas: list[Formula | None]
+) -> Formula | None:
+    """A bit of a count, or of a sum of counts."""
+    signal = program.signals[count]
+    terms = signal.terms if isinstance(signal, Total) else ((1, count),)
+    counted = []
+    for a, at in terms:
+        width = program.signals[at]
+        if not isinstance(width, Width):
+            return None
+        counted.append((a, _selection(program, width.selector, formulas)))
+    return stepped(counted, turns)
 
 
 def _conjunction(literals: Iterable[Literal], formulas: list[Formula | None]) -> Formula:
@@ -116,7 +193,10 @@ def beside(formula: Formula, direction: str) -> Formula:
 
 
 def _sign(program: Program, sign: Sign, formulas: list[Formula | None]) -> Formula:
-    total: Term = nodes.Sum(sign.position * nodes.position, sign.length * nodes.length)
+    total: Term = nodes.Integer(0)
+    for a, size in ((sign.position, nodes.position), (sign.length, nodes.length)):
+        if a:  # who does not look at the length is a decoder
+            total = nodes.Sum(total, a * size)
     for at in sign.averages:
         average = program.signals[at]
         assert isinstance(average, Average)

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from softhat.export.stock.followed import followed
 from softhat.export.stock.languages import StockLanguage, stock_language
+from softhat.export.stock.programs import stock_program
 from softhat.frontends.machines.machine import Machine
 from softhat.frontends.regular.doubling import LogDepth
 from softhat.io.errors import SofthatError
@@ -25,7 +26,8 @@ from softhat.proof.stock.checkpoint import HeadName
 from softhat.transformer.lowering.disguise import seeded, with_distractors
 
 Exported = Model | ValueModel | nodes.Formula | str | Machine | LogDepth
-"""What a stock checkpoint can be made of; of value models, those of regular languages."""
+"""What a stock checkpoint can be made of; of value models, those of regular languages and of causal
+RASP programs."""
 Kernel = Literal["sdpa", "eager"]
 EPSILON = 1e-12
 """LayerNorm's and RMSNorm's ε: far below what float32 resolves."""
@@ -37,20 +39,24 @@ def fits_head(
     model: Exported, head: HeadName, context: int
 ) -> tuple[Model | StockLanguage, HeadName]:
     """The model of what is to be exported. A machine's head is a language model's, a regular
-    language's a classifier's."""
+    language's a classifier's, and a RASP program has a label for each value."""
     if isinstance(model, Machine):
         return compile_model(model), "lm"
     if isinstance(model, LogDepth):
         return _fitting_language(model, model.alphabet, head, context), head
     if isinstance(model, ValueModel) and model.language is not None:
         return _fitting_language(model.language, model.program.symbols, head, context), head
+    if isinstance(model, ValueModel):
+        if head == "lm":
+            raise SofthatError("a RASP program has a label for each value: head='lm' is no label")
+        return stock_program(model, context), "multi-label"
     if isinstance(model, nodes.Formula | str):
         model = compile_model(model)
     if not isinstance(model, Model):
         raise SofthatError(
-            "a stock decoder computes formulas or a regular language that softhat.compile made, or "
-            f"runs a machine, not {model!r}: to_torch, to_huggingface and to_onnx take simulations "
-            "and RASP programs too"
+            "a stock decoder computes formulas, a regular language or a causal RASP program that "
+            f"softhat.compile made, or runs a machine, not {model!r}: to_torch, to_huggingface and "
+            "to_onnx take simulations and other RASP programs too"
         )
     return model, "lm" if model.machine is not None else head
 
