@@ -128,7 +128,7 @@ def scaled(value: Any, by: Scale, i: int, n: int) -> Any:
 
 
 @dataclass(slots=True)
-class Asked:
+class DecoderOutputs:
     """The outputs that a decoder reads."""
 
     bits: dict[str, Literal] = field(default_factory=dict)
@@ -145,9 +145,9 @@ class Asked:
         return name
 
 
-def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Asked]:
+def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, DecoderOutputs]:
     """The decoder of a program's value, and the outputs it reads."""
-    asked = Asked()
+    asked = DecoderOutputs()
     if isinstance(known, Joint):
         known = line_of(shop, known) or to_categories(shop, known)
     if isinstance(known, Placed):
@@ -161,7 +161,7 @@ def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Aske
     return _categories(shop, known, asked), asked
 
 
-def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
+def _categories(shop: Workshop, known: Categories, asked: DecoderOutputs) -> Decoder:
     if len(known.values) <= MOST_BITS:
         pairs = zip(known.values, known.bits, strict=True)
         names = tuple(asked.bit(bit, f"is {value!r}") for value, bit in pairs)
@@ -175,7 +175,7 @@ def _categories(shop: Workshop, known: Categories, asked: Asked) -> Decoder:
     return DigitValues(names, defined, known.values)
 
 
-def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
+def _digits(shop: Workshop, known: Counted, asked: DecoderOutputs) -> Decoder:
     """Places in the list of all values, in binary, straight from the count."""
     tags = {(type(v), v): v for _, table in known.tables for v in table if v is not None}
     values = tuple(tags.values())
@@ -195,7 +195,7 @@ def _digits(shop: Workshop, known: Counted, asked: Asked) -> Decoder:
 _SCALES: dict[Range, Scale] = {"past": "i+1", "future": "n+2-i", "total": "n+2"}
 
 
-def _quantity(shop: Workshop, known: Quantity, asked: Asked) -> Decoder:
+def _quantity(shop: Workshop, known: Quantity, asked: DecoderOutputs) -> Decoder:
     cases = []
     for k, case in enumerate(known.cases):
         when = None if case.when == TRUE else asked.bit(case.when, f"case{k}")
@@ -209,7 +209,9 @@ def _quantity(shop: Workshop, known: Quantity, asked: Asked) -> Decoder:
     return Numbers(tuple(cases))
 
 
-def _sum(shop: Workshop, case: QuotientCase, when: str | None, asked: Asked, k: int) -> NumberCase:
+def _sum(
+    shop: Workshop, case: QuotientCase, when: str | None, asked: DecoderOutputs, k: int
+) -> NumberCase:
     """A sum of counts: averages, each times the number of positions it is over."""
     form = case.above.times(1 / case.below.constant)
     scale = form.scale
@@ -230,7 +232,7 @@ def _sum(shop: Workshop, case: QuotientCase, when: str | None, asked: Asked, k: 
 
 
 def _ratio(
-    shop: Workshop, case: QuotientCase, when: str | None, asked: Asked, k: int
+    shop: Workshop, case: QuotientCase, when: str | None, asked: DecoderOutputs, k: int
 ) -> NumberCase:
     """A mean, as its head returns it."""
     mean = case.mean
