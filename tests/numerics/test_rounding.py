@@ -40,7 +40,8 @@ def test_a_linear_map(dtype: str, rows: list[list[Fraction]], x: list[Fraction])
     held, known = column(x, dtype)
     matrix = entries(tuple(map(tuple, rows)), 3)
     with np.errstate(over="ignore"):  # the grid of 0 is huge
-        found = Arithmetic(form).linear(known, matrix)
+        at = Arithmetic(form)
+        found = at.store(at.linear(known, matrix))
     loaded = form.load(matrix.values)
     for r, row in enumerate(rows):
         exact = sum((w * v for w, v in zip(row, x, strict=True)), Fraction(0))
@@ -63,7 +64,8 @@ def test_a_bias(dtype: str, x: list[Fraction], bias: list[Fraction]) -> None:
     form = format_of(dtype)
     held, known = column(x, dtype)
     with np.errstate(over="ignore"):
-        found = Arithmetic(form).shifted(known, entries((tuple(bias),), 3))
+        at = Arithmetic(form)
+        found = at.store(at.shift(known, entries((tuple(bias),), 3)))
     loaded = form.load(np.array([float(b) for b in bias]))
     total = form.round(held.astype(form.accumulate) + loaded)
     for c in range(3):
@@ -86,3 +88,21 @@ def test_gamma(k: int, u: float) -> None:
     found = gamma(k, u)
     if np.isfinite(found):
         assert (1 + Fraction(u)) ** min(k, 2000) - 1 <= Fraction(found) * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@given(st.lists(weights, min_size=3, max_size=3), st.lists(weights, min_size=3, max_size=3))
+@settings(max_examples=50)
+def test_a_sum_of_two(dtype: str, x: list[Fraction], y: list[Fraction]) -> None:
+    form = format_of(dtype)
+    (left, known), (right, other) = column(x, dtype), column(y, dtype)
+    at = Arithmetic(form)
+    with np.errstate(over="ignore"):
+        found = at.store(at.add(known, other))
+    total = form.round(left.astype(form.accumulate) + right.astype(form.accumulate))
+    for c in range(3):
+        off = abs(Fraction(float(total[c])) - x[c] - y[c])
+        assert off <= Fraction(float(found.error[0, c])) * Fraction(1001, 1000)
+        if found.grid[0, c]:
+            assert off == 0
+        assert found.box.low[0, c] <= float(x[c] + y[c]) <= found.box.high[0, c]

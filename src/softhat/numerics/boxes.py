@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from softhat.numerics.entries import Entries
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
@@ -20,6 +24,8 @@ class Box:
 
     low: Floats
     high: Floats
+    sums: Box | None = None
+    """What a bias was added to: hidden units that read the same sum are taken together."""
 
     @property
     def size(self) -> Floats:
@@ -49,3 +55,28 @@ class Box:
         slack = WIDER * (np.abs(self.low) + np.abs(self.high))
         low, high = self.low - slack, self.high + slack
         return Box(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
+
+
+class Boxes:
+    """The walk's numbers: boxes, whatever the attention weights."""
+
+    def linear(self, x: Box, matrix: Entries) -> Box:
+        return x.through(matrix.values)
+
+    def shift(self, x: Box, bias: Entries) -> Box:
+        return Box(x.low + bias.values[0], x.high + bias.values[0], x)
+
+    def relu(self, x: Box) -> Box:
+        return Box(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0), x.sums)
+
+    def attend(self, query: Box, key: Box, value: Box, head: Any) -> Box:
+        raise NotImplementedError("which keys a row sees is for those who have rows")
+
+    def gather(self, reads: Sequence[Box], layer: Any) -> Box:
+        raise NotImplementedError("what heads write depends on what they read")
+
+    def add(self, x: Box, y: Box) -> Box:
+        return x.plus(y)
+
+    def store(self, x: Box) -> Box:
+        return x

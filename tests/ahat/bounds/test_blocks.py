@@ -89,8 +89,7 @@ def test_boxes_hold_exact_activations(seed: int) -> None:
         n = rng.randint(1, 9)
         low, high = rng.randint(1, n), n + rng.randint(0, 3)
         found = blocks(source, low, high)
-        boxes, end = envelope(weights(source), found)
-        befores = [*(b.before for b in boxes), end]
+        befores = envelope(weights(source), found)
         word = rng.choices(source.alphabet, k=n)
         trace = source.run(word)
         start = 0 if source.bos else 1

@@ -50,8 +50,7 @@ def test_activations_are_in_their_boxes(number: int) -> None:
     if low > high:
         return
     found = blocks(model, low, high)
-    layers, final = envelope(weights(model), found)
-    boxes = [*(layer.before for layer in layers), final]
+    boxes = envelope(weights(model), found)
     letters = range(len(model.alphabet))
     words = [w for n in range(low, high + 1) for w in product(letters, repeat=n)]
     for ready in runs(model):

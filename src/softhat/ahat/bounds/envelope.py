@@ -12,7 +12,8 @@ two ranges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,33 +21,58 @@ import numpy.typing as npt
 from softhat.ahat.bounds.blocks import Blocks
 from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights
 from softhat.ahat.model import BOS, EOS
-from softhat.numerics.boxes import Box
+from softhat.numerics import walk
+from softhat.numerics.boxes import Box, Boxes
+from softhat.numerics.entries import Entries
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class LayerBoxes:
-    """Activations before a layer, after its heads, and the sums its hidden units read."""
+class Envelope(Boxes):
+    """One layer in boxes of each block of positions: what heads write is taken from the stream
+    before it at once, and so is what hidden units do that read the same."""
 
-    before: Box
-    middle: Box
-    sums: Box | None
+    def __init__(self, blocks: Blocks, layer: LayerWeights, before: Box) -> None:
+        self.blocks, self.layer, self.before = blocks, layer, before
+
+    def linear(self, x: Box, matrix: Entries) -> Box:
+        if x.sums is None:
+            return super().linear(x, matrix)
+        assert self.layer.into_bias is not None
+        bias, sums = self.layer.into_bias.values[0], x.sums
+        nothing = np.zeros((len(sums.low), len(matrix.values)))
+        written = Box(nothing, nothing)
+        for units in self.layer.alike:
+            low, high = sums.low[:, units[:1]], sums.high[:, units[:1]]
+            bends = np.clip(-bias[units], low, high)
+            points = np.concatenate([low, bends, high], axis=1)
+            active = np.maximum(points[:, :, None] + bias[units], 0)
+            with np.errstate(over="ignore", invalid="ignore"):
+                ends = active @ matrix.values[:, units].T
+            written = written.plus(Box(ends.min(axis=1), ends.max(axis=1)))
+        return written
+
+    def attend(self, query: Box, key: Box, value: Box, head: HeadEntries) -> Box:
+        return attended(value, head, self.blocks)
+
+    def gather(self, reads: Sequence[Box], layer: Any) -> Box:
+        first, *others = (
+            attended(self.before.through(head.written), head, self.blocks) for head in layer.heads
+        )
+        for written in others:
+            first = first.plus(written)
+        return first
 
 
-def envelope(used: Weights, blocks: Blocks) -> tuple[list[LayerBoxes], Box]:
-    """The boxes of every layer and at the end, for all words of these lengths."""
-    x = embedding_box(used, blocks)
-    layers = []
+def envelope(used: Weights, blocks: Blocks) -> list[Box]:
+    """The boxes before every layer and at the end, for all words of these lengths."""
+    boxes = [embedding_box(used, blocks)]
     for layer in used.layers:
-        before = x
-        for head in layer.heads:
-            x = x.plus(attended(before.through(head.written), head, blocks))
-        middle = x
-        x, sums = _forward(layer, middle)
-        layers.append(LayerBoxes(before, middle, sums))
-    return layers, x
+        domain = Envelope(blocks, layer, boxes[-1])
+        x = walk.attention(domain, layer, boxes[-1])
+        boxes.append(x if layer.into is None else walk.feed_forward(domain, layer, x))
+    return boxes
 
 
 def attended(value: Box, head: HeadEntries, blocks: Blocks) -> Box:
@@ -67,29 +93,15 @@ def attended(value: Box, head: HeadEntries, blocks: Blocks) -> Box:
     return Box(low, high).widened()
 
 
-def _forward(layer: LayerWeights, x: Box) -> tuple[Box, Box | None]:
-    if layer.into is None or layer.out is None:
-        return x, None
-    assert layer.into_bias is not None and layer.out_bias is not None
-    sums = x.through(layer.into.values)
-    total = Box(x.low + layer.out_bias.values[0], x.high + layer.out_bias.values[0])
-    bias, out = layer.into_bias.values[0], layer.out.values
-    for units in layer.alike:
-        low, high = sums.low[:, units[:1]], sums.high[:, units[:1]]
-        bends = np.clip(-bias[units], low, high)
-        points = np.concatenate([low, bends, high], axis=1)
-        active = np.maximum(points[:, :, None] + bias[units], 0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            written = active @ out[:, units].T
-        total = total.plus(Box(written.min(axis=1), written.max(axis=1)))
-    return total, sums
-
-
 def embedding_box(used: Weights, blocks: Blocks) -> Box:
     """What tokens and positions give."""
+    return walk.embedding(Boxes(), used.places, token_box(used, blocks), feature_box(used, blocks))
+
+
+def token_box(used: Weights, blocks: Blocks) -> Box:
+    """The ranges of the tokens that may stand in a block."""
     rows = [used.tokens.values[r] for r in symbol_rows(used, blocks)]
-    box = Box(np.stack([r.min(axis=0) for r in rows]), np.stack([r.max(axis=0) for r in rows]))
-    return box.plus(feature_box(used, blocks).through(used.places.values))
+    return Box(np.stack([r.min(axis=0) for r in rows]), np.stack([r.max(axis=0) for r in rows]))
 
 
 def symbol_rows(used: Weights, blocks: Blocks) -> list[slice]:

@@ -24,16 +24,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.bounds.blocks import blocks
-from softhat.ahat.bounds.envelope import LayerBoxes, envelope, feature_box, symbol_rows
+from softhat.ahat.bounds.blocks import Blocks, blocks
+from softhat.ahat.bounds.envelope import Envelope, feature_box, symbol_rows, token_box
 from softhat.ahat.bounds.float_rows import BlockRow, BlockScores, Steep
 from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import Feature, Named, Table
+from softhat.numerics import walk
 from softhat.numerics.boxes import Box
-from softhat.numerics.entries import dyadic
-from softhat.numerics.formats import Format
-from softhat.numerics.rounding import INEXACT, RANGE, SLACK, Arithmetic, Rounded, gamma, scaled
+from softhat.numerics.entries import Entries, dyadic
+from softhat.numerics.formats import WIDE_DIGITS, Format
+from softhat.numerics.rounding import RANGE, SLACK, Arithmetic, Rounded, gamma
 
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]
@@ -57,98 +58,44 @@ def float_error(used: Weights, low: int, high: int, heads: Temperatures, form: F
     none. With `heads.steep` it is one on |float value - hard value|."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
-            found = _BoxWalk(used, low, high, heads, form).run()
+            found = _float_error(used, blocks(used.model, low, high), heads, form)
         except VoidError:
             return math.inf
     return found if math.isfinite(found) else math.inf
 
 
-class _BoxWalk:
-    """One forward pass of bounds, in the order of the dense runtime."""
+class _BlockFloats(Arithmetic):
+    """One layer in floats, for blocks of positions."""
 
     def __init__(
-        self, used: Weights, low: int, high: int, heads: Temperatures, form: Format
+        self,
+        form: Format,
+        heads: Temperatures,
+        blocks: Blocks,
+        keys: int,
+        l: int,
+        layer: LayerWeights,
+        before: Box,
     ) -> None:
-        self.used, self.heads, self.form, self.at = used, heads, form, Arithmetic(form)
-        self.blocks = blocks(used.model, low, high)
-        self.keys = high + used.model.sinks
+        super().__init__(form, Envelope(blocks, layer, before))
+        self.heads, self.blocks, self.keys, self.layer = heads, blocks, keys, layer
+        self.names = {id(head): (l, h) for h, head in enumerate(layer.heads)}
 
-    def run(self) -> float:
-        boxes, end = envelope(self.used, self.blocks)
-        x = self._embedding(boxes[0].before if boxes else end)
-        for l, (layer, box) in enumerate(zip(self.used.layers, boxes, strict=True)):
-            x = self._attention(l, layer.heads, x, box)
-            after = boxes[l + 1].before if l + 1 < len(boxes) else end
-            x = self._forward(layer, x, box, after)
-        y = self.at.shifted(self.at.linear(x, self.used.readout, stored=False), self.used.bias)
-        return float(y.error.max()) * (1 + 1e-9)
+    def passed(self, x: Rounded, matrix: Entries) -> Floats:
+        """An error of a sum passes through all units that share it at once."""
+        if x.sums is None:
+            return super().passed(x, matrix)
+        shared = x.sums.error
+        passed: Floats = np.maximum(x.error - shared, 0.0) @ matrix.size.T
+        for units in self.layer.alike:
+            passed = passed + shared[:, units[:1]] * _steepest(self.layer, units)
+        return passed
 
-    def _embedding(self, box: Box) -> Rounded:
-        """Token row plus position features through their matrix, then rounded."""
-        used, at, form = self.used, self.at, self.form
-        features = feature_box(used, self.blocks)
-        steps = np.array([_feature_grid(f) for f in used.model.positions], dtype=np.float64)
-        self.at.fits(features.size)
-        grid = at.on_grid(np.broadcast_to(steps, features.size.shape), features.size)
-        error = np.where(grid > 0, 0.0, SLACK * at.u * features.size + at.tiny)
-        nothing = np.full(len(steps), np.inf)
-        placed = at.linear(Rounded(error, features, grid, nothing), used.places, stored=False)
-        rows = symbol_rows(used, self.blocks)
-        size = np.stack([used.tokens.size[r].max(axis=0) for r in rows])
-        token_grid = np.stack([used.tokens.grid(form)[r].min(axis=0) for r in rows])
-        total = size + placed.hat
-        at.fits(total)
-        both = (size > 0) & (placed.hat > 0)
-        one = at.operations(used.places)[1]
-        relative = at.u * (token_grid == 0) + at.u_sum * both
-        relative = relative + at.u * (at.narrow & (both | ((placed.hat > 0) & ~one)))
-        error = placed.error + SLACK * relative * total + at.tiny * (relative > 0)
-        grid = at.on_grid(np.minimum(token_grid, placed.grid), total)
-        error = np.where((grid > 0) | (total == 0), 0.0, error)
-        return Rounded(error, box, grid, np.where((error > 0).any(axis=0), np.inf, 0.0))
-
-    def _attention(
-        self, l: int, heads: tuple[HeadEntries, ...], x: Rounded, box: LayerBoxes
-    ) -> Rounded:
-        """The heads' results through one matrix, added to the residual, then rounded."""
-        if not heads:
-            return x
-        at, still = self.at, x.still
-        terms, powers = np.zeros(len(x.tied)), np.ones(len(x.tied), dtype=bool)
-        error, added, loaded = np.zeros_like(x.error), np.zeros_like(x.error), powers.copy()
-        tied = np.where(still.all(axis=0), 0.0, np.inf)
-        for h, head in enumerate(heads):
-            o = self._head((l, h), head, x)
-            at.fits(head.output.size)  # a weight that overflows makes 0 times it no number
-            tied = tied + scaled(head.output, o.tied)
-            error = error + o.error @ head.output.size.T
-            added = added + o.hat @ head.output.size.T
-            used = head.output.size > 0
-            grown = head.output.grid(self.form) > 0
-            terms = terms + used.sum(axis=1)
-            loaded &= np.where(used, grown, True).all(axis=1)
-            one = grown & (head.output.digits == 1) & (head.output.size >= 1)
-            powers &= np.where(used, one, True).all(axis=1)
-        at.fits(added)
-        sums = np.maximum(terms - 1, 0) + ~powers
-        relative = at.u * ~loaded + at.u_sum * sums
-        error = error + SLACK * relative * added + at.tiny * (terms + 1) * ~powers
-        total = np.minimum(x.size + added, box.middle.size) + x.error + error
-        error = x.error + error
-        relative = at.u_sum * ~still + at.u * (at.narrow & ~(still & (terms == 1) & powers))
-        error = error + SLACK * relative * total
-        touched = terms > 0
-        error = np.where(touched, error, x.error)
-        at.fits(box.middle.size + error)
-        grid = np.where(touched, INEXACT, x.grid)
-        tied = np.where(touched, np.where(terms == 1, tied, np.inf), x.tied)
-        return Rounded(error, box.middle, grid, tied)
-
-    def _head(self, name: HeadId, head: HeadEntries, x: Rounded) -> Rounded:
-        """What a head averages, before its output matrix."""
-        at, v = self.at, self.at.linear(x, head.value)
+    def attend(self, query: Rounded, key: Rounded, value: Rounded, head: HeadEntries) -> Rounded:
+        """What a head averages; storing is in the bound, since what leaks rounds with it."""
+        at, v, name = self, value, self.names[id(head)]
         seen, empty = self.blocks.seen(head.mask), head.mask in ("<", ">")
-        row = self._row(name, head, x, seen)
+        row = self._row(name, head, query, key, seen)
         hull = v.box.seen(seen, empty)
         hat, worst = _most(v.hat, seen), _most(v.error, seen)
         at.fits(self.keys * hat, summed=True)
@@ -181,7 +128,12 @@ class _BoxWalk:
         return Rounded(error, hull, np.zeros_like(error), np.where(nothing, 0.0, tied))
 
     def _row(
-        self, name: HeadId, head: HeadEntries, x: Rounded, seen: npt.NDArray[np.bool_]
+        self,
+        name: HeadId,
+        head: HeadEntries,
+        q: Rounded,
+        k: Rounded,
+        seen: npt.NDArray[np.bool_],
     ) -> BlockRow:
         """The rows of a head, by the blocks of their queries."""
         if not len(head.query.values):
@@ -189,8 +141,7 @@ class _BoxWalk:
         beta = self.heads.beta.get(name, 1.0)
         if not math.isfinite(beta) or beta > self.form.largest:
             raise VoidError(RANGE)
-        q, k = self.at.linear(x, head.query), self.at.linear(x, head.key)
-        scores = BlockScores(self.at, q, k, seen, self.blocks.surely(head.mask), beta)
+        scores = BlockScores(self, q, k, seen, self.blocks.surely(head.mask), beta)
         steep = None if self.heads.steep is None else self.heads.steep.get(name)
         return scores.row(steep, self.blocks, self.heads.single.get(name, False))
 
@@ -213,44 +164,41 @@ class _BoxWalk:
         right = row.leak < 0.5  # then the maximum in floats is a maximum
         return np.minimum(1.0, row.leak + tilt), np.where(right, row.leak, np.inf), single
 
-    def _forward(self, layer: LayerWeights, x: Rounded, box: LayerBoxes, after: Box) -> Rounded:
-        """The hidden units, rounded; their sum with the residual, rounded."""
-        if layer.into is None or layer.out is None or box.sums is None:
-            return x
-        assert layer.into_bias is not None and layer.out_bias is not None
-        at, out = self.at, layer.out
-        at.fits(out.size)
-        sums = at.linear(x, layer.into, stored=False)
-        hidden = at.shifted(sums, layer.into_bias)
-        active = np.maximum(np.minimum(hidden.box.high, hidden.size), 0.0)
-        # An error of the sum passes through all units that share it at once.
-        own = np.maximum(hidden.error - sums.error, 0.0)
-        passed = own @ out.size.T
-        for units in layer.alike:
-            passed = passed + sums.error[:, units[:1]] * _steepest(layer, units)
-        bias = layer.out_bias.size[0]
-        added = (active + hidden.error) @ out.size.T + bias
-        total = x.size + added
-        used = out.size > 0
-        terms = used.sum(axis=1) + (bias > 0)
-        exact_weights = np.where(used, out.grid(self.form) > 0, True).all(axis=1)
-        powers = np.where(used, (out.digits == 1) & (out.grid(self.form) > 0), True).all(axis=1)
-        sums_of = np.maximum(terms - 1, 0) + ~powers
-        relative = at.u * ~(exact_weights & (layer.out_bias.grid(self.form)[0] > 0))
-        error = x.error + passed + SLACK * (relative + at.u_sum * sums_of) * added
-        last = at.u_sum * ~x.still + at.u * at.narrow
-        error = error + SLACK * last * (total + x.error) + at.tiny * (terms + 1)
-        grid = np.minimum(
-            out.product_grid(hidden.grid, self.form), layer.out_bias.grid(self.form)[0]
-        )
-        grid = np.where(x.still, grid, np.minimum(grid, x.grid))
-        grid = at.on_grid(grid, total)
-        touched = terms > 0
-        error = np.where(touched, np.where(grid > 0, 0.0, error), x.error)
-        at.fits(total + error)
-        grid = np.where(touched, grid, x.grid)
-        tied = np.where(touched, np.where((grid > 0).all(axis=0), 0.0, np.inf), x.tied)
-        return Rounded(error, after, grid, tied)
+
+def _float_error(used: Weights, parts: Blocks, heads: Temperatures, form: Format) -> float:
+    keys = parts.high + used.model.sinks
+    at = Arithmetic(form)
+    x = walk.embedding(at, used.places, _tokens(used, parts, form), _features(used, parts, at))
+    for l, layer in enumerate(used.layers):
+        domain = _BlockFloats(form, heads, parts, keys, l, layer, x.box)
+        x = walk.attention(domain, layer, x)
+        if layer.into is not None:
+            x = walk.feed_forward(domain, layer, x)
+    y = walk.read_out(at, used.readout, used.bias, x)
+    return float(y.error.max()) * (1 + 1e-9)  # of this computation's own rounding
+
+
+def _tokens(used: Weights, parts: Blocks, form: Format) -> Rounded:
+    """Rows of the embedding, loaded. Equal entries have equal floats."""
+    rows = symbol_rows(used, parts)
+    held = used.tokens.loaded(form)
+    return Rounded(
+        np.stack([held.load[r].max(axis=0) for r in rows]),
+        token_box(used, parts),
+        np.stack([held.grid[r].min(axis=0) for r in rows]),
+        np.zeros(held.load.shape[1]),
+    )
+
+
+def _features(used: Weights, parts: Blocks, at: Arithmetic) -> Rounded:
+    """Position features: the nearest float64, then the nearest of the format."""
+    box = feature_box(used, parts)
+    at.fits(box.size)
+    steps = np.array([_feature_grid(f) for f in used.model.positions], dtype=np.float64)
+    grid = at.on_grid(np.broadcast_to(steps, box.size.shape), box.size)
+    rounds = at.u + (0.0 if at.form.digits == WIDE_DIGITS else (1 + at.u) * 2.0**-WIDE_DIGITS)
+    error = np.where(grid > 0, 0.0, rounds * box.size + at.tiny)
+    return Rounded(error, box, grid, np.full(len(steps), np.inf))
 
 
 def _most(x: Floats, visible: npt.NDArray[np.bool_]) -> Floats:
