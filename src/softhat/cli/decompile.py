@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files.writing import json_bytes, write_file
 from softhat.io.work import progress
 from softhat.trained.checkpoint import read_checkpoint
-from softhat.trained.decompile import automaton_of, learned
+from softhat.trained.decompile import learned
 
 
 def command(
@@ -50,24 +50,31 @@ def command(
     model = read_checkpoint(folder)
     names = read_alphabet(alphabet) or []
     with progress(quiet=as_json) as show:
-        machine, verdict = learned(
+        result = learned(
             model, names, bos=bos, eos=eos, max_length=max_length, budget=budget, seed=seed,
             progress=show,
         )  # fmt: skip
-    automaton = automaton_of(machine)
-    try:
-        formula: str | None = str(from_dfa(automaton))
-        why = None
-    except SofthatError as error:
-        formula, why = None, str(error)
+    automaton, verdict, counter = result.document, result.verdict, result.counter
+    formula: str | None
+    why = "control states matter beside the count"
+    if counter is not None:
+        formula = automaton["formula"]
+    else:
+        try:
+            formula = str(from_dfa(automaton))
+        except SofthatError as error:
+            formula, why = None, str(error)
     if out is not None:
         write_file(out, json_bytes(automaton))
         tell(f"wrote {out}")
     if as_json:
-        document = {"automaton": automaton, "specification": machine.to_json()}
+        document = {"automaton": automaton, "specification": result.machine.to_json()}
         print_json({**document, "formula": formula, "verdict": verdict.to_json()})
     else:
-        rows = [
+        if counter is not None:
+            weights = ", ".join(f"{s}: {weight:+d}" for s, weight in automaton["counter"].items())
+            say(f"a counter ({weights}); states are the same from ±{counter.level} on")
+        rows = _counted_rows(automaton) if counter is not None else [
             (name, " ".join(f"{s}→{to}" for s, to in automaton["transitions"][name].items()),
              "yes" if name in automaton["accept"] else "")
             for name in automaton["states"]
@@ -79,3 +86,17 @@ def command(
         report(verdict)
     if not verdict.ok:
         raise typer.Exit(1)
+
+
+def _counted_rows(automaton: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """A row for each control state at each count."""
+    return [
+        (
+            f"{step['state']} at {step['count']}",
+            " ".join(f"{symbol}→{to}" for symbol, to in step["next"].items()),
+            "yes" if step["state"] in automaton["accept"] else "",
+        )
+        for step in sorted(
+            automaton["transitions"], key=lambda step: (step["state"], step["count"])
+        )
+    ]

@@ -4,11 +4,14 @@ Angluin's L*, with the model as the oracle for questions ("which tokens follow t
 prover as the oracle for equivalence. States are words; two are one state until a suffix tells them
 apart. A word on which the machine and the model differ gives such a suffix (Rivest and Schapire's
 search finds it by halving). When nothing differs any more the machine is proved, up to a length.
+
+Where states become many, machines with a counter are tried (`counters`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -18,6 +21,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.io.work.progress import Show
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
+from softhat.trained.counters import Counter, counters, unrolled
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.prove import prove
 from softhat.trained.rounding import rounding_of
@@ -30,6 +34,8 @@ MOST_STATES = 60
 """A machine with more is a sign of a language that counts, or of noise."""
 FEW = 1_000
 """Prefixes that are compared before each search."""
+COUNTING = 12
+"""With more states than this, a counter is looked for once."""
 LOOKING = 1.0
 """Processor seconds of search before each proof."""
 
@@ -55,13 +61,35 @@ def decompile(
     A language model accepts where `<eos>` is allowed, a classifier where it answers with its second
     class. `symbols` are names with their token ids, or names alone (ids 0, 1, …). `bos` and `eos`
     are those of the configuration unless given. The automaton is a mapping that `softhat.from_dfa`
-    takes; `softhat.spec(dfa=…)` makes its specification.
+    takes; `softhat.spec(dfa=…)` makes its specification. For a language that counts it is a machine
+    with a counter: `counter` has the symbols' weights, `formula` is a past formula where the count
+    alone decides.
     """
-    machine, verdict = learned(
+    result = learned(
         checkpoint, symbols, bos=bos, eos=eos, max_length=max_length, offset=offset, dtype=dtype,
         budget=budget, seed=seed, progress=progress,
     )  # fmt: skip
-    return automaton_of(machine), verdict
+    return result.document, result.verdict
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned: the machine up to a length, its counter if it has one, the verdict."""
+
+    machine: Specification
+    counter: Counter | None
+    verdict: Verdict
+
+    @property
+    def accepts(self) -> int:
+        """The answer after words of the language."""
+        return 1 if self.machine.eos is None else self.machine.eos
+
+    @property
+    def document(self) -> dict[str, Any]:
+        if self.counter is None:
+            return automaton_of(self.machine)
+        return self.counter.to_json(self.accepts)
 
 
 def automaton_of(machine: Specification) -> dict[str, Any]:
@@ -93,7 +121,7 @@ def learned(
     budget: float = 600,
     seed: int = 0,
     progress: Show | None = None,
-) -> tuple[Specification, Verdict]:
+) -> Learned:
     """The machine as a specification, with its verdict."""
     model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
     deadline = thread_time() + budget
@@ -102,8 +130,26 @@ def learned(
     if not 0 < most <= model.context - 1 - offset:
         raise SofthatError(f"max_length {most} does not fit a context of {model.context} positions")
     learner = _Learner(teacher, most)
+    counted = False
     while True:
         machine = learner.hypothesis()
+        if machine.states > COUNTING and not counted:
+            counted = True
+            for counter in counters(teacher.names, teacher.follows, teacher.room):
+                left = deadline - thread_time()
+                machine_to = unrolled(counter, teacher.ids, teacher.bos, teacher.eos, most)
+                if machine_to is None or left < 0:
+                    continue
+                look = min(LOOKING, left / 16)
+                domain = "completable" if (machine_to.need < FAR).all() else "all"
+                if _differs(model, machine_to, offset, most, domain, look, seed) is not None:
+                    continue
+                verdict = prove(
+                    model, machine_to, max_length=most, offset=offset, dtype=dtype, domain=domain,
+                    budget=max(left / 2, 0.1), seed=seed, progress=progress,
+                )  # fmt: skip
+                if verdict.broken_by is None:
+                    return Learned(machine_to, counter, verdict)
         left = max(deadline - thread_time(), 0.1)
         if progress is not None:
             progress("states", machine.states, None, f"{teacher.asked:,} questions")
@@ -117,10 +163,10 @@ def learned(
             budget=left, seed=seed, progress=progress,
         )  # fmt: skip
         if verdict.broken_by is None or thread_time() > deadline:
-            return machine, verdict
+            return Learned(machine, None, verdict)
         broken = tuple(machine.symbols.index(symbol) for symbol in verdict.broken_by.prefix)
         if machine.states > MOST_STATES or not learner.learn(broken):
-            return machine, verdict
+            return Learned(machine, None, verdict)
 
 
 def _teacher(
@@ -196,7 +242,7 @@ class _Teacher:
         self.asked = 0
 
     def follows(self, word: Word) -> frozenset[int] | None:
-        word = word[: self.room + 1]
+        word = word[: self.model.context - 1 - self.offset]
         if word not in self.known:
             self.asked += 1
             ids = np.array([[self.bos, *(self.ids[k] for k in word)]])
