@@ -82,7 +82,7 @@ class Counter:
         """A past formula of the language of nonempty words: the count is one at which words end,
         and at every position the symbol was allowed at the count before it. None if control
         states matter beside the count."""
-        by_count: dict[int, tuple[Row | None, ...]] = {}
+        by_count: dict[int, tuple[bool, ...]] = {}
         ends: dict[int, bool] = {}
         for (row, value), after in self.steps.items():
             if row[0] == frozenset() and row == self.start:
@@ -91,7 +91,7 @@ class Counter:
             good = accepts in (row[0] or ())
             if value in by_count and (by_count[value], ends[value]) != (allowed, good):
                 return None
-            by_count[value], ends[value] = allowed, good  # type: ignore[assignment]
+            by_count[value], ends[value] = allowed, good
         total = self._total()
         final = self._within(total, {value for value, good in ends.items() if good}, 0)
         if all(all(allowed) for allowed in by_count.values()):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -39,6 +40,10 @@ HALVINGS = 7
 
 Bound = Callable[[Array], Array]
 """How far each entry of a tensor may move."""
+
+
+def _share_of(whole: Bound, share: float, weight: Array) -> Array:
+    return share * whole(weight)
 
 
 def _largest(weight: Array) -> Array:
@@ -107,7 +112,7 @@ def radius(
     for step in range(HALVINGS + 1):
         exponent = low if step == 0 else (low + high) / 2
         moved = float(2.0**exponent)
-        if work.holds(lambda weight, moved=moved: moved * share(weight)):  # type: ignore[misc]
+        if work.holds(partial(_share_of, share, moved)):
             low, found = exponent, moved
         elif step == 0:
             break
