@@ -1,8 +1,4 @@
-"""A GPT-2 export as a network to patch, read off its folder.
-
-The forward pass here is GPT-2's own (LayerNorm, learned positions, causal softmax) in float64, so
-that edges are patched in the model that people load.
-"""
+"""A GPT-2 export as a network to patch, read off its folder: LayerNorm, learned positions."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softhat.circuits.network import Array, Change, started
-from softhat.circuits.stock_network import StockNetwork, mixed
+from softhat.circuits.network import Array
+from softhat.circuits.stock_network import StockNetwork
 from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 from softhat.io.errors import SofthatError
 
@@ -35,6 +31,7 @@ class GPT2Network(StockNetwork):
 
     classifier = "classifier.weight"
     language_model = "lm_head.weight"
+    attention_bias = "h.{}.attn.c_proj.bias"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -62,7 +59,7 @@ class GPT2Network(StockNetwork):
             d = len(reads)
             heads = []
             for h in range(self.heads):
-                own = slice(h * self.width, (h + 1) * self.width)
+                own = self.own(h)
                 query, key, value = (
                     reads[:, part * d : (part + 1) * d][:, own].T != 0 for part in range(3)
                 )
@@ -72,69 +69,31 @@ class GPT2Network(StockNetwork):
         tables = np.concatenate([w["wte.weight"], w["wpe.weight"]])
         return Structure(tables != 0, tuple(blocks), w[self.last] != 0)
 
-    def run(
-        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
-    ) -> tuple[dict[str, Array], Array]:
-        asked = seen is not None
-        seen = {} if seen is None else seen
-        w = self.w
-        known = started(patch)
-        if known is not None:
-            first, x, added = known
-        else:
-            ids = self.tokens_with_bos(tokens)
-            first, x = 0, w["wte.weight"][ids] + w["wpe.weight"][: ids.shape[1]]
-            added = {"input": x}
-            seen["blocks.0.hook_resid_pre"] = x
+    def embedded(self, ids: Array) -> Array:
+        embedded: Array = self.w["wte.weight"][ids] + self.w["wpe.weight"][: ids.shape[1]]
+        return embedded
 
-        def read(name: str, slot: str) -> Array:
-            moved = 0.0 if patch is None else patch.moved((name, slot), added)
-            return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
-
-        for number in range(first, self.layers):
-            block = f"h.{number}."
-            matrix, bias = w[block + "attn.c_attn.weight"], w[block + "attn.c_attn.bias"]
-            whole = self._norm(x, f"{block}ln_1") @ matrix + bias
-            for h in range(self.heads):
-                name = f"a{number}.h{h}"
-                projection = self._projection(block, h)
-                if not asked and not projection.any():
-                    added[name] = np.zeros_like(x)  # an empty head
-                    continue
-                parts = []
-                for part, slot in enumerate("qkv"):
-                    start = part * len(matrix) + h * self.width
-                    own = slice(start, start + self.width)
-                    given = read(name, slot)
-                    if given is not x:
-                        patched = self._norm(given, f"{block}ln_1") @ matrix[:, own] + bias[own]
-                    parts.append(whole[..., own] if given is x else patched)
-                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = mixed(*parts)
-                added[name] = z @ projection
-            bias = w[block + "attn.c_proj.bias"]
-            x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads)) + bias
-            seen[f"blocks.{number}.hook_resid_mid"] = x
-            name = f"m{number}"
-            inner = self._norm(read(name, ""), f"{block}ln_2")
-            hidden = self.activation(
-                inner @ w[block + "mlp.c_fc.weight"] + w[block + "mlp.c_fc.bias"]
-            )
-            added[name] = hidden @ w[block + "mlp.c_proj.weight"] + w[block + "mlp.c_proj.bias"]
-            seen[f"blocks.{number}.mlp.hook_post"] = hidden
-            x = x + added[name]
-            seen[f"blocks.{number}.hook_resid_post"] = x
-        logits = self._norm(read("logits", ""), "ln_f") @ w[self.last].T
-        if self.classifies:
-            logits = logits + w["classifier.bias"]
-        return added, self.margins(logits)
-
-    def _norm(self, x: Array, name: str) -> Array:
+    def normed(self, x: Array, number: int, place: int) -> Array:
+        name = "ln_f" if number == self.layers else f"h.{number}.ln_{place + 1}"
         centred = x - x.mean(axis=-1, keepdims=True)
         variance = (centred**2).mean(axis=-1, keepdims=True)
         spread = np.sqrt(variance + self.config["layer_norm_epsilon"])
         return centred / spread * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def _projection(self, block: str, h: int) -> Array:
-        matrix = self.w[block + "attn.c_proj.weight"]
-        width = len(matrix) // self.heads
-        return matrix[h * width : (h + 1) * width]
+    def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
+        matrix, bias = (self.w[f"h.{number}.attn.c_attn.{part}"] for part in ("weight", "bias"))
+        starts = [part * self.d_model + h * self.width for part in range(3)]
+        query, key, value = (
+            read @ matrix[:, start : start + self.width] + bias[start : start + self.width]
+            for read, start in zip(reads, starts, strict=True)
+        )
+        return query, key, value
+
+    def projection(self, number: int, h: int) -> Array:
+        return self.w[f"h.{number}.attn.c_proj.weight"][self.own(h)]
+
+    def hidden(self, number: int, inner: Array) -> tuple[Array, Array]:
+        block = f"h.{number}.mlp."
+        into, out = (self.w[f"{block}{name}.weight"] for name in ("c_fc", "c_proj"))
+        hidden = self.activation(inner @ into + self.w[f"{block}c_fc.bias"])
+        return hidden, hidden @ out + self.w[f"{block}c_proj.bias"]

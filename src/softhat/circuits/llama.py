@@ -1,8 +1,7 @@
 """A Llama export as a network to patch, read off its folder.
 
-The forward pass here is Llama's own (RMSNorm, rotary attention, SwiGLU, shared keys and values) in
-float64, so that edges are patched in the model that people load. Every query head has its own
-edges into its keys and values, though several share them.
+RMSNorm, rotary attention, SwiGLU, shared keys and values: every query head has its own edges into
+its keys and values, though several share them.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softhat.circuits.network import Array, Change, started
-from softhat.circuits.stock_network import StockNetwork, mixed
+from softhat.circuits.network import Array
+from softhat.circuits.stock_network import StockNetwork
 from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 
 
@@ -42,48 +41,33 @@ class LlamaNetwork(StockNetwork):
             for name, value in tensors.items()
         }
 
-    def run(
-        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
-    ) -> tuple[dict[str, Array], Array]:
-        seen = {} if seen is None else seen
-        w = self.w
-        known = started(patch)
-        if known is not None:
-            first, x, added = known
-        else:
-            first, x = 0, w["embed_tokens"][self.tokens_with_bos(tokens)]
-            added = {"input": x}
-            seen["blocks.0.hook_resid_pre"] = x
+    def embedded(self, ids: Array) -> Array:
+        embedded: Array = self.w["embed_tokens"][ids]
+        return embedded
 
-        def read(name: str, slot: str) -> Array:
-            moved = 0.0 if patch is None else patch.moved((name, slot), added)
-            return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
+    def normed(self, x: Array, number: int, place: int) -> Array:
+        kind = ("input_layernorm", "post_attention_layernorm")[place]
+        name = "norm" if number == self.layers else f"layers.{number}.{kind}"
+        squares = (x**2).mean(axis=-1, keepdims=True)
+        normed: Array = x / np.sqrt(squares + self.config["rms_norm_eps"]) * self.w[name]
+        return normed
 
-        for number in range(first, self.layers):
-            block = f"layers.{number}."
-            whole = self._norm(x, f"{block}input_layernorm")
-            for h in range(self.heads):
-                name = f"a{number}.h{h}"
-                given = [read(name, slot) for slot in "qkv"]
-                reads = [
-                    whole if one is x else self._norm(one, f"{block}input_layernorm")
-                    for one in given
-                ]
-                z = seen[f"blocks.{number}.attn.hook_z.{h}"] = self._mixed(block, h, *reads)
-                added[name] = z @ w[block + "self_attn.o_proj"][:, self._own(h)].T
-            x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads))
-            seen[f"blocks.{number}.hook_resid_mid"] = x
-            inner = self._norm(read(f"m{number}", ""), f"{block}post_attention_layernorm")
-            gate = inner @ w[block + "mlp.gate_proj"].T
-            hidden = _silu(gate) * (inner @ w[block + "mlp.up_proj"].T)
-            seen[f"blocks.{number}.mlp.hook_post"] = hidden
-            added[f"m{number}"] = hidden @ w[block + "mlp.down_proj"].T
-            x = x + added[f"m{number}"]
-            seen[f"blocks.{number}.hook_resid_post"] = x
-        return added, self.margins(self._norm(read("logits", ""), "norm") @ w[self.last].T)
+    def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
+        block, group = f"layers.{number}.self_attn.", self.own(h // self.shared)
+        query, key, value = reads
+        q = self._turned(query @ self.w[block + "q_proj"][self.own(h)].T)
+        k = self._turned(key @ self.w[block + "k_proj"][group].T)
+        return q, k, value @ self.w[block + "v_proj"][group].T
 
-    def _own(self, h: int) -> slice:
-        return slice(h * self.width, (h + 1) * self.width)
+    def projection(self, number: int, h: int) -> Array:
+        return self.w[f"layers.{number}.self_attn.o_proj"][:, self.own(h)].T
+
+    def hidden(self, number: int, inner: Array) -> tuple[Array, Array]:
+        gate, up, down = (
+            self.w[f"layers.{number}.mlp.{kind}_proj"].T for kind in ("gate", "up", "down")
+        )
+        hidden = _silu(inner @ gate) * (inner @ up)
+        return hidden, hidden @ down
 
     def places(self, w: Mapping[str, Array]) -> Structure:
         blocks = []
@@ -91,7 +75,7 @@ class LlamaNetwork(StockNetwork):
             attention, mlp = f"layers.{number}.self_attn.", f"layers.{number}.mlp."
             heads = []
             for h in range(self.heads):
-                own, group = self._own(h), self._own(h // self.shared)
+                own, group = self.own(h), self.own(h // self.shared)
                 query = w[attention + "q_proj"][own] != 0
                 output = w[attention + "o_proj"][:, own].T != 0
                 # Of keys and values that several heads share, those that this one uses.
@@ -104,19 +88,6 @@ class LlamaNetwork(StockNetwork):
             into = (w[mlp + "gate_proj"] != 0) | (w[mlp + "up_proj"] != 0)
             blocks.append(CircuitBlock(tuple(heads), into, w[mlp + "down_proj"].T != 0))
         return Structure(w["embed_tokens"] != 0, tuple(blocks), w[self.last] != 0)
-
-    def _norm(self, x: Array, name: str) -> Array:
-        squares = (x**2).mean(axis=-1, keepdims=True)
-        normed: Array = x / np.sqrt(squares + self.config["rms_norm_eps"]) * self.w[name]
-        return normed
-
-    def _mixed(self, block: str, h: int, query: Array, key: Array, value: Array) -> Array:
-        """The values of head h, averaged by its attention."""
-        group = self._own(h // self.shared)
-        q = self._turned(query @ self.w[block + "self_attn.q_proj"][self._own(h)].T)
-        k = self._turned(key @ self.w[block + "self_attn.k_proj"][group].T)
-        v = value @ self.w[block + "self_attn.v_proj"][group].T
-        return mixed(q, k, v)
 
     def _turned(self, x: Array) -> Array:
         angles = np.arange(x.shape[1])[:, None] * self.frequencies

@@ -1,6 +1,7 @@
-"""What stock checkpoints share as networks to patch: their folder, their logits, their softmax.
+"""What stock checkpoints share as networks to patch: their folder, the walk over their blocks.
 
-Forward pass and places of weights are each architecture's own (`gpt2`, `llama`).
+Norms, projections and places of weights are each architecture's own (`gpt2`, `llama`). Everything
+is in float64, so that edges are patched in the model that people load.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from softhat.circuits.disguised import plain_tensors
-from softhat.circuits.network import LEAK, Array, Change, visible
+from softhat.circuits.network import LEAK, Array, Change, started, visible
 from softhat.circuits.structure import Structure, needed
 from softhat.export.stock.folder import DIRECTIONS
 from softhat.io.files import read_json, read_tensors, read_text
@@ -27,12 +28,16 @@ class StockNetwork(ABC):
     """The read-out of a classifier."""
     language_model: ClassVar[str]
     """The read-out of a language model."""
+    attention_bias: ClassVar[str] = ""
+    """What a block's attention adds beside its heads, by the block's number."""
     propositional = False
     longest: int | None
     leak = LEAK
     layers: int
     heads: int
     d_model: int
+    width: int
+    """Of a head."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,14 +59,77 @@ class StockNetwork(ABC):
         """The tensors in float64, without the trunk's name."""
 
     @abstractmethod
+    def embedded(self, ids: Array) -> Array:
+        """The residual stream before the first block."""
+
+    @abstractmethod
+    def normed(self, x: Array, number: int, place: int) -> Array:
+        """What a block's attention (place 0) or feed-forward (1) reads; after the last block, what
+        the read-out does."""
+
+    @abstractmethod
+    def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
+        """Queries, keys and values of a head."""
+
+    @abstractmethod
+    def projection(self, number: int, h: int) -> Array:
+        """(width, d_model): what a head's outputs write."""
+
+    @abstractmethod
+    def hidden(self, number: int, inner: Array) -> tuple[Array, Array]:
+        """A block's hidden units, and what they write."""
+
     def run(
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
     ) -> tuple[dict[str, Array], Array]:
         """What every node adds, and the margins (words, n, outputs)."""
+        asked = seen is not None
+        seen = {} if seen is None else seen
+        known = started(patch)
+        if known is not None:
+            first, x, added = known
+        else:
+            first, x = 0, self.embedded(self.tokens_with_bos(tokens))
+            added = {"input": x}
+            seen["blocks.0.hook_resid_pre"] = x
+
+        def read(name: str, slot: str) -> Array:
+            moved = 0.0 if patch is None else patch.moved((name, slot), added)
+            return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
+
+        for number in range(first, self.layers):
+            whole = self.normed(x, number, 0)
+            for h in range(self.heads):
+                name = f"a{number}.h{h}"
+                projection = self.projection(number, h)
+                if not asked and not projection.any():
+                    added[name] = np.zeros_like(x)  # an empty head
+                    continue
+                given = [read(name, slot) for slot in "qkv"]
+                reads = [whole if one is x else self.normed(one, number, 0) for one in given]
+                z = mixed(*self.head_parts(number, h, reads))
+                seen[f"blocks.{number}.attn.hook_z.{h}"] = z
+                added[name] = z @ projection
+            x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads))
+            x = x + self.w.get(self.attention_bias.format(number), 0.0)
+            seen[f"blocks.{number}.hook_resid_mid"] = x
+            inner = self.normed(read(f"m{number}", ""), number, 1)
+            hidden, added[f"m{number}"] = self.hidden(number, inner)
+            seen[f"blocks.{number}.mlp.hook_post"] = hidden
+            x = x + added[f"m{number}"]
+            seen[f"blocks.{number}.hook_resid_post"] = x
+        logits = self.normed(read("logits", ""), self.layers, 0) @ self.w[self.last].T
+        if self.classifies:
+            logits = logits + self.w[f"{self.classifier.removesuffix('.weight')}.bias"]
+        return added, self.margins(logits)
 
     @abstractmethod
     def places(self, w: Mapping[str, Array]) -> Structure:
         """Where the weights are."""
+
+    def own(self, h: int) -> slice:
+        """The rows of a head."""
+        return slice(h * self.width, (h + 1) * self.width)
 
     def structure(self) -> Structure:
         """Where the weights are; of a disguised model, along its directions."""
