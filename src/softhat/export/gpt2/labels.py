@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import (
-    CoordinateLabel,
-    HeadLabel,
-    LabelNode,
-    Labels,
-    NeuronLabel,
-    circuit,
-    outputs_said,
-    spoken,
-)
+from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel
 from softhat.export.stock.labels import (
     HeldVariable,
+    PlacedHead,
+    Spoken,
     feature_held,
     gate_text,
-    head_reads,
     key_text,
+    labels_of,
     output_nodes,
     unit_meaning,
-    value_meanings,
 )
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.program.meanings import Meanings, meanings
+from softhat.program.meanings import Meanings
 from softhat.program.registers import Register
-from softhat.program.signals import needed_by
 from softhat.transformer.lowering.gpt2.layout import Layout
 from softhat.transformer.lowering.gpt2.weights import GAIN, Trunk
 from softhat.transformer.lowering.stock.plan import Key, bit, earlier_bit
@@ -41,50 +32,28 @@ from softhat.transformer.lowering.stock.plan import Key, bit, earlier_bit
 def label(
     weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], formulas: Mapping[str, Formula]
 ) -> Labels:
-    """Names from the layout, edges from the weights, outputs as they were asked for."""
-    layout = weights.layout
-    said = meanings(layout.program)
-    layout = replace(layout, program=spoken(layout.program, said))
-    needed = needed_by(layout.program, formulas)
-    heads = tuple(
-        HeadLabel(
-            layer=number,
-            head=at,
-            kind=head.kind,
-            label="; ".join(layout.program.labels[signal] for signal in head.signals),
-            reads=head_reads(layout, head),
-            writes=tuple(key_text(layout, target) for target in head.targets),
-            computes=tuple(
-                value_meanings(layout, said, head, [*range(len(head.signals))], number, at)
-            ),
-            distractor=not needed.intersection(head.signals),
-        )
-        for number, block in enumerate(layout.heads)
-        for at, head in enumerate(block)
-    )
-    neurons = tuple(
-        NeuronLabel(
-            number,
-            gate.units,
-            gate_text(layout, gate, number + 1),
-            (unit_meaning(said, gate, number, GAIN[weights.activation]),),
-            gate.signal not in needed,
-        )
-        for number, block in enumerate(weights.blocks)
-        for gate in block.gates
-    )
-    return Labels(
-        model="gpt2",
-        heads=heads,
-        neurons=neurons,
-        coordinates=_coordinates(layout, said),
-        edges=_edges(weights, tensors, tuple(formulas)),
-        outputs=outputs_said(formulas),
-        definitions=said.definitions,
-    )
+    """What a GPT-2's parts are for."""
+    heads = [
+        PlacedHead(layer, number, head, [*range(len(head.signals))])
+        for layer, block in enumerate(weights.layout.heads)
+        for number, head in enumerate(block)
+    ]
+    stages = _stages(weights, tensors, tuple(formulas))
+    neurons = partial(_neurons, weights)
+    return labels_of(weights.layout, formulas, "gpt2", heads, neurons, _coordinates, stages)
 
 
-def _coordinates(layout: Layout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+def _neurons(weights: Trunk, words: Spoken[Layout]) -> Iterator[NeuronLabel]:
+    layout, said, needed = words
+    for number, block in enumerate(weights.blocks):
+        for gate in block.gates:
+            meaning = unit_meaning(said, gate, number, GAIN[weights.activation])
+            text, idle = gate_text(layout, gate, number + 1), gate.signal not in needed
+            yield NeuronLabel(number, gate.units, text, (meaning,), idle)
+
+
+def _coordinates(words: Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
+    layout, said, _ = words
     holds: list[list[HeldVariable]] = [[] for _ in range(layout.d_model // 2)]
     born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
     for number, block in enumerate(layout.heads, start=1):
@@ -127,9 +96,9 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
     return feature_held(layout, said, key, digits)
 
 
-def _edges(
+def _stages(
     weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], names: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
+) -> list[list[LabelNode]]:
     layout = weights.layout
     d, width = layout.d_model, layout.d_head
     stages: list[list[LabelNode]] = [
@@ -153,7 +122,7 @@ def _edges(
             mlp = LabelNode(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
             stages.append([mlp])
     outputs = output_nodes(layout.program, tensors, "classifier.weight", names)
-    return circuit([*stages, outputs])
+    return [*stages, outputs]
 
 
 def _rows(matrix: NDArray[np.float32]) -> frozenset[int]:

@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import (
-    CoordinateLabel,
-    HeadLabel,
-    LabelNode,
-    Labels,
-    Meaning,
-    NeuronLabel,
-    circuit,
-    outputs_said,
-    spoken,
-    stated,
-)
+from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel, stated
 from softhat.export.stock.labels import (
     HeldVariable,
+    PlacedHead,
+    Spoken,
     feature_held,
     gate_text,
-    head_reads,
     key_text,
+    labels_of,
     output_nodes,
     unit_meaning,
-    value_meanings,
 )
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.program.meanings import Meanings, meanings
+from softhat.program.meanings import Meanings
 from softhat.program.registers import Register
-from softhat.program.signals import needed_by
 from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaLayout
 from softhat.transformer.lowering.llama.weights import GAIN, LlamaMatrices, LlamaTrunk, groups_of
 from softhat.transformer.lowering.stock.forms import values_of
@@ -46,34 +35,16 @@ Tensors = Mapping[str, NDArray[np.float32]]
 def label(
     weights: LlamaTrunk, tensors: Tensors, formulas: Mapping[str, Formula], family: str
 ) -> Labels:
-    """Names from the layout, edges from the weights, outputs as they were asked for."""
+    """What a Llama's parts are for."""
     layout = weights.layout
-    said = meanings(layout.program)
-    layout = replace(layout, program=spoken(layout.program, said))
-    needed = needed_by(layout.program, formulas)
-    heads = tuple(
-        HeadLabel(
-            layer=number,
-            head=h,
-            kind=head.kind,
-            label=_named(layout, head),
-            reads=head_reads(layout, head),
-            writes=tuple(key_text(layout, target) for target in head.targets),
-            computes=tuple(_computed(layout, said, group, head, number, h)),
-            distractor=bool(head.signals) and not needed.intersection(head.signals),
-        )
-        for number in range(layout.blocks)
-        for h, group, head in _placed(layout, number)
-    )
-    return Labels(
-        model=family,
-        heads=heads,
-        neurons=tuple(_neurons(layout, said, weights.blocks, needed)),
-        coordinates=_coordinates(layout, said),
-        edges=_edges(layout, weights, tensors, tuple(formulas)),
-        outputs=outputs_said(formulas),
-        definitions=said.definitions,
-    )
+    heads = []
+    for layer in range(layout.blocks):
+        for number, group, head in _placed(layout, layer):
+            places = [group.values.index(form) for form in values_of(layout.counts, head)]
+            heads.append(PlacedHead(layer, number, head, places))
+    stages = _stages(layout, weights, tensors, tuple(formulas))
+    neurons = partial(_neurons, weights.blocks)
+    return labels_of(layout, formulas, family, heads, neurons, _coordinates, stages)
 
 
 def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, HeadPlan]]:
@@ -83,29 +54,11 @@ def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, H
             yield at * layout.shared + place, group, head
 
 
-def _named(layout: LlamaLayout, head: HeadPlan) -> str:
-    if head.kind == "Digit":
-        return bit(head.digit)
-    return "; ".join(layout.program.labels[signal] for signal in head.signals)
-
-
-def _computed(
-    layout: LlamaLayout, said: Meanings, group: KeyGroup, head: HeadPlan, number: int, h: int
-) -> Iterator[Meaning]:
-    """What stands in the value coordinates of a head."""
-    forms = values_of(layout.counts, head)
-    places = [group.values.index(form) for form in forms]
-    if head.kind != "Digit":
-        yield from value_meanings(layout, said, head, places, number, h)
-        return
-    hook, at = f"blocks.{number}.attn.hook_z", [(places[0], 1.0)]
-    yield stated("position", None, hook, at, head=h, term="i", over="1", digit=head.digit)
-
-
 def _neurons(
-    layout: LlamaLayout, said: Meanings, blocks: tuple[LlamaMatrices, ...], needed: set[int]
+    blocks: tuple[LlamaMatrices, ...], words: Spoken[LlamaLayout]
 ) -> Iterator[NeuronLabel]:
     """Where a term holds the difference of its two units is G/2, else 0."""
+    layout, said, needed = words
     for number, block in enumerate(blocks):
         hook = f"blocks.{number}.mlp.hook_post"
         for signal, units in block.tables:
@@ -120,7 +73,8 @@ def _neurons(
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
-def _coordinates(layout: LlamaLayout, said: Meanings) -> tuple[CoordinateLabel, ...]:
+def _coordinates(words: Spoken[LlamaLayout]) -> tuple[CoordinateLabel, ...]:
+    layout, said, _ = words
     rows = [HeldVariable(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
     for at in layout.zeros:
         rows[at] = HeldVariable(0, "empty", "empty", FALSE, 1.0)
@@ -158,9 +112,9 @@ def _held(layout: LlamaLayout, said: Meanings, key: Key, since: int) -> tuple[An
     return feature_held(layout, said, key, digits)
 
 
-def _edges(
+def _stages(
     layout: LlamaLayout, weights: LlamaTrunk, tensors: Tensors, names: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
+) -> list[list[LabelNode]]:
     """Attention itself knows how far apart query and key are: no node gives it positions."""
     size = layout.rotary.head_dim
     varying = (weights.embedding != weights.embedding[0]).any(axis=0)
@@ -188,7 +142,7 @@ def _edges(
             writes = _some(block.down.any(axis=1))
             stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
     outputs = output_nodes(layout.program, tensors, "score.weight", names)
-    return circuit([*stages, outputs])
+    return [*stages, outputs]
 
 
 def _some(row: Any) -> frozenset[int]:

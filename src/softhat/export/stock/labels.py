@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import ROLES, LabelNode, Meaning, residual, stated
+from softhat.export.labels import (
+    ROLES,
+    CoordinateLabel,
+    HeadLabel,
+    LabelNode,
+    Labels,
+    Meaning,
+    NeuronLabel,
+    circuit,
+    outputs_said,
+    residual,
+    spoken,
+    stated,
+)
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
-from softhat.program.heads import Latest, Previous, Recall, Shift
 from softhat.program.literals import Literal
-from softhat.program.meanings import Meanings
+from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register, read
-from softhat.program.signals import Program
+from softhat.program.signals import Program, needed_by
 from softhat.transformer.lowering.gpt2.weights import GateTerm
-from softhat.transformer.lowering.stock.plan import BOS_PAIR, Key, PlannedCount, mean_of
+from softhat.transformer.lowering.stock.plan import (
+    BOS_PAIR,
+    HeadPlan,
+    Key,
+    PlannedCount,
+    bit,
+    mean_of,
+)
 from softhat.transformer.weights import EOS
 
 
@@ -35,18 +54,75 @@ class Laid(Protocol):
     @property
     def mean_amplitude(self) -> float: ...
 
+    def speaking(self, program: Program) -> Self:
+        """The same layout of a program whose signals have other names."""
 
-class PlacedHead(Protocol):
-    """What a head has in every architecture."""
 
-    @property
-    def kind(self) -> str: ...
+class PlacedHead(NamedTuple):
+    """A head of a block, and the value coordinates of its targets."""
 
-    @property
-    def signals(self) -> tuple[int, ...]: ...
+    layer: int
+    number: int
+    plan: HeadPlan
+    places: list[int]
 
-    @property
-    def bad(self) -> Literal | None: ...
+
+L = TypeVar("L", bound=Laid)
+
+
+class Spoken(NamedTuple, Generic[L]):
+    """A layout whose signals have names, what they mean, and which of them the outputs need."""
+
+    layout: L
+    said: Meanings
+    needed: set[int]
+
+
+def labels_of(
+    laid: L,
+    formulas: Mapping[str, Formula],
+    family: str,
+    heads: Iterable[PlacedHead],
+    neurons: Callable[[Spoken[L]], Iterable[NeuronLabel]],
+    coordinates: Callable[[Spoken[L]], tuple[CoordinateLabel, ...]],
+    stages: list[list[LabelNode]],
+) -> Labels:
+    """Names from the layout, edges from the weights, outputs as they were asked for."""
+    said = meanings(laid.program)
+    layout = laid.speaking(spoken(laid.program, said))
+    words = Spoken(layout, said, needed_by(layout.program, formulas))
+    return Labels(
+        model=family,
+        heads=tuple(_head_label(words, head) for head in heads),
+        neurons=tuple(neurons(words)),
+        coordinates=coordinates(words),
+        edges=circuit(stages),
+        outputs=outputs_said(formulas),
+        definitions=said.definitions,
+    )
+
+
+def _head_label(words: Spoken[L], placed: PlacedHead) -> HeadLabel:
+    layout, said, needed = words
+    layer, number, head, places = placed
+    named = [layout.program.labels[signal] for signal in head.signals]
+    if head.kind == "Digit":
+        named = [bit(head.digit)]
+        hook, at = f"blocks.{layer}.attn.hook_z", [(places[0], 1.0)]
+        about: dict[str, Any] = {"term": "i", "over": "1", "digit": head.digit}
+        computes = [stated("position", None, hook, at, head=number, **about)]
+    else:
+        computes = [*value_meanings(layout, said, head, places, layer, number)]
+    return HeadLabel(
+        layer=layer,
+        head=number,
+        kind=head.kind,
+        label="; ".join(named),
+        reads=head_reads(layout, head),
+        writes=tuple(key_text(layout, target) for target in head.targets),
+        computes=tuple(computes),
+        distractor=bool(head.signals) and not needed.intersection(head.signals),
+    )
 
 
 class HeldVariable(NamedTuple):
@@ -100,7 +176,7 @@ def unit_meaning(said: Meanings, gate: GateTerm, number: int, gain: float) -> Me
 
 
 def value_meanings(
-    layout: Laid, said: Meanings, head: PlacedHead, places: list[int], number: int, h: int
+    layout: Laid, said: Meanings, head: HeadPlan, places: list[int], number: int, h: int
 ) -> Iterator[Meaning]:
     """What stands in the value coordinates of a head: bits as they are, means divided by V."""
     hook, role = f"blocks.{number}.attn.hook_z", ROLES.get(head.kind, "lookup")
@@ -135,7 +211,7 @@ def feature_held(
     return ("sink", FALSE, 1.0) if key == BOS_PAIR else ("constant", TRUE, 1.0)
 
 
-def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
+def head_reads(layout: Laid, head: HeadPlan) -> tuple[str, ...]:
     """What its scores and values depend on, in words."""
     program = layout.program
     found: dict[str, None] = {}
@@ -146,10 +222,8 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
             found[program.label(head.bad)] = None
         case "Recall":
             found["the position"] = None
-            recall = program.signals[head.signals[0]]
-            assert isinstance(recall, Recall)
-            for literal in (recall.bad, *recall.queries, *recall.keys):
-                if literal.signal >= 0:
+            for literal in (head.bad, *head.queries, *head.keys):
+                if literal is not None and literal.signal >= 0:
                     found[program.labels[literal.signal]] = None
         case "Previous" | "Shift" | "Digit":
             found["the position"] = None
@@ -159,14 +233,8 @@ def head_reads(layout: Laid, head: PlacedHead) -> tuple[str, ...]:
         if head.kind == "Average":
             for _, source in layout.counts[signal].terms:
                 found["true" if source < 0 else program.labels[source]] = None
-        match program.signals[signal]:
-            case (
-                Latest(_, value, _)
-                | Previous(value, _)
-                | Shift(value, _, _)
-                | Recall(_, _, _, value)
-            ):
-                found[program.label(value)] = None
+    for value in head.values:
+        found[program.label(value)] = None
     return tuple(found)
 
 

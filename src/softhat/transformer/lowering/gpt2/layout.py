@@ -20,8 +20,9 @@ and means are as large as LayerNorm allows, and there are neither pads nor trims
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
+from typing import Self
 
 from softhat.io.errors import SofthatError
 from softhat.program.heads import Recall
@@ -100,6 +101,10 @@ class Layout:
         raws = outputs - len(self.counts)  # each count has a mean and a Sign
         surplus = raws * self.amplitude**2 - len(self.trims) * (1 - self.trim**2)
         return 1.0 + 2 * surplus / self.d_model
+
+    def speaking(self, program: Program) -> Self:
+        """The same layout of a program whose signals have other names."""
+        return replace(self, program=program)
 
     @property
     def blocks(self) -> int:

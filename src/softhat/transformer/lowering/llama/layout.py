@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import log2
+from typing import Self
 
 from softhat.program.recalls import with_both_values, without_recalls
 from softhat.program.registers import Register, stored_layers
@@ -96,6 +97,10 @@ class LlamaLayout:
     @property
     def context(self) -> int:
         return self.rotary.context
+
+    def speaking(self, program: Program) -> Self:
+        """The same layout of a program whose signals have other names."""
+        return replace(self, program=program)
 
     @property
     def blocks(self) -> int:
