@@ -19,6 +19,7 @@ from compared import COMPARED, Compared, Missing, Program, Text, answer, model_o
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "languages.md"
 PROGRAMS = ROOT / "benchmarks" / "programs.json"
+TRACRBENCH = ROOT / "benchmarks" / "tracrbench.json"
 HEAD = """# Languages that models are compared on
 
 The languages of FLaRe (Butoi et al. 2025), Tomita's, the regular tasks of the neural Chomsky
@@ -89,6 +90,22 @@ def words(entry: Compared, short: int = 6, each: int = 300, longer: int = 30) ->
     ]
 
 
+def answers() -> str:
+    """What became of the programs in TracrBench's repository."""
+    measured = json.loads(TRACRBENCH.read_text())
+    prompt, given = measured["prompt"], measured["answers"]
+    count = prompt["right"] + prompt["others"]
+    assert given["others"] == 0, "the page says that all are right"
+    return f"""\
+TracrBench's repository has more: the {count} programs of its prompt, \
+of which {prompt["right"]} are right up to {measured["length"]} tokens
+(the others raise: one names a variable that is not there, one takes the length of a number), and \
+{given["right"]}
+different answers of language models that passed its tests, all of which are right
+(`python -m benchmarks.tracrbench`).
+"""
+
+
 def programs() -> str:
     measured = json.loads(PROGRAMS.read_text())
     found = measured["programs"]
@@ -109,6 +126,7 @@ and right on every sequence that was tried and has a meaning. The others:
 
 {chr(10).join(refused)}
 
+{answers()}
 By the number of the case, measured by `benchmarks/programs.py`:
 
 {"| case | layers | parameters " * 4}|

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import softhat
 from softhat import SofthatError
 from softhat.frontends.regular.dfa import minimal, read_dfa
 from tests.frontends.regular.languages import random_automaton, run, words
@@ -73,3 +74,16 @@ def test_missing_entries_and_other_types() -> None:
         read_dfa([])
     with pytest.raises(SofthatError, match="not in the automaton's alphabet"):
         read_dfa(EVEN).accepts("b")
+
+
+def test_five_thousand_states_are_read_and_refused_where_they_are_too_many() -> None:
+    """A cycle takes as many refinements as it has states."""
+    names = [str(k) for k in range(5_000)]
+    edges = {name: {"a": names[(k + 1) % 5_000]} for k, name in enumerate(names)}
+    cycle = {"alphabet": ["a"], "start": "0", "accept": ["0"], "transitions": edges}
+    assert len(minimal(read_dfa(cycle)).step) == 5_000
+    language: Any = softhat.from_dfa
+    for depth in ("constant", "log", "auto"):
+        with pytest.raises(SofthatError) as caught:
+            softhat.compile(language(cycle, depth=depth), max_length=64)
+        assert "\n" not in str(caught.value)

@@ -62,8 +62,9 @@ def minimal(dfa: DFA) -> DFA:
     known = 0
     while (count := int(classes.max()) + 1) != known:
         known = count
-        signature = np.column_stack([classes, *(classes[column] for column in step.T)])
-        classes = np.unique(signature, axis=0, return_inverse=True)[1].reshape(-1)
+        for column in step.T:  # pairs of classes as numbers: sorting rows would be slow
+            pairs = classes * (int(classes.max()) + 1) + classes[column]
+            classes = np.unique(pairs, return_inverse=True)[1].reshape(-1)
     leader = [int(np.flatnonzero(classes == c)[0]) for c in range(known)]
     merged = [tuple(int(classes[to]) for to in step[at]) for at in leader]
     return renumbered(
@@ -148,7 +149,7 @@ def read_dfa(given: DFA | Mapping[str, Any]) -> DFA:
     edges = {str(state): dict(row) for state, row in transitions.items()}
     alphabet = _alphabet(given.get("alphabet"), edges)
     states = _states(given, edges)
-    check_states(len(states) + 1)
+    check_states(len(states))
     place = {state: k for k, state in enumerate(states)}
     hole = len(states)
     step = []
