@@ -2,7 +2,7 @@
     order of entries, entries that are 0 and the rows among which a head shares out its scores. If
     they are, the theorems hold for the given weights. *)
 From Coq Require Import Reals Lra Lia Arith ZArith QArith Qreals Qreduction List Bool FunctionalExtensionality.
-From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct.
+From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Counted Correct.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope R_scope.
@@ -180,12 +180,12 @@ Definition checked (m : claim) : bool :=
    word: unbounded positions with P = 1, temperature scaling with any P > n. *)
 Theorem checked_right m : checked m = true ->
   forall n P w v, 0 < P -> (if scales m then INR n + 1 <= P else P = 1) -> computes n w v (signals m) ->
-  (forall i, (1 <= i <= n)%nat -> (symbol w i < symbols m)%nat) ->
+  readable n v (signals m) -> (forall i, (1 <= i <= n)%nat -> (symbol w i < symbols m)%nat) ->
   forall i k r o, (1 <= i <= n)%nat -> nth_error (results m) k = Some r -> nth_error (readouts m) k = Some o ->
   let x := Transformer.softmax_run P (S (last (ends m) n)) (map real_layer (layers m)) (embed (signals m) n P w (start m)) i in
   if lit v (literal_of r) i then 1 / 4 <= decide o x else decide o x <= - 1 / 4.
 Proof.
-  intros Ok n P w v HP Hn Hv Hw i k r o Hi Nr No. unfold checked in Ok.
+  intros Ok n P w v HP Hn Hv Hr Hw i k r o Hi Nr No. unfold checked in Ok.
   destruct (lower _ _ _ _ 4 _ _ _) as [[ls os]|] eqn:E; [|discriminate].
   destruct (list_eq_dec layer_eq _ _) as [El|]; [|discriminate].
   destruct (list_eq_dec readout_eq _ _) as [Eo|]; [|discriminate].

@@ -74,9 +74,11 @@ Proof.
 Qed.
 
 Lemma agree_split x vars e s ts c : every (term3 e) ts = None ->
-  agree p (x :: vars) e s ts c
-  = agree p vars ((x, true) :: e) s ts c && agree p vars ((x, false) :: e) s ts c.
-Proof. intros H. cbn [agree]. rewrite H. destruct (value3 p (length p) e s); reflexivity. Qed.
+  agree p vars ((x, true) :: e) s ts c = true -> agree p vars ((x, false) :: e) s ts c = true ->
+  agree p (x :: vars) e s ts c = true.
+Proof.
+  intros H A B. cbn [agree]. rewrite H, A, B, !orb_true_r. destruct (value3 p (length p) e s); reflexivity.
+Qed.
 
 Lemma agree_self s c : agree p (leaves [[(yes s, c)]]) [] s [[(yes s, c)]] false = true.
 Proof.
@@ -84,7 +86,7 @@ Proof.
   assert (L : forall b, agree p [] [(s, b)] s [[(yes s, c)]] false = true).
   { intros b. cbn [agree]. rewrite (value3_known _ _ s b) by (cbn; rewrite Nat.eqb_refl; reflexivity).
     cbn. rewrite Nat.eqb_refl. destruct b; reflexivity. }
-  rewrite agree_split, !L by reflexivity. reflexivity.
+  apply agree_split; [reflexivity|apply L|apply L].
 Qed.
 
 Lemma agree_one s x b c : nth_error p s = Some (Program.And [Lit (Some x) b]) -> x <> s ->
@@ -96,7 +98,7 @@ Proof.
     cbn [fold_right]. unfold lit3 at 1. cbn [of plain].
     rewrite (value3_known _ _ x u) by (cbn; rewrite Nat.eqb_refl; reflexivity).
     cbn. rewrite Nat.eqb_refl. destruct b, u; reflexivity. }
-  rewrite agree_split, !L by reflexivity. reflexivity.
+  apply agree_split; [reflexivity|apply L|apply L].
 Qed.
 
 Lemma agree_two s x y b u c d : nth_error p s = Some (Program.And [Lit (Some x) b; Lit (Some y) u]) -> x <> s -> y <> s ->
@@ -113,20 +115,19 @@ Proof.
     { unfold t. cbn [every term3 fold_right fst]. unfold lit3. cbn [of plain]. rewrite Kx, Ky.
       destruct (Bool.eqb b i), (Bool.eqb u j); reflexivity. }
     destruct vars; cbn [agree]; rewrite V, T; destruct (Bool.eqb b i && Bool.eqb u j); reflexivity. }
-  assert (Start : forall vars, agree p (x :: vars) [] s [t] false
-    = agree p vars [(x, true)] s [t] false && agree p vars [(x, false)] s [t] false)
-    by (intros; apply agree_split; reflexivity).
+  assert (Start : forall vars, agree p vars [(x, true)] s [t] false = true ->
+    agree p vars [(x, false)] s [t] false = true -> agree p (x :: vars) [] s [t] false = true)
+    by (intros; apply agree_split; [reflexivity|assumption|assumption]).
   assert (Ks : forall i, known [(x, i)] s = None) by (intros; cbn; destruct (Nat.eqb_spec s x); congruence).
   assert (Kx : forall i, known [(x, i)] x = Some i) by (intros; cbn; rewrite Nat.eqb_refl; reflexivity).
   destruct (Nat.eq_dec x y) as [->|Nxy].
   - replace (leaves [t]) with [y].
     2: { unfold leaves, t. cbn [flat_map fst of app nodup]. destruct (in_dec Nat.eq_dec y [y]) as [|A]; [|exfalso; apply A; left; reflexivity].
          destruct (in_dec Nat.eq_dec y []) as [[]|]. reflexivity. }
-    rewrite Start, !(Both _ _ _ (Kx _) (Kx _) (Ks _)). reflexivity.
+    apply Start; apply (Both _ _ _ (Kx _) (Kx _) (Ks _)).
   - replace (leaves [t]) with [x; y].
     2: { unfold leaves, t. cbn [flat_map fst of app nodup]. destruct (in_dec Nat.eq_dec x [y]) as [[A|[]]|]; [congruence|].
          destruct (in_dec Nat.eq_dec y []) as [[]|]. reflexivity. }
-    rewrite Start.
     assert (Next : forall i, agree p [y] [(x, i)] s [t] false = true).
     { intros i.
       assert (Ky : known [(x, i)] y = None) by (cbn; destruct (Nat.eqb_spec y x); congruence).
@@ -136,8 +137,8 @@ Proof.
         { unfold t. cbn [every term3 fold_right fst]. unfold lit3. cbn [of plain]. rewrite (Kx i), Ky, B. reflexivity. }
         assert (K2 : forall j, known [(y, j); (x, i)] x = Some i /\ known [(y, j); (x, i)] y = Some j /\ known [(y, j); (x, i)] s = None).
         { intros j. cbn. rewrite !Nat.eqb_refl. destruct (Nat.eqb_spec x y), (Nat.eqb_spec s y), (Nat.eqb_spec s x); try congruence. auto. }
-        rewrite agree_split by exact T. destruct (K2 true) as (A1 & A2 & A3), (K2 false) as (B1 & B2 & B3).
-        rewrite (Both _ _ _ A1 A2 A3 []), (Both _ _ _ B1 B2 B3 []). reflexivity.
+        destruct (K2 true) as (A1 & A2 & A3), (K2 false) as (B1 & B2 & B3).
+        apply agree_split; [exact T|apply (Both _ _ _ A1 A2 A3 [])|apply (Both _ _ _ B1 B2 B3 [])].
       - (* x decides *)
         assert (T : every (term3 [(x, i)]) [t] = Some [false]).
         { unfold t. cbn [every term3 fold_right fst]. unfold lit3. cbn [of plain]. rewrite (Kx i), Ky, B. reflexivity. }
@@ -145,7 +146,7 @@ Proof.
         { rewrite (value3_and _ s _ E (Ks i)). cbn [fold_right]. unfold lit3 at 1. cbn [of plain].
           rewrite (value3_known _ _ x i (Kx i)), B. reflexivity. }
         cbn [agree]. rewrite V, T. reflexivity. }
-    rewrite !Next. reflexivity.
+    apply Start; apply Next.
 Qed.
 
 (* a gate of one or two stored bits *)
@@ -167,23 +168,25 @@ Proof.
   destruct Row as (r & Er).
   unfold Lowering.lower_layer, store. cbn [groups gates clears lower_groups every].
   unfold gate_units. cbn [Lowering.terms every]. unfold term_units. rewrite Er. cbn [complement stored at_].
-  rewrite A. cbn [off_units filter complement clear write_gates every at_ stored]. unfold write. rewrite Ed. eauto.
+  rewrite A, orb_true_r. cbn [orb].
+  cbn [off_units filter complement clear write_gates every at_ stored steps decoded write_decoded].
+  unfold write. rewrite Ed. cbn. eauto.
 Qed.
 
 (* a head, and its bit beside it *)
 Lemma attend_lowers l d s q g sc u : ready l d -> S d < N -> nth_error p s = Some g ->
-  scores p 1 scaled l 4 g q = Some sc -> value_row l g q = Some u -> (forall ts r, g <> Average ts r) ->
+  scores p 1 scaled l 4 false g q = Some sc -> value_row l g q = Some u ->
+  written g s q false = Raw s false ->
   exists a, lower_layer l (attend_store s d q) = Some (a, set (set l d (Raw s false)) (S d) (Bit s)).
 Proof.
-  intros R H G Es Eu Na.
+  intros R H G Es Eu W.
   assert (Ed : nth_error l d = Some Empty) by (apply R; lia).
   pose proof (ready_set l d (Raw s false) R ltac:(lia)) as R1.
   assert (Ed1 : nth_error (set l d (Raw s false)) (S d) = Some Empty) by (apply R1; lia).
   assert (Er : nth_error (set l d (Raw s false)) d = Some (Raw s false)).
   { rewrite nth_set, Nat.eqb_refl. destruct R as (_ & L & _). destruct (Nat.ltb_spec d (length l)); [reflexivity|lia]. }
-  assert (W : written g s q false = Raw s false) by (destruct g; try reflexivity; exfalso; eapply Na; reflexivity).
   feature R1 (Ordinary false). feature R1 One.
-  assert (Si : sighted true (snd sc) = true) by (destruct (snd sc); reflexivity).
+  assert (Si : sighted true g (snd sc) = true) by (destruct (snd sc), g; reflexivity).
   unfold Lowering.lower_layer, attend_store. cbn [groups gates clears lower_groups every].
   unfold lower_group. cbn [members wide signal_of number]. rewrite G, Es.
   cbn [lower_members]. unfold lower_member. cbn [signal_of number target]. rewrite G, Es, Eu, W.
@@ -191,7 +194,9 @@ Proof.
   unfold gate_units. cbn [Lowering.terms every]. unfold term_units, term_row, term_slack. rewrite F, F0. cbn [every].
   unfold literal_slack. cbn [fst snd yes of]. rewrite Er, Nat.eqb_refl.
   change (Qle_bool (fold_right Qplus 0%Q [slack false]) (5 # 8)) with true. cbn [complement stored at_].
-  rewrite agree_self. cbn [off_units filter complement clear write_gates every at_ stored]. unfold write. rewrite Ed1. eauto.
+  rewrite agree_self, orb_true_r. cbn [orb].
+  cbn [off_units filter complement clear write_gates every at_ stored steps decoded write_decoded].
+  unfold write. rewrite Ed1. cbn. eauto.
 Qed.
 
 (** * Counting *)
@@ -267,7 +272,7 @@ Lemma sign_scores l d x z t b a u i k n0 q : ready l d ->
   nth_error p x = Some (Average b Before) -> nth_error p z = Some (Average a After) -> nth_error p t = Some (Average u All) ->
   (exists q1, In (Mean x q1) l) -> (exists q2, In (Mean z q2) l) -> (exists q3, In (Mean t q3) l) ->
   (16 * (2 * weight_of b + 2 * weight_of a + 1) <= Zpos q)%Z ->
-  exists sc, scores p 1 scaled l 4 (Sign (Some x) (Some z) (Some t) i k n0) q = Some sc.
+  exists sc, scores p 1 scaled l 4 false (Sign (Some x) (Some z) (Some t) i k n0) q = Some sc.
 Proof.
   intros R Ex Ez Et (q1 & I1) (q2 & I2) (q3 & I3) St.
   destruct (find_mean_in _ _ _ I1) as (c1 & r1 & M1). destruct (find_mean_in _ _ _ I2) as (c2 & r2 & M2).
@@ -361,7 +366,8 @@ Definition term_lowers (t : Formula.term) : Prop := forall s d l, symbols_term t
     (weight_of b + weight_of a <= size t)%Z.
 
 Lemma head_lowers l d s g x u : ready l d -> S d < N -> nth_error p s = Some g ->
-  (exists sc, scores p 1 scaled l 4 g x = Some sc) -> value_row l g x = Some u -> (forall ts r, g <> Average ts r) ->
+  (exists sc, scores p 1 scaled l 4 false g x = Some sc) -> value_row l g x = Some u ->
+  written g s x false = Raw s false ->
   exists a l', lower_layers l [attend_store s d x] = Some ([a], l') /\ after l l' d (S (S d)) /\ nth_error l' (S d) = Some (Bit s).
 Proof.
   intros R H G (sc & Es) Eu Na. destruct (attend_lowers l d s x g sc u R H G Es Eu Na) as (a & Ea).
@@ -372,7 +378,7 @@ Proof.
 Qed.
 
 Lemma previous_scores l d dir c x : ready l d -> nth_error l c = Some (Bit x) ->
-  (exists sc, scores p 1 scaled l 4 (Previous (yes x) dir) 1 = Some sc) /\ exists u, value_row l (Previous (yes x) dir) 1 = Some u.
+  (exists sc, scores p 1 scaled l 4 false (Previous (yes x) dir) 1 = Some sc) /\ exists u, value_row l (Previous (yes x) dir) 1 = Some u.
 Proof.
   intros R E. split; [|apply (bit_row_ok l d x true c R E)]. cbn [scores]. unfold previous_rows.
   destruct (feat_ok _ _ (toward scaled dir) R) as (f1 & F1); [destruct scaled, dir; cbn; tauto|].
@@ -384,7 +390,7 @@ Proof.
 Qed.
 
 Lemma latest_scores l d dir c x c' y : ready l d -> nth_error l c = Some (Bit x) -> nth_error l c' = Some (Bit y) ->
-  (exists sc, scores p 1 scaled l 4 (Latest (yes x) (yes y) dir) 1 = Some sc) /\
+  (exists sc, scores p 1 scaled l 4 false (Latest (yes x) (yes y) dir) 1 = Some sc) /\
   exists u, value_row l (Latest (yes x) (yes y) dir) 1 = Some u.
 Proof.
   intros R E E'. split; [|apply (bit_row_ok l d y true c' R E')]. cbn [scores]. unfold latest_rows.
@@ -403,7 +409,7 @@ Proof.
   destruct (IH S1 R I ltac:(lia)) as (ls & l1 & E1 & A1 & B1 & Hc & Hx). pose proof A1 as (R1 & _).
   pose proof (S2 0 _ eq_refl) as G. rewrite Nat.add_0_r in G.
   destruct (previous_scores l1 e dir c x R1 B1) as [Sc (u & Eu)].
-  destruct (head_lowers l1 e (s + length q) _ 1 u R1 ltac:(lia) G Sc Eu ltac:(discriminate)) as (a & l2 & E2 & A2 & B2).
+  destruct (head_lowers l1 e (s + length q) _ 1 u R1 ltac:(lia) G Sc Eu eq_refl) as (a & l2 & E2 & A2 & B2).
   exists (ls ++ [a]), l2. split; [apply (lower_layers_app _ _ _ _ _ _ _ E1 E2)|]. split; [apply (after_trans _ _ _ _ _ _ A1 A2)|].
   split; [exact B2|]. split; [lia|]. rewrite app_length. cbn [length]. lia.
 Qed.
@@ -438,7 +444,7 @@ Proof.
   destruct (after_set l2 e' (Bit s') R2 ltac:(lia)) as [A3 B3]. pose proof A3 as (R3 & _ & K3).
   assert (B2' : nth_error (set l2 e' (Bit s')) c' = Some (Bit y)) by (rewrite K3 by exact Hc'; exact B2).
   destruct (latest_scores _ (S e') dir e' s' c' y R3 B3 B2') as [Sc (u & Eu)].
-  destruct (head_lowers _ (S e') (S s') _ 1 u R3 ltac:(lia) G2 Sc Eu ltac:(discriminate)) as (a' & l4 & E4 & A4 & B4).
+  destruct (head_lowers _ (S e') (S s') _ 1 u R3 ltac:(lia) G2 Sc Eu eq_refl) as (a' & l4 & E4 & A4 & B4).
   exists (ls ++ ls' ++ [a; a']), l4. split.
   { apply (lower_layers_app _ _ _ _ _ _ _ E1). apply (lower_layers_app _ _ _ _ _ _ _ E2).
     apply (lower_layers_app _ [_] [_] [a] _ [a'] _ (lower_one _ _ _ _ Ea) E4). }
@@ -505,7 +511,7 @@ Proof.
     destruct (feat_ok _ _ (Ordinary false) R4) as (o & Fo); [cbn; tauto|].
     assert (Eu : value_row l4 (Sign (Some s') (Some (S s')) (Some (S (S s'))) (positions t) (lengths t) k) (steep t) = Some [(o, 1%Q)])
       by (cbn [value_row]; rewrite Fo; reflexivity).
-    destruct (head_lowers l4 (S (S (S e))) (S (S (S s'))) _ (steep t) _ R4 ltac:(lia) G3 (ex_intro _ sc Es) Eu ltac:(discriminate))
+    destruct (head_lowers l4 (S (S (S e))) (S (S (S s'))) _ (steep t) _ R4 ltac:(lia) G3 (ex_intro _ sc Es) Eu eq_refl)
       as (h' & l5 & E5 & A5 & B5).
     exists (ls ++ [h; h']), l5. split.
     { apply (lower_layers_app _ _ _ _ _ _ _ E1). apply (lower_layers_app _ [_] [_] [h] _ [h'] _ (lower_one _ _ _ _ Eh) E5). }
@@ -601,10 +607,14 @@ Proof.
       replace s with (m + (s - m)) by lia. apply (Rq _ _ E j Hj). }
   pose proof (lowered p 1 scaled true 4 n P w (valuation_ V)) as T.
   assert (Q4 : (4 <= Q2R 4)%R) by (unfold Q2R; simpl; lra).
+  assert (Rd : readable n (valuation_ V) p).
+  { apply undemanding_readable. unfold p. rewrite forallb_app, andb_true_iff. split.
+    - apply forallb_forall. intros h I. apply in_map_iff in I as (a & <- & _). reflexivity.
+    - pose proof (proj1 compile_undemanding f m (9 + m)) as U. rewrite Ec in U. exact U. }
   specialize (T Q4 HP). destruct scaled.
-  - specialize (T ltac:(discriminate) ltac:(intros _; exact Hs) Co ltac:(intros; cbn; lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
+  - specialize (T ltac:(discriminate) ltac:(intros _; exact Hs) Co Rd ltac:(intros; cbn; lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
     cbv zeta in T. cbn [literal_of r] in T. rewrite (lit_yes n V x (sat n g f) i K Hi) in T. exact T.
-  - specialize (T ltac:(intros _; exact Hs) ltac:(discriminate) Co ltac:(intros; cbn; lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
+  - specialize (T ltac:(intros _; exact Hs) ltac:(discriminate) Co Rd ltac:(intros; cbn; lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
     cbv zeta in T. cbn [literal_of r] in T. rewrite (lit_yes n V x (sat n g f) i K Hi) in T. exact T.
 Qed.
 

@@ -6,6 +6,8 @@ Import ListNotations.
 
 Definition read_literal (x : literal) : list nat := match of x with Some s => [s] | None => [] end.
 Definition read_option (a : option nat) : list nat := match a with Some s => [s] | None => [] end.
+Definition read_pair (qk : literal * literal) : list nat :=
+  read_literal (fst qk) ++ read_literal (snd qk).
 Definition reads (g : signal) : list nat :=
   match g with
   | Token _ | Given _ => []
@@ -15,6 +17,11 @@ Definition reads (g : signal) : list nat :=
   | Previous u _ | Shift u _ _ => read_literal u
   | Average ts _ => flat_map (fun t => read_option (snd t)) ts
   | Sign x z t _ _ _ => read_option x ++ read_option z ++ read_option t
+  | Table rows => flat_map (flat_map read_literal) rows
+  | Match ps u _ _ | At ps u _ _ => flat_map read_pair ps ++ read_literal u
+  | Width ps _ _ => flat_map read_pair ps
+  | Total cs _ => map snd cs
+  | Steps c _ => [c]
   end.
 
 Fixpoint ordered_from (s : nat) (p : program) : bool :=
@@ -37,12 +44,21 @@ Definition bit_of (v : valuation) (g : signal) (i : nat) : bool :=
   | StrictLatest b u d => latestb (seen n d (lit v b)) (seen n d (lit v u)) (pos n d i - 1)
   | Previous u d => Nat.ltb 1 (pos n d i) && seen n d (lit v u) (pos n d i - 1)
   | Shift u c d => Nat.ltb c (pos n d i) && seen n d (lit v u) (pos n d i - c)
-  | Average _ _ => false
+  | Average _ _ | Width _ _ _ | Total _ _ => false
+  | Table rows => existsb (forallb (fun l => lit v l i)) rows
+  | Match ps u m _ => some_chosen v (chosen v ps i) u (visible n m i)
+  | At ds u m _ => some_chosen v (coded v ds i) u (visible n m i)
+  | Steps c ks => turned ks (sums v c i)
   | Sign p f t a b k =>
       Z.leb k (sum_of v p i + sum_of v f i + sum_of v t i + a * Z.of_nat i + b * Z.of_nat n)
   end.
 Definition total_of (v : valuation) (g : signal) (i : nat) : Z :=
-  match g with Average ts r => sum_over (weigh v ts) (span r n i) | _ => 0%Z end.
+  match g with
+  | Average ts r => sum_over (weigh v ts) (span r n i)
+  | Width ps m _ => Z.of_nat (length (filter (chosen v ps i) (visible n m i)))
+  | Total cs _ => total_count v cs i
+  | _ => 0%Z
+  end.
 
 Definition update (v : valuation) (s : nat) (g : signal) : valuation := Valuation
   (fun s' i => if Nat.eqb s' s then bit_of v g i else bit v s' i)
@@ -79,14 +95,37 @@ Proof.
   rewrite (proj2 (H s (or_introl eq_refl))). reflexivity.
 Qed.
 
+Lemma lits_alike v v' ls : (forall s, In s (flat_map read_literal ls) -> alike v v' s) ->
+  forall i, forallb (fun l => lit v l i) ls = forallb (fun l => lit v' l i) ls.
+Proof.
+  induction ls as [|x ls IH]; intros H i; [reflexivity|]. cbn. cbn in H.
+  rewrite IH by (intros s I; apply H, in_or_app; right; exact I).
+  rewrite (lit_alike v v') by (intros s I; apply H, in_or_app; left; exact I). reflexivity.
+Qed.
+
+Lemma pairs_alike v v' ps : (forall s, In s (flat_map read_pair ps) -> alike v v' s) ->
+  (forall i j, chosen v ps i j = chosen v' ps i j) /\ (forall i j, coded v ps i j = coded v' ps i j).
+Proof.
+  induction ps as [|[q k] ps IH]; intros H; [split; reflexivity|]. cbn in H.
+  destruct IH as [A B]; [intros s I; apply H, in_or_app; right; exact I|].
+  assert (Q : lit v q = lit v' q)
+    by (apply lit_alike; intros s I; apply H, in_or_app; left; apply in_or_app; left; exact I).
+  assert (K : lit v k = lit v' k)
+    by (apply lit_alike; intros s I; apply H, in_or_app; left; apply in_or_app; right; exact I).
+  split; intros i j.
+  - unfold chosen in *. cbn [existsb]. rewrite A. unfold paired. cbn [fst snd]. rewrite Q, K. reflexivity.
+  - unfold coded in *. cbn [forallb fst snd]. rewrite B, Q, K. reflexivity.
+Qed.
+
+Lemma existsb_ext {A} (f g : A -> bool) l : (forall a, f a = g a) -> existsb f l = existsb g l.
+Proof. intros E. induction l as [|a l IH]; [reflexivity|]. cbn. rewrite E, IH. reflexivity. Qed.
+
 Lemma of_alike v v' g : (forall s, In s (reads g) -> alike v v' s) ->
   bit_of v g = bit_of v' g /\ total_of v g = total_of v' g.
 Proof.
   intros H. destruct g; cbn [reads] in H; split; extensionality i; try reflexivity;
     cbn [bit_of total_of].
-  - induction ls as [|x ls IH]; [reflexivity|]. cbn. cbn in H.
-    rewrite IH by (intros s I; apply H, in_or_app; right; exact I).
-    rewrite (lit_alike v v') by (intros s I; apply H, in_or_app; left; exact I). reflexivity.
+  - apply lits_alike, H.
   - rewrite (proj1 (H l ltac:(cbn; auto))), (proj1 (H r ltac:(cbn; auto))). reflexivity.
   - rewrite (lit_alike v v' bad), (lit_alike v v' value); [reflexivity| |];
       intros s I; apply H, in_or_app; auto.
@@ -98,6 +137,20 @@ Proof.
   - rewrite (sum_alike v v' past), (sum_alike v v' future), (sum_alike v v' total); [reflexivity| | |];
       intros s I; apply H, in_or_app; [right; apply in_or_app; right| right; apply in_or_app; left|left];
       exact I.
+  - induction rows as [|r rows IH]; [reflexivity|]. cbn. cbn in H.
+    rewrite IH by (intros s I; apply H, in_or_app; right; exact I).
+    rewrite (lits_alike v v') by (intros s I; apply H, in_or_app; left; exact I). reflexivity.
+  - unfold some_chosen. apply existsb_ext. intros j.
+    rewrite (proj1 (pairs_alike v v' pairs (fun s I => H s (in_or_app _ _ _ (or_introl I))))).
+    rewrite (lit_alike v v' value (fun s I => H s (in_or_app _ _ _ (or_intror I)))). reflexivity.
+  - unfold some_chosen. apply existsb_ext. intros j.
+    rewrite (proj2 (pairs_alike v v' digits (fun s I => H s (in_or_app _ _ _ (or_introl I))))).
+    rewrite (lit_alike v v' value (fun s I => H s (in_or_app _ _ _ (or_intror I)))). reflexivity.
+  - do 2 f_equal. apply filter_ext. intros j. apply (proj1 (pairs_alike v v' pairs H)).
+  - unfold total_count. induction counts as [|[a c] counts IH]; [reflexivity|]. cbn [fold_right fst snd].
+    rewrite IH by (intros s I; apply H; right; exact I).
+    rewrite (proj2 (H c (or_introl eq_refl))). reflexivity.
+  - rewrite (proj2 (H count (or_introl eq_refl))). reflexivity.
 Qed.
 
 Lemma update_other v s g r : r <> s -> alike (update v s g) v r.

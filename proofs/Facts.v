@@ -341,7 +341,7 @@ Qed.
 Lemma turn_sound d a c i : follows_residue d a c = true -> 1 <= i <= n -> 1 < pos n d i ->
   Surface.known n W q a (one_before d i) = Surface.known n W q c i.
 Proof.
-  intros F Hi L. unfold follows_residue in F. destruct a as [| | |m r|], c as [| | |m' r'|]; try discriminate.
+  intros F Hi L. unfold follows_residue in F. destruct a as [| | |m r| |], c as [| | |m' r'| |]; try discriminate.
   cbn [residue] in F. unfold one_before. destruct d; cbn [pos] in *;
     rewrite !andb_true_iff, N.eqb_eq, !N.ltb_lt, N.eqb_eq in F; destruct F as [[[<- R] R'] E];
     cbn [Surface.known].

@@ -46,6 +46,7 @@ Fixpoint all_answer (m : model) (ev : evidence) (known : list expression) (fs : 
 
 Definition certified (fs : list surface) (m : model) (ev : evidence) : bool :=
   checked (claim_of m ev) && layout_ok m (signals ev) (inputs ev) (start ev) && ordered (whole ev)
+  && forallb undemanding (signals ev)
   && match facts_of (whole ev) (program_symbols m) (inputs ev) (reasons ev) [] with
      | Some known => all_answer m ev known fs (results ev) (hints ev)
      | None => false
@@ -75,7 +76,7 @@ Theorem certified_right fs m ev : certified fs m ev = true ->
   (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros C n P w q Hs Hw k f Ef i Hi. unfold certified in C. rewrite !andb_true_iff in C.
-  destruct C as [[[Ch La] Or] An].
+  destruct C as [[[[Ch La] Or] Un] An].
   destruct (facts_of _ _ _ _ _) as [known|] eqn:Fa; [|discriminate].
   set (pw := program_word m (inputs ev) n w q). set (v := values n pw (whole ev)).
   pose proof (values_compute n pw (whole ev) Or) as Hv.
@@ -115,7 +116,8 @@ Proof.
   destruct Eo as (o & Eo).
   assert (HP : (0 < P)%R).
   { unfold scale_ok in Hs. destruct (scales m); [pose proof (pos_INR n); lra|lra]. }
-  pose proof (checked_right (claim_of m ev) Ch n P pw v HP Hs Hv' Hsym i k r o Hi Er Eo) as T.
+  pose proof (checked_right (claim_of m ev) Ch n P pw v HP Hs Hv' (undemanding_readable n v _ Un) Hsym
+    i k r o Hi Er Eo) as T.
   cbv zeta in T. rewrite Lr in T. unfold logit.
   rewrite (embedding_right m (signals ev) (inputs ev) n P w q Hw (start ev) La).
   rewrite (nth_error_nth _ _ _ Eo). exact T.

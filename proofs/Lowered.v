@@ -130,6 +130,12 @@ Definition good (k : content) (x : nat -> R) : Prop :=
       forall i, (1 <= i <= n)%nat -> Rabs (x i - b2R (bit v s i)) <= Q2R (slack wide)
   | Mean s q => forall ts r, nth_error p s = Some (Average ts r) -> forall i, (1 <= i <= n)%nat ->
       x i * IZR (Zpos q) * INR (keys r i) = IZR (sums v s i)
+  | Share s => forall ps m N, nth_error p s = Some (Width ps m N) -> forall i, (1 <= i <= n)%nat ->
+      exists e, 0 <= e <= 1 / 8 /\
+        x i * (IZR (sinks_seen eos m) + IZR (sums v s i) + e) = IZR (sinks_seen eos m)
+  | Decoded s => (forall i, (i <= last)%nat -> 0 <= x i <= 1) /\
+      forall i, (1 <= i <= n)%nat -> x i = b2R (bit v s i)
+  | Whole s => forall i, (1 <= i <= n)%nat -> x i = IZR (sums v s i)
   end.
 Definition holds (l : layout) (X : stream) : Prop :=
   forall c k, nth_error l c = Some k -> good k (fun i => X i c).
@@ -470,7 +476,7 @@ Proof.
   rewrite A, plus_IZR, IHk. reflexivity.
 Qed.
 
-Lemma average_read ts r q u i : (1 <= i <= n)%nat -> sighted eos (over_range r) = true ->
+Lemma average_read ts r q u i : (1 <= i <= n)%nat -> sighted eos (Average ts r) (over_range r) = true ->
   value_row l (Average ts r) q = Some u ->
   read C ([], over_range r) u X i * IZR (Zpos q) * INR (keys r i) = IZR (sum_over (weigh v ts) (span r n i)).
 Proof.
@@ -546,9 +552,8 @@ Proof.
     destruct x as [s|]; [|cbn [Program.lit of plain]; lia].
     assert (Bit : lit (Lit (Some s) true) j = bit v s j) by (unfold Program.lit; cbn; destruct (bit v s j); reflexivity).
     rewrite Bit. destruct (nth_error p s) as [g|] eqn:Eg.
-    - destruct g as [set| | | | | | | | |];
-        [pose proof (Hv s _ Eg j Hj) as M; cbn [means] in M; rewrite M;
-         destruct (existsb (Nat.eqb (symbol w j)) set); lia|..]; destruct (bit v s j); lia.
+    - pose proof (Hv s _ Eg j Hj) as M. destruct g; try (destruct (bit v s j); lia).
+      cbn [means] in M. rewrite M. destruct (existsb (Nat.eqb (symbol w j)) symbols); lia.
     - destruct (bit v s j); lia. }
   assert (I : In (token_part p ts (symbol w j)) (tokens p alphabet ts)).
   { unfold tokens. apply in_map. apply in_seq. specialize (Hw j Hj). lia. }

@@ -3,7 +3,7 @@
     coordinate of the residual stream holds. Lowering a plan gives rational weights, or nothing where
     the plan reads what is not there, overwrites what is still in use, or stores a gate under the
     wrong name: so it checks any scheduler's work. `Lowered` proves the weights right. *)
-From Coq Require Import QArith ZArith Arith List Bool Lia.
+From Coq Require Import QArith NArith ZArith Arith List Bool Lia.
 From Softhat Require Import Formula Program.
 Import ListNotations.
 Open Scope nat_scope.
@@ -21,7 +21,10 @@ Inductive content :=
   | Feature (f : feature)
   | Bit (s : nat)                         (* the signal's bit, exactly, 0 at the sinks *)
   | Raw (s : nat) (wide : bool)           (* what a head returned for it, in [0, 1] *)
-  | Mean (s : nat) (scale : positive).    (* an average, divided by a power of two *)
+  | Mean (s : nat) (scale : positive)     (* an average, divided by a power of two *)
+  | Share (s : nat)                       (* what a Width returned: σ/(σ + count + ε), σ sinks *)
+  | Decoded (s : nat)                     (* the signal's bit, exactly; at the sinks in [0, 1] *)
+  | Whole (s : nat).                      (* a Total, exactly; anything at the sinks *)
 Definition layout := list content.
 
 Definition content_eq (a b : content) : {a = b} + {a <> b}.
@@ -49,12 +52,6 @@ Definition find_mean (s : nat) (l : layout) : option (nat * positive) :=
 (** * Weights *)
 
 Definition form := list (nat * Q).
-Inductive mask := AtMost | Below | AtLeast | Above | Any.     (* of keys, compared with the query *)
-Definition sees (m : mask) (i j : nat) : bool :=
-  match m with
-  | AtMost => Nat.leb j i | Below => Nat.ltb j i | AtLeast => Nat.leb i j | Above => Nat.ltb i j
-  | Any => true
-  end.
 Record head := Head {
   rows : list (form * form); over : mask; values : list (form * nat); cold : Q }.
 Record unit := Unit { input : form; bias : Q; output : form }.
@@ -72,13 +69,20 @@ Fixpoint every {A B} (f : A -> option B) (l : list A) : option (list B) :=
 (** * Plans *)
 
 (* a signal of a head, where it is written, and a number: the scale of an Average, the steepness of
-   a Sign, the modulus of a Shift *)
+   a Sign, the modulus of a Shift, the sharpness of a head that selects *)
 Record member := Member { signal_of : nat; target : nat; number : positive }.
 Record group := Group { members : list member; wide : bool }.
 (* a literal, and the coordinate it is read from *)
 Definition term := list (literal * nat).
 Record gate := Gate { stored : nat; at_ : nat; terms : list term; complement : bool }.
-Record plan := Plan { groups : list group; gates : list gate; clears : list nat }.
+(* A step of a count: 1 if the signal `counted` is at least `least`, else 0. It rises between low and
+   high, and is written, times a weight, to some coordinates. *)
+Record step := Step {
+  counted : nat; least : nat; low_end : Q; high_end : Q; outs : list (nat * Z) }.
+(* steps add up to these signals, each with its coordinate *)
+Record plan := Plan {
+  groups : list group; gates : list gate; steps : list step; decoded : list (nat * nat);
+  clears : list nat }.
 Record result := Result { literal_of : literal; reads : term }.
 
 Section Lower.
@@ -131,6 +135,28 @@ Definition shift_rows (C : Q) (c : nat) (d : direction) (m : nat) : option (list
     rs <- residue_rows pen m (match d with Past => c | Future => m - c end);;
     Some (([(one, w)], [(here, 1%Q)]) :: ([(here, (- w)%Q)], [(one, 1%Q)]) :: rs)
   else None.
+
+(* 1 where the literal holds, -1 where it does not, 0 at the sinks *)
+Definition digit_row (x : literal) : option form :=
+  o <- feat (Ordinary false);;
+  let sign := if plain x then 1%Q else (-1)%Q in
+  match of x with
+  | None => Some [(o, sign)]
+  | Some s => c <- place (Bit s) l;; Some [(c, (2 * sign)%Q); (o, (- sign)%Q)]
+  end.
+(* 1 at the sinks, 0 elsewhere *)
+Definition sink_row : option form :=
+  one <- feat One;; o <- feat (Ordinary false);; Some [(one, 1%Q); (o, (-1)%Q)].
+Definition times_row (a : Q) (f : form) : form := map (fun e => (fst e, (a * snd e)%Q)) f.
+(* scores a·(how many pairs match), and b at the sinks *)
+Definition pair_rows (a b : Q) (ps : list (literal * literal)) : option (list (form * form)) :=
+  rs <- every (fun qk => q <- bit_row (fst qk);; k <- bit_row (snd qk);; Some (times_row a q, k)) ps;;
+  one <- feat One;; s <- sink_row;; Some (([(one, b)], s) :: rs).
+(* scores a·(digits that agree less digits that do not), a·(their number - 1) at the sinks *)
+Definition code_rows (a : Q) (ds : list (literal * literal)) : option (list (form * form)) :=
+  rs <- every (fun qk => q <- digit_row (fst qk);; k <- digit_row (snd qk);; Some (times_row a q, k)) ds;;
+  one <- feat One;; s <- sink_row;;
+  Some (([(one, (a * inject_Z (Z.of_nat (length ds) - 1))%Q)], s) :: rs).
 
 Definition mean_row (g : Q) (a : option nat) (key : list feature) : option (list (form * form)) :=
   match a with
@@ -198,8 +224,17 @@ Definition ranged (a : option nat) (r : range) : bool :=
               | _ => false end
   end.
 
+(* Is K sharp enough for words up to N? With u = (10/27)^K >= e^-K: N·u² + 2u and N·u are what a
+   head that selects puts elsewhere. *)
+Definition sharp_enough (K : positive) (N : N) (most : Q) : bool :=
+  let u := Qpower (10 # 27) (Zpos K) in
+  let n := inject_Z (Z.of_N N) in
+  Qle_bool (n * u * u + 2 * u)%Q most && Qle_bool (n * u)%Q most && N.leb 1 N.
+(* how far a head may be from its signal's bit: e^-C and a little more for C >= 4, and twice that C *)
+Definition slack (w : bool) : Q := if w then (1 # 2304) else (1 # 48).
+
 (* the scores of a head that computes g, and its value *)
-Definition scores (C : Q) (g : signal) (q : positive) : option (list (form * form) * mask) :=
+Definition scores (C : Q) (wide : bool) (g : signal) (q : positive) : option (list (form * form) * mask) :=
   match g with
   | Latest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => AtMost | Future => AtLeast end)
   | StrictLatest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => Below | Future => Above end)
@@ -213,11 +248,26 @@ Definition scores (C : Q) (g : signal) (q : positive) : option (list (form * for
       then r <- sign_rows C x z t a b k q;;
            Some (r, match sign_direction x z t with Past => AtMost | Future => AtLeast end)
       else None
+  (* with temperature scaling these heads have a constant temperature, which is not treated here *)
+  | Match ps _ m N =>
+      if negb scaled && sharp_enough q N (slack wide) then
+        r <- pair_rows (2 * inject_Z (Zpos q)) (inject_Z (Zpos q)) ps;; Some (r, m)
+      else None
+  | At ds _ m N =>
+      if negb scaled && sharp_enough q N (slack wide) then
+        r <- code_rows (inject_Z (Zpos q)) ds;; Some (r, m)
+      else None
+  | Width ps m N =>
+      if negb scaled && sharp_enough q N (1 # 8) then
+        r <- pair_rows (inject_Z (Zpos q)) (inject_Z (Zpos q)) ps;; Some (r, m)
+      else None
   | _ => None
   end.
 Definition value_row (g : signal) (q : positive) : option form :=
   match g with
   | Latest _ u _ | StrictLatest _ u _ | Previous u _ | Shift u _ _ => bit_row u
+  | Match _ u _ _ | At _ u _ _ => bit_row u
+  | Width _ _ _ => sink_row
   | Average ts _ =>
       every (fun t => c <- match snd t with Some s => place (Bit s) l | None => feat (Ordinary false) end;;
                       Some (c, fst t # q)) ts
@@ -225,9 +275,14 @@ Definition value_row (g : signal) (q : positive) : option form :=
   | _ => None
   end.
 Definition written (g : signal) (s : nat) (q : positive) (wide : bool) : content :=
-  match g with Average _ _ => Mean s q | _ => Raw s wide end.
-(* a head that looks to the right needs <eos> *)
-Definition sighted (m : mask) : bool := match m with AtMost | Below => true | _ => eos end.
+  match g with Average _ _ => Mean s q | Width _ _ _ => Share s | _ => Raw s wide end.
+(* a head that looks to the right needs <eos>, and so does an average over everything *)
+Definition sighted (g : signal) (m : mask) : bool :=
+  match m, g with
+  | AtMost, _ | Below, _ => true
+  | Any, Match _ _ _ _ | Any, At _ _ _ _ | Any, Width _ _ _ => true
+  | _, _ => eos
+  end.
 End Rows.
 
 Definition form_eq (a b : form) : {a = b} + {a <> b}.
@@ -244,10 +299,10 @@ Definition write (l : layout) (c : nat) (k : content) : option layout :=
 Definition lower_member (l : layout) (C : Q) (w : bool) (sc : list (form * form) * mask) (m : member)
     (l' : layout) : option (form * nat * layout) :=
   g <- nth_error p (signal_of m);;
-  sc' <- scores l C g (number m);;
+  sc' <- scores l C w g (number m);;
   v <- value_row l g (number m);;
   l'' <- write l' (target m) (written g (signal_of m) (number m) w);;
-  if scores_eq sc sc' then Some (v, target m, l'') else None.
+  if scores_eq sc sc' then if sighted g (snd sc) then Some (v, target m, l'') else None else None.
 
 Fixpoint lower_members (l : layout) (C : Q) (w : bool) (sc : list (form * form) * mask)
     (ms : list member) (l' : layout) : option (list (form * nat) * layout) :=
@@ -265,10 +320,9 @@ Definition lower_group (l : layout) (gr : group) (l' : layout) : option (head * 
   | [] => None
   | m :: _ =>
       g <- nth_error p (signal_of m);;
-      sc <- scores l C g (number m);;
+      sc <- scores l C (wide gr) g (number m);;
       '(vs, l1) <- lower_members l C (wide gr) sc (members gr) l';;
-      if sighted (snd sc)
-      then Some (Head (fst sc) (snd sc) vs (if scaled then C else 1%Q), l1) else None
+      Some (Head (fst sc) (snd sc) vs (if scaled then C else 1%Q), l1)
   end.
 
 Fixpoint lower_groups (l : layout) (gs : list group) (l' : layout) : option (list head * layout) :=
@@ -292,6 +346,12 @@ Definition and3 (a b : option bool) : option bool :=
   | Some true, Some true => Some true
   | _, _ => None
   end.
+Definition or3 (a b : option bool) : option bool :=
+  match a, b with
+  | Some true, _ | _, Some true => Some true
+  | Some false, Some false => Some false
+  | _, _ => None
+  end.
 Definition xor3 (a b : option bool) : option bool :=
   match a, b with Some a, Some b => Some (xorb a b) | _, _ => None end.
 Definition lit3 (f : nat -> option bool) (x : literal) : option bool :=
@@ -309,12 +369,34 @@ Fixpoint value3 (fuel : nat) (e : knowledge) (s : nat) : option bool :=
           match nth_error p s with
           | Some (And ls) => fold_right (fun x a => and3 (lit3 (value3 fuel e) x) a) (Some true) ls
           | Some (Xor a b) => xor3 (value3 fuel e a) (value3 fuel e b)
+          | Some (Table rows) =>
+              fold_right (fun r a => or3 (fold_right (fun x a => and3 (lit3 (value3 fuel e) x) a) (Some true) r) a)
+                (Some false) rows
           | _ => None
           end
       end
   end.
 Definition term3 (e : knowledge) (t : term) : option bool :=
   fold_right (fun x a => and3 (lit3 (known e) (fst x)) a) (Some true) t.
+
+(* What cannot be, because comparisons are ordered and a position has one symbol: at least k' but not
+   at least k <= k'; two disjoint sets of symbols. *)
+Definition option_eqb (a b : option nat) : bool :=
+  match a, b with Some s, Some t => Nat.eqb s t | None, None => true | _, _ => false end.
+Definition excludes (a b : nat * bool) : bool :=
+  match nth_error p (fst a), nth_error p (fst b) with
+  | Some (Sign x z t i k c), Some (Sign x' z' t' i' k' c') =>
+      negb (snd a) && snd b && option_eqb x x' && option_eqb z z' && option_eqb t t'
+      && Z.eqb i i' && Z.eqb k k' && Z.leb c c'
+  | Some (Token set), Some (Token set') =>
+      snd a && snd b && forallb (fun c => negb (existsb (Nat.eqb c) set')) set
+  | _, _ => false
+  end.
+Definition refuted (e : knowledge) (a : nat * bool) : bool :=
+  existsb (fun b => match known e (fst b) with
+    | Some c => excludes a (fst b, c) || excludes (fst b, c) a
+    | None => false
+    end) e.
 
 (* Whatever the leaves are, exactly one term holds if the signal does (does not, for a complement),
    and none otherwise. By cases, only as far as needed. *)
@@ -324,17 +406,18 @@ Fixpoint agree (vars : list nat) (e : knowledge) (s : nat) (ts : list term) (com
   | _, _ =>
       match vars with
       | [] => false
-      | x :: vars => agree vars ((x, true) :: e) s ts complement && agree vars ((x, false) :: e) s ts complement
+      | x :: vars =>
+          (refuted e (x, true) || agree vars ((x, true) :: e) s ts complement)
+          && (refuted e (x, false) || agree vars ((x, false) :: e) s ts complement)
       end
   end.
 Definition leaves (ts : list term) : list nat :=
   nodup Nat.eq_dec (flat_map (fun t => flat_map (fun x => match of (fst x) with Some s => [s] | None => [] end) t) ts).
 
-(* how far a head may be from its signal's bit: e^-C and a little more for C >= 4, and twice that C *)
-Definition slack (w : bool) : Q := if w then (1 # 2304) else (1 # 48).
 Definition literal_slack (l : layout) (x : literal * nat) : option Q :=
   match of (fst x), nth_error l (snd x) with
   | Some s, Some (Bit s') => if Nat.eqb s s' then Some 0%Q else None
+  | Some s, Some (Decoded s') => if Nat.eqb s s' then Some 0%Q else None
   | Some s, Some (Raw s' w) => if Nat.eqb s s' then Some (slack w) else None
   | _, _ => None
   end.
@@ -359,15 +442,126 @@ Definition term_units (l : layout) (g : gate) (t : term) : option (list unit) :=
   let w := if complement g then (-8)%Q else 8%Q in
   Some [Unit r (- (1 # 4))%Q [(at_ g, w)]; Unit r (- (3 # 8))%Q [(at_ g, (- w)%Q)]].
 
+(* The signals under a gate that are no gates: a gate may rest on how they are ordered. Few, or the
+   cases would be too many. *)
+Fixpoint cone (fuel : nat) (s : nat) : list nat :=
+  match fuel with
+  | O => []
+  | S fuel =>
+      match nth_error p s with
+      | Some (And ls) => flat_map (fun x => match of x with Some s => cone fuel s | None => [] end) ls
+      | Some (Xor a b) => cone fuel a ++ cone fuel b
+      | _ => [s]
+      end
+  end.
+Definition more_leaves (s : nat) (ts : list term) : list nat :=
+  let few := leaves ts in
+  let others := nodup Nat.eq_dec (filter (fun x => negb (existsb (Nat.eqb x) few)) (cone (length p) s)) in
+  few ++ (if Nat.leb (length others) 8 then others else []).
+
+(* a table, whose rows are the terms as they are: at most one holds, as it was promised *)
+Definition literal_eq (a b : literal) : {a = b} + {a <> b}.
+Proof. repeat decide equality. Defined.
+Definition tabled (g : gate) : bool :=
+  match nth_error p (stored g) with
+  | Some (Table rows) =>
+      negb (complement g)
+      && (if list_eq_dec (list_eq_dec literal_eq) (map (map fst) (terms g)) rows then true else false)
+  | _ => false
+  end.
+
 Definition gate_units (l : layout) (g : gate) : option (list unit) :=
   us <- every (term_units l g) (terms g);;
-  if agree (leaves (terms g)) [] (stored g) (terms g) (complement g) then Some (concat us) else None.
+  if tabled g || agree (leaves (terms g)) [] (stored g) (terms g) (complement g)
+     || agree (more_leaves (stored g) (terms g)) [] (stored g) (terms g) (complement g)
+  then Some (concat us) else None.
 
 Fixpoint write_gates (l : layout) (gs : list gate) : option layout :=
   match gs with
   | [] => Some l
   | g :: gs => l' <- write l (at_ g) (Bit (stored g));; write_gates l' gs
   end.
+
+(** ** Counts *)
+
+(* how many sinks a query of the word sees *)
+Definition sinks_seen (m : mask) : Z := match m with Any => if eos then 2 else 1 | _ => 1 end%Z.
+
+(* Between which values of the coordinate the step rises: σ/(σ + k) <= low and
+   high <= σ/(σ + k - 1 + 1/8) for a share, k - 1 <= low and high <= k for a whole number. *)
+Definition step_units (l : layout) (s : step) : option (list unit) :=
+  let k := inject_Z (Z.of_nat (least s)) in
+  let gain := (/ (high_end s - low_end s))%Q in
+  let out (a : Q) := map (fun o => (fst o, (a * inject_Z (snd o))%Q)) (outs s) in
+  if Nat.leb 1 (least s) && negb (Qle_bool (high_end s) (low_end s)) then
+    match nth_error p (counted s) with
+    | Some (Width _ m _) =>
+        c <- place (Share (counted s)) l;;
+        let sinks := inject_Z (sinks_seen m) in
+        if Qle_bool sinks (low_end s * (sinks + k))
+           && Qle_bool (high_end s * (sinks + k - 1 + (1 # 8))) sinks
+        then Some [Unit [(c, (-1)%Q)] (high_end s) (out gain);
+                   Unit [(c, (-1)%Q)] (low_end s) (out (- gain)%Q)]
+        else None
+    | Some (Total _ _) =>
+        c <- place (Whole (counted s)) l;;
+        if Qle_bool (k - 1) (low_end s) && Qle_bool (high_end s) k
+        then Some [Unit [(c, 1%Q)] (- low_end s)%Q (out gain);
+                   Unit [(c, 1%Q)] (- high_end s)%Q (out (- gain)%Q)]
+        else None
+    | _ => None
+    end
+  else None.
+
+(* the steps that are written to a coordinate, in order: of which count, at which k, how often *)
+Definition weight_at (c : nat) (os : list (nat * Z)) : Z :=
+  fold_right (fun o z => ((if Nat.eqb c (fst o) then snd o else 0) + z)%Z) 0%Z os.
+Definition entry := (nat * nat * Z)%type.
+Definition entry_of (sw : step * Z) : entry := (counted (fst sw), least (fst sw), snd sw).
+Definition before (a b : entry) : bool :=
+  Nat.ltb (fst (fst a)) (fst (fst b))
+  || (Nat.eqb (fst (fst a)) (fst (fst b)) && Nat.leb (snd (fst a)) (snd (fst b))).
+Fixpoint sift {A} (f : A -> entry) (a : A) (es : list A) : list A :=
+  match es with [] => [a] | b :: es' => if before (f a) (f b) then a :: es else b :: sift f a es' end.
+Definition sorted {A} (f : A -> entry) (es : list A) : list A := fold_right (sift f) [] es.
+Definition counts_ {A} (f : A -> entry) (a : A) : bool := negb (Z.eqb (snd (f a)) 0).
+Definition written_to (c : nat) (ss : list step) : list (step * Z) :=
+  sorted entry_of (filter (counts_ entry_of) (map (fun s => (s, weight_at c (outs s))) ss)).
+Fixpoint alternate (c : nat) (sign : Z) (ks : list nat) : list entry :=
+  match ks with [] => [] | k :: ks => (c, k, sign) :: alternate c (- sign) ks end.
+Fixpoint ascending (k : nat) (ks : list nat) : bool :=
+  match ks with [] => true | k' :: ks => Nat.ltb k k' && ascending k' ks end.
+Definition entry_eq (a b : entry) : {a = b} + {a <> b}.
+Proof. repeat decide equality. Defined.
+Definition same_entries (a b : list entry) : bool := if list_eq_dec entry_eq a b then true else false.
+(* each count of a total up to its greatest value *)
+Definition covers_count (most : nat) (t : Z * nat) : bool :=
+  match nth_error p (snd t) with Some (Width _ _ N) => N.leb N (N.of_nat most) | _ => false end.
+
+Definition all_counts (most : nat) (counts : list (Z * nat)) : list entry :=
+  flat_map (fun t => map (fun k => (snd t, k, fst t)) (seq 1 most)) counts.
+
+(* what the steps add up to at a coordinate is the signal *)
+Definition decodes (ss : list step) (sc : nat * nat) : option content :=
+  let es := map entry_of (written_to (snd sc) ss) in
+  match nth_error p (fst sc) with
+  | Some (Steps count turns) =>
+      if ascending 0 turns && same_entries es (alternate count 1 turns)
+      then Some (Decoded (fst sc)) else None
+  | Some (Total counts most) =>
+      if forallb (covers_count most) counts
+         && same_entries es (sorted id (filter (counts_ id) (all_counts most counts)))
+      then Some (Whole (fst sc)) else None
+  | _ => None
+  end.
+Fixpoint write_decoded (l : layout) (ss : list step) (ds : list (nat * nat)) : option layout :=
+  match ds with
+  | [] => Some l
+  | d :: ds => k <- decodes ss d;; l' <- write l (snd d) k;; write_decoded l' ss ds
+  end.
+(* steps are written only where something is decoded *)
+Definition aimed (ss : list step) (ds : list (nat * nat)) : bool :=
+  forallb (fun s => forallb (fun o => existsb (fun d => Nat.eqb (fst o) (snd d)) ds) (outs s)) ss.
 
 (* one minus a sum is 1 at the sinks: take it off there *)
 Definition off_units (l : layout) (gs : list gate) : option (list unit) :=
@@ -381,15 +575,16 @@ Definition off_units (l : layout) (gs : list gate) : option (list unit) :=
 Definition clear_units (l : layout) (c : nat) : option (list unit) :=
   match nth_error l c with
   | Some (Bit _) | Some (Raw _ _) => Some [Unit [(c, 1%Q)] 0%Q [(c, (-1)%Q)]]
-  | Some (Mean _ _) => Some [Unit [(c, 1%Q)] 0%Q [(c, (-1)%Q)]; Unit [(c, (-1)%Q)] 0%Q [(c, 1%Q)]]
+  | Some (Mean _ _) | Some (Share _) | Some (Decoded _) | Some (Whole _) =>
+      Some [Unit [(c, 1%Q)] 0%Q [(c, (-1)%Q)]; Unit [(c, (-1)%Q)] 0%Q [(c, 1%Q)]]
   | _ => None
   end.
 Fixpoint clear (l : layout) (cs : list nat) : option layout :=
   match cs with
   | [] => Some l
   | c :: cs => match nth_error l c with
-               | Some (Bit _) | Some (Raw _ _) | Some (Mean _ _) => clear (set l c Empty) cs
-               | _ => None
+               | Some Empty | Some (Feature _) | None => None
+               | Some _ => clear (set l c Empty) cs
                end
   end.
 
@@ -399,11 +594,15 @@ Definition lower_layer (l : layout) (pl : plan) : option (layer * layout) :=
   '(hs, l1) <- lower_groups l (groups pl) l;;
   gu <- every (gate_units l1) (gates pl);;
   ou <- off_units l1 (gates pl);;
+  su <- every (step_units l1) (steps pl);;
   cu <- every (clear_units l1) (clears pl);;
   l2 <- clear l1 (clears pl);;
   l3 <- write_gates l2 (gates pl);;
-  Some (Layer hs (concat gu ++ ou ++ concat cu)
-          (map (fun g => (at_ g, 1%Q)) (filter complement (gates pl))), l3).
+  l4 <- write_decoded l3 (steps pl) (decoded pl);;
+  if aimed (steps pl) (decoded pl) then
+    Some (Layer hs (concat gu ++ ou ++ concat su ++ concat cu)
+            (map (fun g => (at_ g, 1%Q)) (filter complement (gates pl))), l4)
+  else None.
 
 Fixpoint lower_layers (l : layout) (ps : list plan) : option (list layer * layout) :=
   match ps with

@@ -5,9 +5,9 @@
     To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines), `Model.logit`
     what a model computes (Model.v, 40 lines), `Simulated.hard_value` and `soft_value` the same for
     hard attention and its simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
-From Coq Require Import Reals QArith ZArith List Bool.
+From Coq Require Import Reals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
-  Matching Laws Model Kernel Compiled Simulated FloatRow FloatHeads.
+  Matching Laws Model Kernel Values Compiled Simulated FloatRow FloatHeads.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -20,6 +20,22 @@ Theorem certified_model fs m ev : certified fs m ev = true ->
   forall k f, nth_error fs k = Some f -> forall i, 1 <= i <= n ->
   (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
 Proof. exact (certified_right fs m ev). Qed.
+
+(** "RASP programs, and every regular language in logarithmic depth." A model that passes computes its
+    attention program (Program.v), which may select by category or code, look up tables and decode
+    counts: on every word up to the length N that the program is made for, where it can be seen that
+    the positions which a head reads agree; elsewhere on the words on which they do. *)
+Theorem program_model outs ins p m e N : makes outs ins p m e && forallb (always ins p N) p = true ->
+  forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
+  forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
+  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+Proof. exact (makes_always outs ins p m e N). Qed.
+
+Theorem program_model_fitting outs ins p m e : makes outs ins p m e = true ->
+  forall n P w q, scale_ok m n P -> over_alphabet m w n -> fits ins p m n w q = true ->
+  forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
+  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+Proof. exact (makes_fitting outs ins p m e). Qed.
 
 (** "Formulas, to softmax transformers with unbounded positions or with temperature scaling." Every
     formula has one, whose weights depend neither on the word nor on its length. The atoms of its core

@@ -242,7 +242,7 @@ Proof.
           * Transformer.coef (real_form (snd f)) c) (features m) = b2R (inside n j && known n w q x j)).
       { intros H. apply andb_true_iff in H as [T F]. rewrite (no_tokens_value c T), (one_feature_value _ c _ F).
         cbn [position_value]. lra. }
-      destruct x as [b| | | |]; try (apply Other, Ok). clear Other.
+      destruct x as [b| | | | |]; try (apply Other, Ok). clear Other.
       rewrite !andb_true_iff in Ok. destruct Ok as [[La F] T]. apply Nat.ltb_lt in La.
       rewrite (tokens_value c _ T), (no_features_value c _ F), Rplus_0_r. cbn [known].
       destruct (inside n j); cbn [andb]; [|apply Transformer.lsum_zero; reflexivity].

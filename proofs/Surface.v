@@ -99,20 +99,25 @@ End Meaning.
 (** * In core operators *)
 
 (* What a position knows of itself besides its symbol. *)
-Inductive input := InSymbol (a : nat) | InFirst | InLast | InMod (m r : N) | InAt (p : nat).
+Inductive input :=
+  | InSymbol (a : nat) | InFirst | InLast | InMod (m r : N) | InAt (p : nat)
+  | InDigit (b : N) (x y c : Z).            (* binary digit b of x·i + y·n + c, false if negative *)
 
 Definition input_eqb (x y : input) : bool :=
   match x, y with
   | InSymbol a, InSymbol b | InAt a, InAt b => Nat.eqb a b
   | InFirst, InFirst | InLast, InLast => true
   | InMod m r, InMod m' r' => N.eqb m m' && N.eqb r r'
+  | InDigit b x y c, InDigit b' x' y' c' => N.eqb b b' && Z.eqb x x' && Z.eqb y y' && Z.eqb c c'
   | _, _ => false
   end.
 Lemma input_eqb_eq x y : input_eqb x y = true -> x = y.
 Proof.
   destruct x, y; cbn; try discriminate; try reflexivity; intros H;
     try (apply Nat.eqb_eq in H; subst; reflexivity).
-  apply andb_true_iff in H as [H1 H2]. apply N.eqb_eq in H1, H2. subst. reflexivity.
+  - apply andb_true_iff in H as [H1 H2]. apply N.eqb_eq in H1, H2. subst. reflexivity.
+  - rewrite !andb_true_iff in H. destruct H as [[[H1 H2] H3] H4]. apply N.eqb_eq in H1.
+    apply Z.eqb_eq in H2, H3, H4. subst. reflexivity.
 Qed.
 
 Definition known (n : nat) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bool) (x : input)
@@ -123,6 +128,8 @@ Definition known (n : nat) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bo
   | InLast => Nat.eqb i n
   | InMod m r => N.eqb (N.modulo (N.of_nat i) m) r
   | InAt p => q p n i
+  | InDigit b x y c =>
+      let z := (x * Z.of_nat i + y * Z.of_nat n + c)%Z in Z.leb 0 z && Z.testbit z (Z.of_N b)
   end.
 
 Definition yes := Formula.AtLeast Formula.Zero 0.

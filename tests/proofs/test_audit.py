@@ -99,6 +99,12 @@ PLANTS = {
     "another set of axioms": Plant(HONEST, "-R . Softhat\n-arg -impredicative-set\nPlanted.v\n"),
     "another library under a known name": Plant(HONEST, "-R . Coq\nPlanted.v\n"),
     "a source that is not listed": Plant(HONEST, others=(("Other.v", f"{NO}\nAdmitted.\n"),)),
+    "a source in a folder below": Plant(HONEST, others=(("below/Other.v", HONEST),)),
+    "a compiled file without a source": Plant(HONEST, others=(("Other.vo", "anything"),)),
+    "a compiled file in a folder below": Plant(HONEST, others=(("below/Other.vo", "anything"),)),
+    "numbers of the processor": Plant(
+        f"From Coq Require Import Uint63.\n{HONEST}Definition one := add 0%uint63 1%uint63.\n"
+    ),
     "settings of the build": Plant(
         PARADOX, others=(("CoqMakefile.local", "COQEXTRAFLAGS += -type-in-type\n"),)
     ),
@@ -115,6 +121,7 @@ def _made(plant: Plant, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "_CoqProject").write_text(plant.project)
     (folder / "Planted.v").write_text(plant.source)
     for name, text in plant.others:
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     command = ["env", *plant.environment, "make", "-C", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -41,6 +41,7 @@ OPERATORS = (
     "a R b", "a W b", "a M b", "#(a) < 2", "#(a) <= i - 2", "#(a) = #>(b)", "#*(a) != n",
     "3*#(a) - 2*#(Y b) >= 4", "#(!a) > #(b) + 1", "at(prime) & a S at(middle)",
     "Y !(a S b)", "Y Y !Y a", "N Z a", "#(#(a) > 1) = 2*#>(X b) - 3", "2*#(a) = 1",
+    "last[a | b = Y a]",
 )  # fmt: skip
 
 
@@ -93,7 +94,9 @@ def test_the_whole_zoo_passes(target: Attention, tmp_path: Path) -> None:
 TENSORS = ("query", "key", "value", "output", "into", "into_bias", "out", "out_bias")
 
 
-def _spoilt(weights: Transformer, rng: np.random.Generator) -> Iterator[tuple[str, Transformer]]:
+def spoilt_weights(
+    weights: Transformer, rng: np.random.Generator
+) -> Iterator[tuple[str, Transformer]]:
     """The model with one number of each tensor of each layer, and of the rest, changed."""
     layers = weights.layers
 
@@ -132,7 +135,7 @@ def _changed(tensor: Sparse | NDArray[np.float64], rng: np.random.Generator) -> 
 def test_a_changed_weight_fails(target: Attention, tmp_path: Path) -> None:
     needs_coq()
     model = softhat.compile(EVERYTHING, alphabet="ab", attention=target)
-    spoilt = list(_spoilt(model.transformer, np.random.default_rng(0)))
+    spoilt = list(spoilt_weights(model.transformer, np.random.default_rng(0)))
     assert len(spoilt) > 20
     models = [Model(weights, model.formulas, model.program) for _, weights in spoilt]
     for (what, _), right in zip(spoilt, certified(models, tmp_path), strict=True):

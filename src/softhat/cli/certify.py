@@ -98,16 +98,22 @@ def command(
 
 def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:
     """The theorem about the model, as a file, and what Coq says of it."""
-    from softhat.export.coq.checker import ask
+    from softhat.export.coq.checker import SAID, ask
     from softhat.export.coq.records import remember
     from softhat.export.coq.theorem import of_values, theorem
+    from softhat.export.coq.values import said_of, value_theorem
 
+    formulas: Mapping[str, object] = {}
+    said_if_accepted = SAID
     stated = of_values(model) if isinstance(model, ValueModel) else model
-    text = theorem(stated)
+    if stated is not None:
+        text, formulas = theorem(stated), stated.formulas
+    elif isinstance(model, ValueModel):
+        text, said_if_accepted = value_theorem(model), said_of(model)
     write_file(file, text.encode())
     with progress(quiet=as_json) as show:
         show("checking", 0, None, "Coq reads the file")
-        verdict = ask(text, file.name)
+        verdict = ask(text, file.name, said_if_accepted)
     if verdict.accepted:
         remember(text)
     again = f"coqc -Q proofs Softhat {file}"
@@ -118,7 +124,7 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
         document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
         print_json(document)
     else:
-        whole = {name: str(formula) for name, formula in stated.formulas.items()}
+        whole = {name: str(formula) for name, formula in formulas.items()}
         _print(model.certificate, words, whole)
         say(f"\n{file}: theorem right, to be checked by anyone: {again}")
         match verdict.accepted:

@@ -56,8 +56,9 @@ def proofs_folder() -> Path | None:
     return None
 
 
-def ask(text: str, name: str = "Right.v") -> CoqVerdict:
-    """Compile the file in a folder of its own; accepted only if nothing but the axioms is used."""
+def ask(text: str, name: str = "Right.v", said: str = SAID) -> CoqVerdict:
+    """Compile the file in a folder of its own; accepted only if nothing but the axioms is used.
+    What may be `said` then is for the caller to know."""
     coqc = shutil.which("coqc")
     if coqc is None:
         return CoqVerdict(None, f"Coq is not installed: {INSTALL}; then make proofs, then")
@@ -81,7 +82,7 @@ def ask(text: str, name: str = "Right.v") -> CoqVerdict:
     used = set(re.findall(r"^([\w.']+)\s*:(?!=)", done.stdout.partition("Axioms:")[2], re.M))
     if not used <= AXIOMS:
         return CoqVerdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
-    return CoqVerdict(True, SAID)
+    return CoqVerdict(True, said)
 
 
 def _reason(error: str) -> str:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from softhat.export.coq.syntax import integer
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.walk import distinct
 from softhat.numbers.predicates import Predicate
-from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod, TokenIn
+from softhat.program.inputs import (
+    FirstPosition,
+    LastPosition,
+    PositionBit,
+    PositionIn,
+    PositionMod,
+    TokenIn,
+)
 from softhat.program.signals import Program, Signal
 
 
@@ -46,6 +54,9 @@ class Inputs:
                 return f"(InMod {modulus} {remainder})"
             case PositionIn(predicate):
                 return f"(InAt {self.predicate(predicate)})"
+            case PositionBit(bit, position, length, constant):
+                numbers = " ".join(map(integer, (position, length, constant)))
+                return f"(InDigit {bit} {numbers})"
         raise TypeError(f"no input of a formula: {signal!r}")
 
 
@@ -70,7 +81,7 @@ def is_given(signal: Signal, propositional: bool) -> bool:
     """Is it an input that is not a set of symbols?"""
     if isinstance(signal, TokenIn):
         return propositional
-    return isinstance(signal, FirstPosition | LastPosition | PositionMod | PositionIn)
+    return isinstance(signal, FirstPosition | LastPosition | PositionMod | PositionIn | PositionBit)
 
 
 def input_of(node: nodes.Node, propositional: bool) -> Signal | None:

@@ -12,25 +12,55 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.export.coq.inputs import Inputs, is_given
-from softhat.export.coq.syntax import boolean, call, integer, optional, sequence
+from softhat.export.coq.syntax import boolean, call, integer, optional, rational, sequence
 from softhat.io.errors import SofthatError
-from softhat.numbers.positions import Feature, Holds, Mod, Named
-from softhat.program.gates import And, Xor
-from softhat.program.heads import Average, Latest, Previous, Shift, Sign, StrictLatest
-from softhat.program.inputs import FirstPosition, LastPosition, PositionIn, PositionMod, TokenIn
+from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named
+from softhat.program.gates import And, Steps, Table, Total, Xor
+from softhat.program.heads import (
+    At,
+    Average,
+    Latest,
+    Mask,
+    Match,
+    Previous,
+    Selector,
+    Shift,
+    Sign,
+    StrictLatest,
+    Width,
+)
+from softhat.program.inputs import (
+    FirstPosition,
+    LastPosition,
+    PositionBit,
+    PositionIn,
+    PositionMod,
+    TokenIn,
+)
 from softhat.program.literals import Literal
 from softhat.program.registers import Allocation, Register, allocate, read, stored_layers
 from softhat.program.schedule import AT_THE_END, Schedule, Term, schedule
 from softhat.program.signals import Program, Signal
+from softhat.transformer.lowering.heads.match import sharp
 from softhat.transformer.lowering.lower import lower
+from softhat.transformer.lowering.steps import count_steps
 from softhat.transformer.weights import Attention, Transformer, sharpness_of
 
+MASKS: dict[Mask, str] = {
+    "<=": "AtMost",
+    "<": "Below",
+    ">=": "Program.AtLeast",
+    ">": "Above",
+    "none": "Any",
+}
 _RANGES = {"past": "Before", "future": "After", "total": "All"}
 _KINDS = (
     TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn, And, Xor, Latest, StrictLatest,
     Previous, Shift, Average, Sign,
 )  # fmt: skip
-"""The kinds of signal that the kernel knows."""
+"""The kinds of signal that a formula becomes: the kernel finds the formula again in them."""
+_OF_VALUES = (Match, At, Width, Table, Steps, Total, PositionBit)
+"""Those that only programs of values have: the theorem states the program itself."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +75,16 @@ class Planned:
 
 
 def planned(program: Program, attention: Attention) -> Planned:
-    check_kinds(program)
     plan = schedule(program)
     return Planned(program, plan, allocate(program, plan), lower(program, attention))
 
 
-def check_kinds(program: Program) -> None:
+def is_of_formulas(program: Program) -> bool:
+    """Does it consist of signals that formulas become?"""
+    return all(isinstance(signal, _KINDS) for signal in program.signals)
+
+
+def check_kinds(program: Program, attention: Attention) -> None:
     """Refuse what the kernel does not cover, by name."""
     if program.numbers:
         raise SofthatError(
@@ -58,11 +92,15 @@ def check_kinds(program: Program) -> None:
             f"({program.numbers[0][0]})"
         )
     for signal in program.signals:
-        if not isinstance(signal, _KINDS):
+        if not isinstance(signal, (*_KINDS, *_OF_VALUES)):
             raise SofthatError(
-                f"the Coq kernel does not cover {type(signal).__name__} signals yet (heads that "
-                "select by category or code, and gates that decode counts): no file is written"
+                f"the Coq kernel does not cover {type(signal).__name__} signals: no file is written"
             )
+    if attention == "temperature" and not is_of_formulas(program):
+        raise SofthatError(
+            "with temperature scaling the Coq kernel does not cover programs that select by "
+            "category or code: compile for unbounded"
+        )
 
 
 # Signals
@@ -92,7 +130,31 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
         case Sign(past, future, total, position, length, threshold):
             means = map(optional, (past, future, total))
             return call("Sign", *means, *map(integer, (position, length, threshold)))
+        case Table(terms):
+            return call("Table", sequence(sequence(map(literal_text, term)) for term in terms))
+        case Match(selector, value):
+            where = MASKS[selector.mask], str(selector.longest)
+            return call("Match", _pairs(selector), literal_text(value), *where)
+        case Width(selector):
+            return call("Width", _pairs(selector), MASKS[selector.mask], str(selector.longest))
+        case At(queries, keys, value, mask, longest):
+            digits = sequence(map(_pair, queries, keys))
+            return call("Program.At", digits, literal_text(value), MASKS[mask], str(longest))
+        case Total(terms, most):
+            counts = sequence(f"({integer(a)}%Z, {at})" for a, at in terms)
+            return call("Total", counts, str(most))
+        case Steps(count, turns):
+            return call("Steps", str(count), sequence(map(str, turns)))
     raise TypeError(f"not part of the kernel: {signal!r}")
+
+
+def _pairs(selector: Selector) -> str:
+    """The pairs of a query and a key that match."""
+    return sequence(_pair(selector.queries[q], selector.keys[k]) for q, k in selector.table)
+
+
+def _pair(query: Literal, key: Literal) -> str:
+    return f"({literal_text(query)}, {literal_text(key)})"
 
 
 def literal_text(literal: Literal) -> str:
@@ -116,7 +178,7 @@ def plan_texts(model: Planned) -> Iterator[str]:
         for h, group in enumerate(layer.heads):
             members = (
                 call("Member", str(at), str(_place(model, Register(at, True))),
-                     str(_number(model, number - 1, h, r, at)))
+                     str(_number(model, number - 1, h, r, at, group.wide)))
                 for r, at in enumerate(group.signals)
             )  # fmt: skip
             groups.append(call("Group", sequence(members), boolean(group.wide)))
@@ -127,14 +189,34 @@ def plan_texts(model: Planned) -> Iterator[str]:
             for gate in layer.gates
         )  # fmt: skip
         clears = (str(_place(model, register)) for register in model.allocation.clears[number - 1])
-        yield call("Plan", sequence(groups), sequence(gates), sequence(clears))
+        decoded = (f"({at}, {_place(model, Register(at, True))})" for at in layer.steps)
+        steps = _steps(model, layer.steps)
+        yield call("Plan", *map(sequence, (groups, gates, steps, decoded, clears)))
 
 
-def _number(model: Planned, layer: int, head: int, value: int, at: int) -> int:
-    """The scale of an average, the steepness of a comparison, the modulus of a shift: as the
-    weights have it."""
+def _steps(model: Planned, signals: tuple[int, ...]) -> Iterator[str]:
+    """Steps of counts: where each rises, and to which coordinates it is added."""
+    for step in count_steps(model.program, signals, len(model.weights.sinks)):
+        outs = (
+            f"({_place(model, Register(at, True))}, {integer(weight)}%Z)"
+            for at, weight in step.weights.items()
+        )
+        ends = rational(step.low), rational(step.high)
+        yield call("Step", str(step.counted), str(step.k), *ends, sequence(outs))
+
+
+def _number(model: Planned, layer: int, head: int, value: int, at: int, wide: bool) -> int:
+    """The scale of an average, the steepness of a comparison, the modulus of a shift, as the
+    weights have it; how sharp a head is that selects."""
     weights = model.weights.layers[layer]
     signal = model.program.signals[at]
+    match signal:
+        case Match(selector, _):
+            return sharp(selector.longest, wide)
+        case Width(selector):
+            return sharp(selector.longest, wide=False)
+        case At(longest=longest):
+            return sharp(longest, wide)
     if isinstance(signal, Average):
         a, source = signal.terms[0]
         ordinary = _coordinate(model.weights, Named("ordinary"))
@@ -198,7 +280,7 @@ def layout_texts(model: Planned) -> Iterator[str]:
             yield "Empty"
 
 
-_INPUTS = (TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn)
+_INPUTS = (TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn, PositionBit)
 _FEATURES = {
     "ordinary": "Ordinary",
     "i": "Index",
@@ -230,4 +312,6 @@ def known_text(feature: Feature, inputs: Inputs) -> str | None:
             return inputs.text(PositionMod(modulus, remainder))
         case Holds(predicate):
             return inputs.text(PositionIn(predicate))
+        case DigitFeature(bit, position, length, constant):
+            return inputs.text(PositionBit(bit, position, length, constant))
     return None

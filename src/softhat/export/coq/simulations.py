@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import lcm
 
 from softhat.ahat.model import AHAT, Head, Layer, Matrix
+from softhat.export.coq.programs import MASKS
 from softhat.export.coq.syntax import boolean, call, comment, form, lines, rational, sequence
-from softhat.export.coq.weights import MASKS
 from softhat.io.errors import SofthatError
 from softhat.numbers.positions import PLACES, SHARES, Feature, Holds, Mod, Named, Table
 from softhat.numbers.predicates import Predicate
@@ -45,7 +45,7 @@ _PREAMBLE = """(** Hard attention, and the theorem that softmax attention simula
     the statement of `right` at the end: read `Simulated.v`, which says what the values are and what
     the law is, a list of inverse temperatures, one a layer, for every length and every error. *)
 From Coq Require Import Reals QArith ZArith NArith List Lra.
-From Softhat Require Import Lowering Simulated.
+From Softhat Require Import Program Lowering Simulated.
 Import ListNotations.
 Open Scope nat_scope.
 

@@ -12,6 +12,7 @@ from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.programs import (
     Planned,
     check_kinds,
+    is_of_formulas,
     layout_texts,
     plan_texts,
     planned,
@@ -23,6 +24,7 @@ from softhat.export.coq.sweeping import Sweep
 from softhat.export.coq.syntax import comment, lines, sequence
 from softhat.export.coq.weights import model_text
 from softhat.io.errors import SofthatError
+from softhat.logic.recalls import without_recalls as formulas_without_recalls
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.print import to_short
 from softhat.logic.windows import without_windows
@@ -30,6 +32,7 @@ from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.numbers.predicates import longest
 from softhat.program.read_back import read_back
+from softhat.program.recalls import without_recalls
 from softhat.transformer.weights import Transformer
 
 PREAMBLE = """(** {title}
@@ -83,13 +86,16 @@ class TheoremText:
     """Outputs whose formulas were not found again in the program: Coq will say no."""
 
 
-def of_values(model: ValueModel) -> Model:
+def of_values(model: ValueModel) -> Model | None:
     """A RASP program's model with a formula for each of its output bits: what the attention program
-    says, read from its meaning. The theorem is about these formulas, which its file states."""
+    says, read from its meaning. The theorem is about these formulas, which its file states. None
+    if the program is more than formulas."""
     program = model.compiled.program
-    check_kinds(program)
+    check_kinds(program, model.transformer.attention)
+    if not is_of_formulas(program):
+        return None
     formulas = read_back(program)
-    assert formulas is not None, "kinds that the kernel covers are formulas"
+    assert formulas is not None, "signals that formulas become are formulas"
     return Model(model.transformer, formulas, program)
 
 
@@ -108,27 +114,29 @@ def theorem(model: Model) -> str:
 def statement(model: Model) -> TheoremText:
     """The claim about a model, with the evidence for it, whether it will convince or not."""
     weights = model.transformer
-    # An operator with bounds is its definition in operators without.
-    unbounded = without_windows(*model.formulas.values())
-    formulas = dict(zip(model.formulas, unbounded, strict=True))
+    # Operators with bounds and recalls are their definitions in operators without.
+    defined = map(formulas_without_recalls, without_windows(*model.formulas.values()))
+    formulas = dict(zip(model.formulas, defined, strict=True))
+    program = without_recalls(model.program)
     for formula in formulas.values():
         check_size(formula)
-    plan = planned(model.program, weights.attention)
-    inputs = inputs_of(model.program, formulas.values())
-    matcher = Matcher(model.program, inputs)
-    outputs = dict(model.program.outputs)
+    check_kinds(program, weights.attention)
+    plan = planned(program, weights.attention)
+    inputs = inputs_of(program, formulas.values())
+    matcher = Matcher(program, inputs)
+    outputs = dict(program.outputs)
     reasons = Reasons(matcher)
     hints, unmatched = [], []
     for name, formula in formulas.items():
         path, function = hints_of(matcher, formula)
         meant = outputs[name]
         if function != matcher.of(meant) and not reasons.equal(matcher.literal(function), meant):
-            sweep = Sweep(matcher, reasons, model.program)
+            sweep = Sweep(matcher, reasons, program)
             path, function = hints_of(matcher, formula, sweep)
             if not reasons.equal(matcher.literal(function), meant):
                 unmatched.append(name)
         hints.append(path)
-    text = _names(weights, inputs)
+    text = names_text(weights, inputs)
     terms = [surface(f, inputs.symbols, inputs.predicates) for f in formulas.values()]
     if len(terms) == 1:
         text += f"Definition formula : surface :=\n  {terms[0]}.\n"
@@ -150,7 +158,7 @@ def _title(formulas: Mapping[str, Formula]) -> str:
     return f"A softmax transformer that computes, for words of every length: {what}"
 
 
-def _names(weights: Transformer, inputs: Inputs) -> str:
+def names_text(weights: Transformer, inputs: Inputs) -> str:
     """What the numbers of symbols and predicates stand for."""
     kind = "proposition" if weights.propositional else "symbol"
     listed = ", ".join(f"{at}: {comment(name)}" for name, at in inputs.symbols.items())

@@ -10,19 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.coq.inputs import Inputs
-from softhat.export.coq.programs import feature_text, known_text
+from softhat.export.coq.programs import MASKS, feature_text, known_text
 from softhat.export.coq.syntax import boolean, call, form, lines, rational, sequence
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws import ONE
 from softhat.transformer.weights import BOS, EOS, Layer, Transformer, sharpness_of
-
-MASKS = {
-    "<=": "AtMost",
-    "<": "Below",
-    ">=": "Lowering.AtLeast",
-    ">": "Above",
-    "none": "Any",
-}
 
 
 def model_text(weights: Transformer, inputs: Inputs) -> str:

@@ -10,6 +10,7 @@ of them to w itself, some of them with alternating signs to any function of w.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from softhat.program.gates import Steps, Total
 from softhat.program.heads import Width
@@ -21,38 +22,58 @@ MIDDLE = 1 / 16
 """Half the width of a step between two integers."""
 
 
-def write_steps(rows: LayerRows, program: Program, signals: Iterable[int], sinks: int) -> None:
-    """Steps that several signals need are computed once."""
-    wanted: dict[tuple[int, int], Row] = {}
+class CountStep(NamedTuple):
+    """1 where the count behind signal `counted` is at least k, else 0: it rises between `low` and
+    `high`, and is added, times a weight, to some signals."""
 
-    def want(source: int, k: int, target: int, weight: float) -> None:
-        row = wanted.setdefault((source, k), {})
-        at = Register(target, True)
-        row[at] = row.get(at, 0.0) + weight
+    counted: int
+    k: int
+    low: float
+    high: float
+    weights: dict[int, int]
+    falls: bool
+    """Of a share, which falls as the count grows; else of a whole number."""
+
+
+def count_steps(program: Program, signals: Iterable[int], sinks: int) -> list[CountStep]:
+    """The steps that these signals are made of. Those that several need are computed once."""
+    wanted: dict[tuple[int, int], dict[int, int]] = {}
+
+    def want(count: int, k: int, target: int, weight: int) -> None:
+        weights = wanted.setdefault((count, k), {})
+        weights[target] = weights.get(target, 0) + weight
 
     for at in signals:
         signal = program.signals[at]
         match signal:
             case Steps(count, turns):
                 for place, k in enumerate(turns):
-                    want(count, k, at, 1.0 if place % 2 == 0 else -1.0)
+                    want(count, k, at, 1 if place % 2 == 0 else -1)
             case Total(terms, most):
                 for a, width in terms:
                     for k in range(1, most + 1):
-                        want(width, k, at, float(a))
-    for (source, k), out in wanted.items():
-        head = program.signals[source]
-        raw: Key = Register(source, True)
+                        want(width, k, at, a)
+    steps = []
+    for (count, k), weights in wanted.items():
+        head = program.signals[count]
         if isinstance(head, Width):
             seen = sinks if head.selector.mask == "none" else 1
-            low, high = step(k, seen)
-            gain = 1 / (high - low)
-            units = [({raw: -1.0}, high, gain), ({raw: -1.0}, low, -gain)]
+            steps.append(CountStep(count, k, *step(k, seen), weights, falls=True))
         else:  # an integer: halfway between k-1 and k
-            gain = 1 / (2 * MIDDLE)
-            units = [({raw: 1.0}, 0.5 - k + MIDDLE, gain), ({raw: 1.0}, 0.5 - k - MIDDLE, -gain)]
-        for row, bias, weight in units:
-            rows.hidden.append(Hidden(dict(row), bias, {at: weight * w for at, w in out.items()}))
+            low, high = k - 0.5 - MIDDLE, k - 0.5 + MIDDLE
+            steps.append(CountStep(count, k, low, high, weights, falls=False))
+    return steps
+
+
+def write_steps(rows: LayerRows, program: Program, signals: Iterable[int], sinks: int) -> None:
+    """Two hidden units for each step."""
+    for counted, _, low, high, weights, falls in count_steps(program, signals, sinks):
+        raw: Key = Register(counted, True)
+        gain = 1 / (high - low)
+        sign, first, second = (-1.0, high, low) if falls else (1.0, -low, -high)
+        for bias, weight in ((first, gain), (second, -gain)):
+            out: Row = {Register(at, True): weight * w for at, w in weights.items()}
+            rows.hidden.append(Hidden({raw: sign}, bias, out))
 
 
 def step(k: int, sinks: int) -> tuple[float, float]:

@@ -1,0 +1,488 @@
+(** Heads that select, in a transformer: what Match, At and Width return for a lowered program, on
+    words up to the length that they are made for, if the positions that they read agree. *)
+From Coq Require Import Reals Lra Lia Arith NArith ZArith QArith Qreals Qpower List Bool.
+From Softhat Require Import Sums Attention Gates Masks Match Width At Formula Program Reads Lowering
+  Lowered.
+From Softhat Require Transformer.
+Import ListNotations.
+Open Scope R_scope.
+
+(* e >= 27/10: (1 + 1/128)^128 > 2.7 *)
+Lemma e_large : 27 / 10 <= exp 1.
+Proof.
+  assert (E : exp 1 = exp (/ 128) ^ 128).
+  { replace 1 with (- (- / 128 * IZR 128)) at 1 by lra.
+    rewrite <- (INR_IZR_INZ 128 : INR 128 = IZR 128), exp_pow. f_equal. f_equal. lra. }
+  rewrite E. apply Rle_trans with ((1 + / 128) ^ 128).
+  - replace (1 + / 128) with (129 * / 128) by lra. rewrite Rpow_mult_distr, pow_inv.
+    apply Rmult_le_reg_r with (128 ^ 128); [apply pow_lt; lra|].
+    rewrite Rmult_assoc, Rinv_l by (apply pow_nonzero; lra). rewrite Rmult_1_r.
+    replace 128 with (IZR 128) by reflexivity. replace 129 with (IZR 129) by reflexivity.
+    rewrite !pow_IZR. apply Rmult_le_reg_l with 10; [lra|].
+    replace (10 * (27 / 10 * IZR (128 ^ Z.of_nat 128))) with (27 * IZR (128 ^ Z.of_nat 128)) by field.
+    rewrite <- !mult_IZR. apply IZR_le. vm_compute. discriminate.
+  - apply pow_incr. split; [lra|]. apply exp_ineq1_le.
+Qed.
+
+Lemma exp_power K : exp (- IZR (Zpos K)) <= Q2R (Qpower (10 # 27) (Zpos K)).
+Proof.
+  assert (Q : Q2R (Qpower (10 # 27) (Zpos K)) = (10 / 27) ^ Pos.to_nat K).
+  { cbn [Qpower]. rewrite <- (Pos2Nat.id K) at 1. generalize (Pos2Nat.is_pos K). generalize (Pos.to_nat K).
+    intros k Hk. destruct k as [|k]; [lia|]. clear Hk.
+    rewrite <- (Qeq_eqR (Qpower (10 # 27) (Z.of_nat (S k)))).
+    2: { rewrite <- Pos.of_nat_succ. reflexivity. }
+    induction k as [|k IH]; [unfold Q2R; cbn; lra|].
+    rewrite Nat2Z.inj_succ. unfold Z.succ.
+    rewrite (Qeq_eqR _ _ (Qpower_plus (10 # 27) (Z.of_nat (S k)) 1 ltac:(discriminate))), Q2R_mult, IH.
+    cbn [pow]. unfold Q2R at 1. cbn. lra. }
+  rewrite Q. pose proof e_large as E.
+  replace (- IZR (Zpos K)) with (- (1 * INR (Pos.to_nat K))) by (rewrite INR_IZR_INZ, positive_nat_Z; lra).
+  rewrite exp_pow, exp_Ropp. apply pow_incr. split; [left; apply Rinv_0_lt_compat, exp_pos|].
+  replace (10 / 27) with (/ (27 / 10)) by field. apply Rinv_le_contravar; lra.
+Qed.
+
+(* what `sharp_enough` computes *)
+Lemma sharp_enough_spec K N most n : sharp_enough K N most = true -> (N.of_nat n <= N)%N ->
+  let u := exp (- IZR (Zpos K)) in
+  0 < u /\ INR n * (u * u) + 2 * u <= Q2R most /\ INR n * u <= Q2R most.
+Proof.
+  intros Sh Hn u. assert (U0 : 0 < u) by apply exp_pos. split; [exact U0|].
+  unfold sharp_enough in Sh. rewrite !andb_true_iff in Sh. destruct Sh as [[S1 S2] _].
+  apply Qle_bool_iff, Qle_Rle in S1, S2. q2r_in S1. q2r_in S2.
+  pose proof (exp_power K) as E. fold u in E. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
+  assert (L : 0 <= INR n <= IZR (Z.of_N N)).
+  { split; [apply pos_INR|]. rewrite INR_IZR_INZ. apply IZR_le. lia. }
+  assert (INR n * u <= IZR (Z.of_N N) * y) by (apply Rmult_le_compat; lra).
+  assert (0 <= INR n * u) by (apply Rmult_le_pos; lra).
+  assert (INR n * u * u <= IZR (Z.of_N N) * y * y) by (apply Rmult_le_compat; lra).
+  split; lra.
+Qed.
+
+Section Selected.
+Variables (p : program) (eos : bool) (n : nat) (v : valuation).
+Notation P := 1.
+Notation lit := (lit v).
+Notation last := (last eos n).
+Notation inside := (inside n).
+Notation holds := (Lowered.holds p eos n P v).
+Notation read := (Lowered.read false eos n P).
+
+(** * Positions and sinks *)
+
+Definition outside (j : nat) : bool := negb (inside j).
+
+Lemma sum_inside : sum (fun j => b2R (inside j)) (S last) = INR n.
+Proof.
+  assert (E : forall k, sum (fun j => b2R (inside j)) (S k) = INR (Nat.min k n)).
+  { induction k as [|k IH].
+    - cbn [sum]. rewrite (inside_false n 0) by lia. rewrite Nat.min_0_l. cbn [b2R INR]. lra.
+    - cbn [sum] in *. rewrite IH. destruct (Nat.le_gt_cases (S k) n) as [L|L].
+      + rewrite inside_true by lia. rewrite !Nat.min_l by lia. rewrite S_INR. cbn [b2R]. lra.
+      + rewrite inside_false by lia. rewrite !Nat.min_r by lia. cbn [b2R]. lra. }
+  rewrite E. f_equal. unfold Lowered.last. destruct eos; lia.
+Qed.
+
+Lemma sum_outside : 0 <= sum (fun j => b2R (outside j)) (S last) <= 2.
+Proof.
+  split; [apply sum_nonneg; intros; apply b2R_range|].
+  rewrite (sum_ext _ (fun j => 1 + -1 * b2R (inside j)))
+    by (intros j _; unfold outside; destruct (inside j); cbn; lra).
+  rewrite sum_plus, sum_scal, sum_inside.
+  assert (C : sum (fun _ => 1) (S last) <= INR n + 2).
+  { assert (E : forall k, sum (fun _ => 1) k = INR k)
+      by (induction k; [reflexivity|]; cbn [sum]; rewrite IHk, S_INR; lra).
+    rewrite E. unfold Lowered.last. destruct eos; rewrite !S_INR; lra. }
+  lra.
+Qed.
+
+(* every query of the word sees a sink *)
+Definition sighted_mask (m : mask) : Prop :=
+  match m with AtMost | Below | Any => True | AtLeast | Above => eos = true end.
+Lemma sink_seen m i : (1 <= i <= n)%nat -> sighted_mask m ->
+  exists j, (j < S last)%nat /\ sees m i j = true /\ outside j = true.
+Proof.
+  intros Hi Si. unfold outside. destruct m; cbn [sighted_mask] in Si.
+  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; [|reflexivity]]. apply Nat.leb_le. lia.
+  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; [|reflexivity]]. apply Nat.ltb_lt. lia.
+  - exists (S n). unfold Lowered.last. rewrite Si, inside_false by lia. split; [lia|split; [|reflexivity]].
+    apply Nat.leb_le. lia.
+  - exists (S n). unfold Lowered.last. rewrite Si, inside_false by lia. split; [lia|split; [|reflexivity]].
+    apply Nat.ltb_lt. lia.
+  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; reflexivity].
+Qed.
+
+Lemma in_visible m i j : In j (visible n m i) <-> (1 <= j <= n)%nat /\ sees m i j = true.
+Proof. unfold visible. rewrite filter_In, in_seq. intuition lia. Qed.
+
+(** * A row of three levels reads the bit on which the selected positions agree *)
+
+Section Row.
+Variables (m : mask) (i : nat) (hit : nat -> bool).
+Hypothesis Hi : (1 <= i <= n)%nat.
+Hypothesis Si : sighted_mask m.
+Let hit_in (j : nat) : bool := inside j && hit j.
+
+Lemma hits_nonneg : 0 <= hits (S last) (sees m i) hit_in.
+Proof. apply counted_nonneg. Qed.
+
+Lemma others_few : others_ (S last) (sees m i) hit_in outside <= INR n.
+Proof.
+  rewrite <- sum_inside. unfold others_, Match.counted. apply sum_le. intros j _. unfold hit_in, outside.
+  destruct (sees m i j), (inside j), (hit j); cbn; lra.
+Qed.
+
+Lemma sinks_few : 1 <= sinks (S last) (sees m i) hit_in outside <= 2.
+Proof.
+  unfold sinks, Match.counted. split.
+  - destruct (sink_seen m i Hi Si) as (j & Hj & Sj & Oj). rewrite (sum_others j _ (S last) Hj).
+    unfold hit_in. rewrite Sj, Oj. unfold outside in Oj. apply negb_true_iff in Oj. rewrite Oj.
+    cbn [andb negb].
+    pose proof (others_nonneg j (fun j0 => if sees m i j0 && (negb (inside j0 && hit j0) && outside j0) then 1 else 0)
+      (S last)) as O. assert (0 <= others j (fun j0 => if sees m i j0
+        && (negb (inside j0 && hit j0) && outside j0) then 1 else 0) (S last)); [|lra].
+    apply O. intros k _ _. destruct (sees m i k && (negb (inside k && hit k) && outside k)); lra.
+  - eapply Rle_trans; [|apply sum_outside]. apply sum_le. intros j _. unfold hit_in, outside.
+    destruct (sees m i j), (inside j), (hit j); cbn; lra.
+Qed.
+
+Lemma hits_some : (exists j, In j (visible n m i) /\ hit j = true) -> 1 <= hits (S last) (sees m i) hit_in.
+Proof.
+  intros (j & Vj & Hj). apply in_visible in Vj as [Ij Sj].
+  assert (Lj : (j < S last)%nat) by (pose proof (inside_last eos n j Ij); lia).
+  unfold hits, Match.counted. rewrite (sum_others j _ (S last) Lj). unfold hit_in at 1.
+  rewrite Sj, Hj, (inside_true n j Ij). cbn [andb].
+  assert (0 <= others j (fun j0 => if sees m i j0 && hit_in j0 then 1 else 0) (S last)); [|lra].
+  apply others_nonneg. intros k _ _. destruct (sees m i k && hit_in k); lra.
+Qed.
+
+Lemma hits_none : (forall j, In j (visible n m i) -> hit j = false) -> hits (S last) (sees m i) hit_in = 0.
+Proof.
+  intros No. unfold hits, Match.counted. rewrite (sum_ext _ (fun _ => 0)).
+  - rewrite sum_const. ring.
+  - intros j _. unfold hit_in. destruct (sees m i j) eqn:Sj; [|reflexivity].
+    destruct (inside j) eqn:Ij; [|reflexivity]. apply inside_spec in Ij.
+    rewrite (No j) by (apply in_visible; auto). reflexivity.
+Qed.
+
+Lemma mean_of_hits (x : nat -> R) (b : bool) :
+  (exists j, In j (visible n m i) /\ hit j = true) ->
+  (forall j, In j (visible n m i) -> hit j = true -> x j = b2R b) ->
+  mean (S last) (sees m i) hit_in x = b2R b.
+Proof.
+  intros So X. pose proof (hits_some So) as H1. unfold mean.
+  rewrite (sum_ext _ (fun j => b2R b * (if sees m i j && hit_in j then 1 else 0))).
+  - rewrite sum_scal. fold (Match.counted (S last) (sees m i) hit_in).
+    fold (hits (S last) (sees m i) hit_in). field. lra.
+  - intros j _. destruct (sees m i j) eqn:Sj; cbn [andb]; [|ring]. unfold hit_in.
+    destruct (inside j) eqn:Ij; cbn [andb]; [|ring]. destruct (hit j) eqn:Hj; [|ring].
+    apply inside_spec in Ij. rewrite (X j) by (auto; apply in_visible; auto). ring.
+Qed.
+
+Variables (K : BinNums.positive) (N : BinNums.N) (most : Q) (top : R) (s x : nat -> R) (u : Program.literal).
+Hypothesis Sharp : sharp_enough K N most = true.
+Hypothesis Short : (N.of_nat n <= N)%N.
+Hypothesis Hits : forall j, In j (visible n m i) -> hit j = true -> s j = top.
+Hypothesis Misses : forall j, In j (visible n m i) -> hit j = false -> s j <= top - 2 * IZR (Zpos K).
+Hypothesis Sinks : forall j, (j <= last)%nat -> inside j = false -> s j = top - IZR (Zpos K).
+Hypothesis Values : forall j, (j <= last)%nat -> x j = b2R (inside j && lit u j).
+Hypothesis Agree : agreeing v hit u (visible n m i) = true.
+
+Theorem selects : Rabs (soft (sees m i) s x (S last) - b2R (some_chosen v hit u (visible n m i))) <= Q2R most.
+Proof.
+  destruct (sharp_enough_spec K N most n Sharp Short) as (U0 & F1 & F2). set (y := exp (- IZR (Zpos K))) in *.
+  assert (L1 : forall j, (j < S last)%nat -> sees m i j = true -> hit_in j = true -> s j = top).
+  { intros j Hj Sj Hh. unfold hit_in in Hh. apply andb_true_iff in Hh as [Ij Hh].
+    apply Hits; [|exact Hh]. apply in_visible. apply inside_spec in Ij. auto. }
+  assert (L2 : forall j, (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = true ->
+    s j = top - IZR (Zpos K)).
+  { intros j Hj _ _ Oj. apply Sinks; [lia|]. unfold outside in Oj. apply negb_true_iff in Oj. exact Oj. }
+  assert (L3 : forall j, (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = false ->
+    s j <= top - 2 * IZR (Zpos K)).
+  { intros j Hj Sj Hh Oj. unfold outside in Oj. apply negb_false_iff in Oj. unfold hit_in in Hh.
+    rewrite Oj in Hh. apply Misses; [|exact Hh]. apply in_visible. apply inside_spec in Oj. auto. }
+  assert (B : forall j, (j < S last)%nat -> sees m i j = true -> 0 <= x j <= 1).
+  { intros j Hj _. rewrite Values by lia. apply b2R_range. }
+  pose proof others_few as O1. pose proof sinks_few as K1.
+  pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as O0.
+  fold (others_ (S last) (sees m i) hit_in outside) in O0.
+  destruct (existsb hit (visible n m i)) eqn:Ex.
+  - apply existsb_exists in Ex. destruct Ex as (j0 & V0 & H0).
+    pose proof (hits_some (ex_intro _ j0 (conj V0 H0))) as H1.
+    pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
+      L1 L2 L3 x 0 1 H1 B) as F.
+    assert (M : mean (S last) (sees m i) hit_in x = b2R (some_chosen v hit u (visible n m i))).
+    { apply mean_of_hits; [exists j0; auto|]. intros j Vj Hj.
+      pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+      rewrite Values by (apply inside_last, Ij). rewrite (inside_true n j Ij). cbn [andb]. f_equal.
+      unfold agreeing in Agree. apply orb_true_iff in Agree as [A|A]; rewrite forallb_forall in A.
+      - pose proof (A j Vj) as Aj. rewrite Hj in Aj. cbn in Aj. rewrite Aj. symmetry.
+        apply existsb_exists. exists j. rewrite Hj, Aj. auto.
+      - pose proof (A j Vj) as Aj. rewrite Hj in Aj. cbn in Aj. apply negb_true_iff in Aj. rewrite Aj.
+        symmetry.
+        apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
+        apply andb_true_iff in Tk as [Hk Uk]. pose proof (A k Vk) as Ak. rewrite Hk, Uk in Ak. discriminate. }
+    rewrite M in F. eapply Rle_trans; [exact F|]. rewrite Rminus_0_r, Rmult_1_l.
+    replace (exp (- (2 * IZR (Zpos K)))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal; lra).
+    fold y. set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *. set (h := hits _ _ _) in *.
+    apply Rmult_le_reg_r with h; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+    assert (Y2 : 0 < y * y) by nra.
+    assert (A1 : o * (y * y) <= INR n * (y * y)) by (apply Rmult_le_compat_r; lra).
+    assert (A2 : k * y <= 2 * y) by (apply Rmult_le_compat_r; lra).
+    assert (A3 : 0 <= o * (y * y)) by (apply Rmult_le_pos; lra).
+    assert (A4 : 0 <= k * y) by (apply Rmult_le_pos; lra).
+    assert (Q2R most * 1 <= Q2R most * h) by (apply Rmult_le_compat_l; lra). lra.
+  - assert (No : forall j, In j (visible n m i) -> hit j = false).
+    { intros j Vj. destruct (hit j) eqn:Hj; [|reflexivity].
+      assert (existsb hit (visible n m i) = true) by (apply existsb_exists; exists j; auto). congruence. }
+    assert (V : forall j, (j < S last)%nat -> sees m i j = true -> outside j = true -> x j = 0).
+    { intros j Hj _ Oj. rewrite Values by lia. unfold outside in Oj. apply negb_true_iff in Oj. rewrite Oj.
+      reflexivity. }
+    pose proof (selected_none (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
+      L2 L3 x (hits_none No) (proj1 K1) B V) as [F0 F].
+    assert (E : some_chosen v hit u (visible n m i) = false).
+    { apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
+      rewrite (No k Vk) in Tk. discriminate. }
+    rewrite E. cbn [b2R]. rewrite Rminus_0_r, Rabs_pos_eq by exact F0. eapply Rle_trans; [exact F|].
+    replace (exp (- (2 * IZR (Zpos K) - IZR (Zpos K)))) with y by (unfold y; f_equal; lra).
+    set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *.
+    apply Rmult_le_reg_r with k; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+    assert (A1 : o * y <= INR n * y) by (apply Rmult_le_compat_r; lra).
+    assert (A2 : 0 <= o * y) by (apply Rmult_le_pos; lra).
+    assert (Q2R most * 1 <= Q2R most * k) by (apply Rmult_le_compat_l; lra). lra.
+Qed.
+End Row.
+
+(** * Scores *)
+
+Section Scores.
+Variables (l : layout) (X : stream).
+Hypothesis H : holds l X.
+
+Lemma times_row_value a f x : dot (real_form (times_row a f)) x = Q2R a * dot (real_form f) x.
+Proof.
+  induction f as [|[c b] f IH]; [cbn; ring|].
+  change (dot (real_form (times_row a ((c, b) :: f))) x)
+    with (Q2R (a * b) * x c + dot (real_form (times_row a f)) x).
+  change (dot (real_form ((c, b) :: f)) x) with (Q2R b * x c + dot (real_form f) x).
+  rewrite IH, Q2R_mult. ring.
+Qed.
+
+Lemma sink_row_value r j : sink_row l = Some r -> (j <= last)%nat ->
+  dot (real_form r) (X j) = b2R (outside j).
+Proof.
+  intros E Hj. unfold sink_row in E. step E. step E. injection E as <-.
+  cbn [real_form map Transformer.dot fst snd].
+  rewrite (feat_value p eos n P v l X One _ j H E0 Hj), (feat_value p eos n P v l X _ _ j H E1 Hj).
+  cbn [feature_value per]. q2r. unfold outside. destruct (inside j); cbn; lra.
+Qed.
+
+Lemma digit_row_value x r j : digit_row l x = Some r -> (j <= last)%nat ->
+  dot (real_form r) (X j) = if inside j then digit (lit x j) else 0.
+Proof.
+  intros E Hj. unfold digit_row in E. step E. pose proof (feat_value p eos n P v l X _ _ j H E0 Hj) as O.
+  cbn [feature_value per] in O. unfold Program.lit. destruct (of x) as [s|].
+  - step E. injection E as <-. pose proof (bit_value p eos n P v l X s _ j H E1 Hj) as B.
+    cbn [real_form map Transformer.dot fst snd]. rewrite O, B.
+    destruct (plain x); q2r; destruct (inside j), (bit v s j); cbn; lra.
+  - injection E as <-. cbn [real_form map Transformer.dot fst snd]. rewrite O.
+    destruct (plain x); q2r; destruct (inside j); cbn; lra.
+Qed.
+
+Lemma pair_score a b ps r i j : (1 <= i <= n)%nat -> (j <= last)%nat -> pair_rows l a b ps = Some r ->
+  score (real_rows r) (X i) (X j)
+  = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else Q2R b.
+Proof.
+  intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold pair_rows in E.
+  step E. step E. step E. injection E as <-. rewrite score_cons.
+  cbn [real_form map Transformer.dot fst snd].
+  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj). cbn [feature_value].
+  apply every_spec in E0.
+  assert (S0 : score (real_rows l0) (X i) (X j)
+    = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else 0).
+  { clear E1 E2. induction E0 as [|[q k] rk ps rs Er Es IH]; [cbn; destruct (inside j); ring|].
+    cbn [fst snd] in Er. step Er. step Er. injection Er as <-. rewrite score_cons, IH, times_row_value.
+    rewrite (bit_row_value p eos n P v l X q _ i H E Li), (bit_row_value p eos n P v l X k _ j H E0 Hj).
+    rewrite (inside_true n i Hi). cbn [filter]. unfold paired at 2. cbn [fst snd].
+    destruct (inside j); cbn [andb b2R]; [|ring].
+    destruct (lit q i), (lit k j); cbn [andb b2R length]; rewrite ?S_INR; ring. }
+  rewrite S0. unfold outside. destruct (inside j); cbn [negb b2R]; ring.
+Qed.
+
+Lemma code_row_score a ds r i j : (1 <= i <= n)%nat -> (j <= last)%nat -> code_rows l a ds = Some r ->
+  score (real_rows r) (X i) (X j)
+  = if inside j
+    then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds)
+    else Q2R a * (INR (length ds) - 1).
+Proof.
+  intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold code_rows in E.
+  step E. step E. step E. injection E as <-. rewrite score_cons.
+  cbn [real_form map Transformer.dot fst snd].
+  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj). cbn [feature_value].
+  apply every_spec in E0.
+  assert (S0 : score (real_rows l0) (X i) (X j)
+    = if inside j
+      then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds) else 0).
+  { clear E1 E2. induction E0 as [|[q k] rk ds rs Er Es IH]; [cbn; destruct (inside j); ring|].
+    cbn [fst snd] in Er. step Er. step Er. injection Er as <-. rewrite score_cons, IH, times_row_value.
+    rewrite (digit_row_value q _ i E Li), (digit_row_value k _ j E0 Hj).
+    rewrite (inside_true n i Hi). cbn [map inner fst snd]. destruct (inside j); ring. }
+  rewrite S0. q2r. rewrite minus_IZR, <- INR_IZR_INZ. unfold outside.
+  destruct (inside j); cbn [negb b2R]; ring.
+Qed.
+
+(* the code of a query against that of a key *)
+Lemma codes_distance ds i j :
+  let q := map (fun qk => lit (fst qk) i) ds in
+  let k := map (fun qk => lit (snd qk) j) ds in
+  (coded v ds i j = true -> inner q k = INR (length ds)) /\
+  (coded v ds i j = false -> inner q k <= INR (length ds) - 2).
+Proof.
+  cbv zeta. induction ds as [|[q k] ds [A B]]; [split; [reflexivity|discriminate]|].
+  unfold coded in *. cbn [forallb map inner length fst snd]. rewrite S_INR.
+  assert (Up : inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds) <= INR (length ds)).
+  { destruct (forallb _ ds); [rewrite A by reflexivity; lra|]. specialize (B eq_refl). lra. }
+  destruct (lit q i), (lit k j); cbn [Bool.eqb andb digit]; split; intros E; try discriminate;
+    try (specialize (A E)); try (specialize (B E)); lra.
+Qed.
+
+(** * Heads *)
+
+Variables (m : mask) (i : nat).
+Hypothesis Hi : (1 <= i <= n)%nat.
+Hypothesis Si : sighted_mask m.
+
+Lemma once_chosen ps j : In j (visible n m i) -> once v ps i (visible n m i) = true ->
+  INR (length (filter (paired v i j) ps)) = b2R (chosen v ps i j).
+Proof.
+  intros Vj O. unfold once in O. rewrite forallb_forall in O. specialize (O j Vj). apply Nat.leb_le in O.
+  unfold chosen. destruct (existsb (paired v i j) ps) eqn:E.
+  - apply existsb_exists in E. destruct E as (qk & I & T).
+    assert (In qk (filter (paired v i j) ps)) as I' by (apply filter_In; auto).
+    destruct (filter (paired v i j) ps) as [|a [|b f]]; [destruct I'|reflexivity|cbn in O; lia].
+  - destruct (filter (paired v i j) ps) as [|a f] eqn:F; [reflexivity|].
+    assert (I : In a (filter (paired v i j) ps)) by (rewrite F; left; reflexivity).
+    apply filter_In in I as [I T]. assert (existsb (paired v i j) ps = true) by (apply existsb_exists; eauto).
+    congruence.
+Qed.
+
+Lemma read_soft C r u : read C (r, m) u X i
+  = soft (sees m i) (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j)) (S last).
+Proof. unfold Lowered.read. cbn [fst snd cold_of]. apply soft_ext; intros; [ring|reflexivity]. Qed.
+
+Theorem match_read C ps x N K most r u : sharp_enough K N most = true ->
+  pair_rows l (2 * inject_Z (Zpos K)) (inject_Z (Zpos K)) ps = Some r -> bit_row l x = Some u ->
+  well_read n v (Match ps x m N) i = true ->
+  Rabs (read C (r, m) u X i - b2R (some_chosen v (chosen v ps i) x (visible n m i))) <= Q2R most.
+Proof.
+  intros Sh Er Eu W. cbn [well_read] in W. rewrite !andb_true_iff in W. destruct W as [[W1 W2] W3].
+  apply N.leb_le in W1. rewrite read_soft.
+  apply (selects m i (chosen v ps i) Hi Si K N most (2 * IZR (Zpos K))); try assumption.
+  - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+    rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
+    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
+  - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+    rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
+    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
+  - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. q2r. lra.
+  - intros j Lj. apply (bit_row_value p eos n P v l X x u j H Eu Lj).
+Qed.
+
+Theorem at_read C ds x N K most r u : sharp_enough K N most = true ->
+  code_rows l (inject_Z (Zpos K)) ds = Some r -> bit_row l x = Some u ->
+  well_read n v (At ds x m N) i = true ->
+  Rabs (read C (r, m) u X i - b2R (some_chosen v (coded v ds i) x (visible n m i))) <= Q2R most.
+Proof.
+  intros Sh Er Eu W. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
+  apply N.leb_le in W1. rewrite read_soft. assert (K0 : 0 < IZR (Zpos K)) by (apply IZR_lt; lia).
+  apply (selects m i (coded v ds i) Hi Si K N most (IZR (Zpos K) * INR (length ds))); try assumption.
+  - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+    rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
+    rewrite (proj1 (codes_distance ds i j) Hj). q2r. lra.
+  - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+    rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
+    pose proof (proj2 (codes_distance ds i j) Hj). q2r. nra.
+  - intros j Lj Oj. rewrite (code_row_score _ ds r i j Hi Lj Er), Oj. q2r. lra.
+  - intros j Lj. apply (bit_row_value p eos n P v l X x u j H Eu Lj).
+Qed.
+
+(* how many sinks are seen *)
+Lemma sinks_are hit :
+  sinks (S last) (sees m i) (fun j => inside j && hit j) outside = IZR (sinks_seen eos m).
+Proof.
+  assert (E : forall k, (k <= n)%nat ->
+    sum (fun j => if sees m i j && (negb (inside j && hit j) && outside j) then 1 else 0) (S k)
+    = b2R (sees m i 0)).
+  { induction k as [|k IH]; intros Hk.
+    - cbn [sum]. unfold outside. rewrite (inside_false n 0) by lia. cbn [andb negb].
+      destruct (sees m i 0); cbn; lra.
+    - cbn [sum] in *. rewrite IH by lia. unfold outside at 1. rewrite (inside_true n (S k)) by lia.
+      cbn [negb]. rewrite !andb_false_r. lra. }
+  unfold sinks, Match.counted. unfold Lowered.last. unfold sinks_seen. destruct eos eqn:Eo.
+  - cbn [sum] in *. rewrite (E n (Nat.le_refl n)). unfold outside. rewrite (inside_false n (S n)) by lia.
+    cbn [andb negb].
+    destruct m; cbn [sees]; rewrite ?andb_true_r;
+      repeat match goal with
+        | |- context [Nat.leb ?a ?b] => destruct (Nat.leb_spec a b); try lia
+        | |- context [Nat.ltb ?a ?b] => destruct (Nat.ltb_spec a b); try lia
+        end; cbn [b2R]; try lra.
+  - rewrite (E n (Nat.le_refl n)). destruct m; cbn [sees sighted_mask] in *; try congruence;
+      repeat match goal with
+        | |- context [Nat.leb ?a ?b] => destruct (Nat.leb_spec a b); try lia
+        | |- context [Nat.ltb ?a ?b] => destruct (Nat.ltb_spec a b); try lia
+        end; cbn [b2R]; lra.
+Qed.
+
+(* how many positions are selected *)
+Lemma hits_are hit :
+  hits (S last) (sees m i) (fun j => inside j && hit j) = INR (length (filter hit (visible n m i))).
+Proof.
+  assert (E : forall k, (k <= n)%nat ->
+    sum (fun j => if sees m i j && (inside j && hit j) then 1 else 0) (S k)
+    = INR (length (filter hit (filter (sees m i) (seq 1 k))))).
+  { induction k as [|k IH]; intros Hk.
+    - cbn [sum]. rewrite (inside_false n 0) by lia. cbn [andb]. rewrite andb_false_r. cbn. lra.
+    - cbn [sum] in *. rewrite IH by lia. rewrite seq_S, !filter_app, app_length, plus_INR.
+      rewrite (inside_true n (S k)) by lia. cbn [filter andb Nat.add].
+      destruct (sees m i (S k)); cbn [andb filter]; [|cbn; lra]. destruct (hit (S k)); cbn; lra. }
+  unfold hits, Match.counted. unfold Lowered.last. destruct eos.
+  - cbn [sum] in *. rewrite (E n (Nat.le_refl n)), (inside_false n (S n)) by lia. cbn [andb].
+    rewrite andb_false_r. unfold visible. lra.
+  - apply (E n), Nat.le_refl.
+Qed.
+
+Theorem width_read C ps N K r u s : sharp_enough K N (1 # 8) = true ->
+  pair_rows l (inject_Z (Zpos K)) (inject_Z (Zpos K)) ps = Some r -> sink_row l = Some u ->
+  well_read n v (Width ps m N) i = true ->
+  sums v s i = Z.of_nat (length (filter (chosen v ps i) (visible n m i))) ->
+  exists e, 0 <= e <= 1 / 8 /\
+    read C (r, m) u X i * (IZR (sinks_seen eos m) + IZR (sums v s i) + e) = IZR (sinks_seen eos m).
+Proof.
+  intros Sh Er Eu W M. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
+  apply N.leb_le in W1. rewrite read_soft.
+  set (hit := fun j => inside j && chosen v ps i j).
+  assert (Apart : forall j, outside j = true -> hit j = false).
+  { intros j Oj. unfold outside in Oj. apply negb_true_iff in Oj. unfold hit. rewrite Oj. reflexivity. }
+  rewrite (soft_ext _ _ (width_score (IZR (Zpos K)) hit outside) _ (fun j => b2R (outside j))).
+  - pose proof (sinks_are (chosen v ps i)) as S1. fold hit in S1.
+    pose proof (hits_are (chosen v ps i)) as H1. fold hit in H1.
+    pose proof (sinks_few m i (chosen v ps i) Hi Si) as K1. fold hit in K1.
+    pose proof (others_few m i (chosen v ps i)) as O1. fold hit in O1.
+    rewrite (width_reads _ _ _ _ _ Apart) by lra. rewrite S1, H1. rewrite S1 in K1.
+    exists (excess (IZR (Zpos K)) (S last) (sees m i) hit outside).
+    destruct (sharp_enough_spec K N (1 # 8) n Sh W1) as (U0 & _ & F).
+    replace (Q2R (1 # 8)) with (1 / 8) in F by (unfold Q2R; simpl; lra).
+    pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit j) && negb (outside j))) as O0.
+    fold (others_ (S last) (sees m i) hit outside) in O0.
+    assert (B : 0 <= excess (IZR (Zpos K)) (S last) (sees m i) hit outside <= 1 / 8).
+    { unfold excess. split; [apply Rmult_le_pos; lra|]. eapply Rle_trans; [|exact F].
+      apply Rmult_le_compat_r; lra. }
+    split; [exact B|]. rewrite M, <- INR_IZR_INZ.
+    pose proof (pos_INR (length (filter (chosen v ps i) (visible n m i)))). field. lra.
+  - intros j Lj Sj. rewrite (pair_score _ _ ps r i j Hi ltac:(lia) Er). unfold width_score, hit, outside.
+    destruct (inside j) eqn:Ij; cbn [andb orb negb]; [|q2r; lra]. apply inside_spec in Ij.
+    rewrite (once_chosen ps j) by (auto; apply in_visible; auto). q2r.
+    destruct (chosen v ps i j); cbn [b2R orb]; lra.
+  - intros j Lj _. apply sink_row_value; [exact Eu|lia].
+Qed.
+End Scores.
+End Selected.

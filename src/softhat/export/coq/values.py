@@ -1,0 +1,192 @@
+"""The file of a program of values: the attention program, its weights, and the theorem `right`.
+
+Heads that select by category or code, tables and decoded counts have no formula of a readable size.
+So the file states the attention program itself, signal by signal with its labels; what it means is
+in `proofs/Program.v`. The positions that a head reads must agree on the value. Where that can be
+seen from the program (`proofs/Values.v`: `always`) the theorem is about every word up to the
+program's length; elsewhere it is about the words on which they do (`fits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import TypeVar
+
+from softhat.export.coq.inputs import inputs_of
+from softhat.export.coq.programs import (
+    Planned,
+    check_kinds,
+    layout_texts,
+    literal_text,
+    plan_texts,
+    planned,
+    result_texts,
+    signal_text,
+)
+from softhat.export.coq.syntax import comment, lines, sequence
+from softhat.export.coq.theorem import names_text
+from softhat.export.coq.weights import model_text
+from softhat.models.value_model import ValueModel
+from softhat.program.gates import Table
+from softhat.program.heads import At, Match, Selector, Width
+from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, TokenIn
+from softhat.program.literals import Literal
+from softhat.program.signals import Program
+
+_T = TypeVar("_T")
+_PREAMBLE = """(** A softmax transformer that computes the attention program {title}.
+
+    To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
+    coqc -Q proofs Softhat THIS_FILE. Coq needs neither softhat nor a network. What is claimed is
+    the statement of `right` at the end. To understand it read `Program.v` (what attention programs
+    mean), `Values.v` and `Model.v` (what a model computes); `found` need not be read, for wrong
+    evidence proves nothing. *)
+From Coq Require Import Reals QArith ZArith NArith List.
+From Softhat Require Import Formula Surface Program Lowering Model Values.
+Import ListNotations.
+Open Scope nat_scope.
+
+(* The entry a/b in coordinate c; the rational a/b. *)
+Definition x (c : nat) (a : Z) (b : positive) : nat * Q := (c, (a # b)%Q).
+Definition r (a : Z) (b : positive) : Q := (a # b)%Q.
+"""
+_ALWAYS = """Lemma checks : makes outputs inputs program weights found
+  && forallb (always inputs program longest) program = true.
+Proof. vm_compute. reflexivity. Qed.
+
+Theorem right : forall n P w q,
+  scale_ok weights n P -> over_alphabet weights w n -> (N.of_nat n <= longest)%N ->
+  forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
+  (if truth inputs program weights n w q o i then 1 / 4 <= logit weights n P w q k i
+   else logit weights n P w q k i <= - 1 / 4)%R.
+Proof. exact (makes_always _ _ _ _ _ _ checks). Qed.
+
+Print Assumptions right.
+"""
+_FITTING = """Lemma checks : makes outputs inputs program weights found = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(* On every word that `fits`: it is not too long, and the positions that a head reads agree. *)
+Theorem right : forall n P w q,
+  scale_ok weights n P -> over_alphabet weights w n -> fits inputs program weights n w q = true ->
+  forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
+  (if truth inputs program weights n w q o i then 1 / 4 <= logit weights n P w q k i
+   else logit weights n P w q k i <= - 1 / 4)%R.
+Proof. exact (makes_fitting _ _ _ _ _ checks). Qed.
+
+Print Assumptions right.
+"""
+
+
+def value_theorem(model: ValueModel) -> str:
+    """The file, as text. The claim is the program, its outputs and the weights as they are."""
+    program, weights = model.compiled.program, model.transformer
+    check_kinds(program, weights.attention)
+    plan = planned(program, weights.attention)
+    inputs = inputs_of(program, ())
+    signals = [
+        f"(* {at}: {comment(label)} *) {signal_text(signal, inputs)}"
+        for at, (signal, label) in enumerate(zip(program.signals, program.labels, strict=True))
+    ]
+    listed = ", ".join(f"{k}: {comment(name)}" for k, (name, _) in enumerate(program.outputs))
+    outputs = sequence(literal_text(literal) for _, literal in program.outputs)
+    text = _PREAMBLE.format(title=comment(model.name)) + "\n" + names_text(weights, inputs)
+    text += f"Definition inputs : list Surface.input :=\n  {sequence(inputs.known)}.\n"
+    text += f"Definition program : program :=\n  {lines(signals)}.\n"
+    text += f"(* outputs: {listed} *)\n"
+    text += f"Definition outputs : list literal :=\n  {outputs}.\n\n"
+    text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
+    text += _found(plan)
+    if always_fits(program, model.max_length):
+        return text + f"Definition longest : N := {model.max_length}%N.\n\n{_ALWAYS}"
+    return text + _FITTING
+
+
+def said_of(model: ValueModel) -> str:
+    """What may be said once Coq has accepted the theorem."""
+    said = f"machine-checked, in the reals, to length {model.max_length:,}"
+    if always_fits(model.compiled.program, model.max_length):
+        return said
+    return f"{said}, on words on which the positions that its heads read agree"
+
+
+def _found(plan: Planned) -> str:
+    parts = (
+        ("layout_of", sequence(layout_texts(plan))),
+        ("plans_of", lines(plan_texts(plan), 5)),
+        ("results_of", lines(result_texts(plan), 5)),
+    )
+    body = ";\n  ".join(f"Values.{name} :=\n    {value}" for name, value in parts)
+    return "Definition found : making := {|\n  " + body + " |}.\n\n"
+
+
+# Does every word up to the length give the program what it asks for? As `Values.always` asks.
+
+
+def always_fits(program: Program, longest: int) -> bool:
+    return all(_fits(signal, program, longest) for signal in program.signals)
+
+
+def _fits(signal: object, program: Program, longest: int) -> bool:
+    match signal:
+        case Table(terms):
+            return _apart(terms, lambda a, b: any(_clash(x, y, program) for x in a for y in b))
+        case Match(selector, _):
+            return _once(selector, program, longest) and _one_key(selector, program)
+        case Width(selector):
+            return _once(selector, program, longest)
+        case At(_, keys, _, _, made_for):
+            return longest <= made_for and _own_code(keys, program, longest)
+    return True
+
+
+def _apart(items: Sequence[_T], clash: Callable[[_T, _T], bool]) -> bool:
+    return all(clash(a, b) for a, b in combinations(items, 2))
+
+
+def _clash(a: Literal, b: Literal, program: Program) -> bool:
+    """Two literals that never hold together."""
+    if a.signal < 0 or b.signal < 0:
+        return not (a if a.signal < 0 else b).positive
+    if a.signal == b.signal:
+        return a.positive != b.positive
+    one, other = program.signals[a.signal], program.signals[b.signal]
+    if program.propositional or not (isinstance(one, TokenIn) and isinstance(other, TokenIn)):
+        return False
+    return a.positive and b.positive and not set(one.symbols) & set(other.symbols)
+
+
+def _once(selector: Selector, program: Program, longest: int) -> bool:
+    """No two pairs match at once."""
+    pairs = [(selector.queries[q], selector.keys[k]) for q, k in selector.table]
+    return longest <= selector.longest and _apart(
+        pairs, lambda a, b: any(_clash(x, y, program) for x, y in zip(a, b, strict=True))
+    )
+
+
+def _one_key(selector: Selector, program: Program) -> bool:
+    """All keys are one literal, which holds at one position only."""
+    keys = {selector.keys[k] for _, k in selector.table}
+    if not keys:
+        return True
+    key, *others = keys
+    if others or key.signal < 0 or not key.positive:
+        return False
+    return isinstance(program.signals[key.signal], FirstPosition | LastPosition)
+
+
+def _own_code(keys: tuple[Literal, ...], program: Program, longest: int) -> bool:
+    """The keys are all binary digits of ±j + c: no two positions have the same."""
+    digits: set[tuple[int, int, int]] = set()
+    for key in keys:
+        signal = program.signals[key.signal] if key.signal >= 0 and key.positive else None
+        if isinstance(signal, PositionBit) and signal.length == 0:
+            digits.add((signal.bit, signal.position, signal.constant))
+    first = program.signals[keys[0].signal] if keys and keys[0].signal >= 0 else None
+    if not isinstance(first, PositionBit) or abs(first.position) != 1:
+        return False
+    numbers = [first.position * j + first.constant for j in (1, longest)]
+    return all((b, first.position, first.constant) in digits for b in range(len(keys))) and all(
+        0 <= number < 1 << len(keys) for number in numbers
+    )

@@ -1,0 +1,115 @@
+"""Programs that select by category or code: what Coq says they mean, and that their models pass.
+
+A model that passes has the theorem `Values.makes_right`: its softmax transformer computes its
+attention program, in the reals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softhat
+from softhat.export.coq import programs
+from softhat.export.coq.values import always_fits, value_theorem
+from softhat.frontends.rasp import lib, tokens
+from softhat.models.value_model import ValueModel
+from softhat.program.evaluate import outputs
+from softhat.transformer.lowering.heads import at
+from tests.proofs.coq import booleans, needs_coq
+from tests.proofs.test_lowering import spoilt_weights
+
+PROGRAMS = {
+    "histogram": (lib.make_hist(), "ab"),
+    "reverse": (lib.make_reverse(tokens), "ab"),
+    "sort": (lib.make_sort(tokens, tokens, max_seq_len=4, min_key=1), (1, 2)),
+    "induction": (lib.make_induction(), "ab"),
+}
+
+
+def _model(name: str, max_length: int = 3) -> ValueModel:
+    program, alphabet = PROGRAMS[name]
+    return softhat.compile(program, alphabet, max_length=max_length)
+
+
+def _models() -> list[ValueModel]:
+    models = [_model(name) for name in PROGRAMS]
+    language = softhat.from_regex("((ab|ba)(a|b))*", depth="log")
+    return [*models, softhat.compile(language, max_length=4)]
+
+
+def _ask(models: Sequence[ValueModel], asked: Sequence[Sequence[str]], folder: Path) -> list[bool]:
+    """Questions about each model, in which its file's definitions are at hand."""
+    preamble, modules, questions = "", [], []
+    for k, (model, own) in enumerate(zip(models, asked, strict=True)):
+        text = value_theorem(model)
+        preamble, _, rest = text.partition("(* symbols:")
+        modules.append(f"Module M{k}.\n(* symbols:{rest.partition('Lemma checks')[0]}\n")
+        for number, question in enumerate(own):
+            modules.append(f"Definition asked{number} : bool := {question}.\n")
+            questions.append(f"M{k}.asked{number}")
+        modules.append(f"End M{k}.\n")
+    return booleans(preamble, "".join(modules), questions, folder)
+
+
+MAKES = "makes outputs inputs program weights found"
+ALWAYS = "forallb (always inputs program longest) program"
+
+
+def test_programs_pass(tmp_path: Path) -> None:
+    needs_coq()
+    models = _models()
+    asked = [
+        [MAKES, *([ALWAYS] if always_fits(m.compiled.program, m.max_length) else [])]
+        for m in models
+    ]
+    assert [len(own) for own in asked] == [2, 2, 1, 1, 2]  # what sort reads depends on the ranks
+    assert all(_ask(models, asked, tmp_path))
+
+
+def test_a_changed_weight_or_program_fails(tmp_path: Path) -> None:
+    needs_coq()
+    model = _model("histogram", 3)
+    changed = list(spoilt_weights(model.transformer, np.random.default_rng(0)))
+    models = [ValueModel(weights, model.compiled) for _, weights in changed]
+    models.append(ValueModel(model.transformer, _model("histogram", 2).compiled))
+    answers = _ask(models, [[MAKES]] * len(models), tmp_path)
+    for (what, _), right in zip([*changed, ("the program", None)], answers, strict=True):
+        assert not right or what == "two symbols", what
+
+
+def test_a_blunt_head_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_coq()
+    for module in (at, programs):  # the weights, and the evidence that says how sharp they are
+        monkeypatch.setattr(module, "sharp", lambda longest, wide: 2)
+    model = _model("reverse", 8)
+    assert _ask([model], [[MAKES]], tmp_path) == [False]
+
+
+def _questions(model: ValueModel) -> list[str]:
+    """Does Coq say of every output at every position of short words what Python says?"""
+    program = model.compiled.program
+    questions = []
+    for word in product(range(2), repeat=3):
+        values = outputs(program, np.array(word))
+        symbols = "; ".join(map(str, word))
+        spelled = f"3 (fun i a => Nat.eqb a (nth (i - 1) [{symbols}] 9)) (fun _ _ _ => false)"
+        questions.append(f"fits inputs program weights {spelled}")
+        for k, (output, _) in enumerate(program.outputs):
+            for i in (1, 2, 3):
+                literal = f"(nth {k} outputs (Lit None true))"
+                said = f"truth inputs program weights {spelled} {literal} {i}"
+                wanted = "true" if values[output][i - 1] else "false"
+                questions.append(f"Bool.eqb ({said}) {wanted}")
+    return questions
+
+
+def test_what_programs_mean(tmp_path: Path) -> None:
+    """`Values.truth` is what Python's evaluation of attention programs says, on words that fit."""
+    needs_coq()
+    models = [_model(name) for name in ("histogram", "sort", "induction")]
+    assert all(_ask(models, [_questions(model) for model in models], tmp_path))
