@@ -26,7 +26,6 @@ from softhat.models.verification.measure import Meter
 from softhat.models.verification.trees import Trees
 from softhat.models.verification.words import Tokens, decode, numbered, random_words, truth_of
 from softhat.runtime.answers import Runtime
-from softhat.runtime.prefixes import looks_back
 
 Kind = Literal["exhaustive", "random", "adversarial", "search"]
 KINDS = get_args(Kind)
@@ -36,12 +35,10 @@ TOGETHER = 8
 """Random words of one length."""
 SEARCH_WIDTH = 16
 """Words tried in each step of a search."""
-MEMORY = 1 << 22
+MEMORY = 1 << 24
 """Numbers that a batch of words may hold at a time."""
 CHEAPER = 8
 """So many times as many words fit an item whose words are a tree."""
-SHARING = 4
-"""So many times as many words fit where they share what their beginnings compute."""
 
 
 class Item(NamedTuple):
@@ -170,12 +167,14 @@ class Job:
         if item.kind == "exhaustive" and self._free(item.n):
             self._check_tree(item, findings)
             return findings.to_json(time.perf_counter() - began)
+        samples = []
         for tokens, sample in self._batches(item, findings):
             self.check(tokens, findings)
             if findings.mismatch is not None:
                 break
-            if len(sample):
-                self._leaks(sample, findings)
+            samples.append(sample)
+        if findings.mismatch is None and any(map(len, samples)):
+            self._leaks(np.concatenate(samples), findings)  # together: small batches are dear
         return findings.to_json(time.perf_counter() - began)
 
     def margins(self, tokens: Tokens) -> NDArray[Any]:
@@ -261,8 +260,7 @@ class Job:
         rng = np.random.default_rng([self.settings.seed, KINDS.index(item.kind), item.start])
         match item.kind:
             case "exhaustive":
-                memory = MEMORY * (SHARING if looks_back(self.model.transformer) else 1)
-                step = max(1, memory // self._per_word(item.n))
+                step = max(1, MEMORY // self._per_word(item.n))
                 each = 1 if item.stop - item.start <= 64 else 32
                 for start in range(item.start, item.stop, step):
                     tokens = numbered(self.table, item.n, start, min(start + step, item.stop))
