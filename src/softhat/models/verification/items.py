@@ -158,6 +158,15 @@ class Job:
             return 0
         return self._trees.free(n, CHEAPER * self._fitting(n))
 
+    def _shown_later(self, n: int) -> bool:
+        """Whether the leaks of words of length n are those of longer words, measured with them."""
+        last = self.exhaustive_length
+        return (
+            n < last
+            and self._free(last) > 0
+            and all(map(self._trees.settled, range(n + 1, last + 1)))
+        )
+
     # Doing
 
     def run(self, item: Item) -> dict[str, Any]:
@@ -240,10 +249,8 @@ class Job:
                 "output": self.model.transformer.outputs[output],
                 "expected": expected,
             }
-        elif self._meter.able:
-            for soft, exact in self._meter.tree_leaks(
-                self.table, block, self._trees.settled(item.n)
-            ):
+        elif self._meter.able and not self._shown_later(item.n):
+            for soft, exact in self._meter.tree_leaks(self.table, block):
                 findings.leak = np.maximum(findings.leak, soft)
                 findings.exact_leak = np.maximum(findings.exact_leak, exact)
 
@@ -262,9 +269,10 @@ class Job:
             case "exhaustive":
                 step = max(1, MEMORY // self._per_word(item.n))
                 each = 1 if item.stop - item.start <= 64 else 32
+                shown = self._shown_later(item.n)
                 for start in range(item.start, item.stop, step):
                     tokens = numbered(self.table, item.n, start, min(start + step, item.stop))
-                    yield tokens, tokens[::each]
+                    yield tokens, tokens[:0] if shown else tokens[::each]
             case "random":
                 tokens = random_words(self.model, rng, item.n, item.stop - item.start)
                 yield tokens, tokens[:1]

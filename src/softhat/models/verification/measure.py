@@ -152,8 +152,6 @@ class Meter:
             self._probes = [self._hard, self._soft]
             if self._soft.ready.form is not self._exact.ready.form:
                 self._probes.append(self._exact)
-            self._kept: list[Tree] = []
-            """Trees of all words of some length, to be grown into those of the next."""
 
     def leaks(self, tokens: Array) -> tuple[Array, Array]:
         """(words, heads): each head's largest leak in each word, in the format and in float64."""
@@ -164,27 +162,16 @@ class Meter:
         exact = np.abs(self._exact.outputs(tokens) - hard).max(axis=1)
         return self._by_head(soft), self._by_head(exact)
 
-    def tree_leaks(
-        self, table: Array, block: Block, settled: bool
-    ) -> Iterator[tuple[Array, Array]]:
+    def tree_leaks(self, table: Array, block: Block) -> Iterator[tuple[Array, Array]]:
         """(heads,) each: the largest leaks in a sample of a block of words: those with every 32nd
-        of the longer roots. If the words are `settled`, only what shorter ones do not share."""
+        of the longer roots."""
         sample = block.longer_roots(SAMPLED * ENOUGH)
         words = sample.root_words[:: SAMPLED if len(sample.root_words) > ENOUGH else 1]
-        trees, self._kept = self._kept, []
-        levels = sample.levels()
-        if settled and trees and trees[0].sizes[0] == len(words) and trees[0].length == block.n - 1:
-            for tree in trees:
-                tree.lengthen(table, block.n)
-            levels = levels[-1:]
-        else:
-            trees = [Tree(probe.ready, table, words, block.n) for probe in self._probes]
-            yield self._apart([tree.own_roots() for tree in trees])
-        for letters in levels:
+        trees = [Tree(probe.ready, table, words, block.n) for probe in self._probes]
+        yield self._apart([tree.own_roots() for tree in trees])
+        for letters in sample.levels():
             for stretches in zip(*(tree.grow(letters) for tree in trees), strict=True):
                 yield self._apart([stream for _, stream in stretches])
-        if settled and not block.fixed:
-            self._kept = trees
 
     def _apart(self, said: list[Array]) -> tuple[Array, Array]:
         """Each head's largest leak in the format and in float64, for the last residual streams
