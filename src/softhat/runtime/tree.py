@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 
 from softhat.runtime.attend import Attention
 from softhat.runtime.dense import OVERFLOW, Floats, Ready, ReadyHead, Words
-from softhat.runtime.products import LONG
+from softhat.runtime.products import LONG, SparseProduct
 from softhat.transformer.weights import Transformer, inverse_temperature
 
 Array = NDArray[Any]
 ROOTS = LONG
 """Roots from which matrices are applied to a level as to any large batch, entry by entry."""
+SEVERAL = 16
+"""Words for which sums over keys are taken one key after the other, as for many."""
 NUMBERS = 1 << 18
 """Scores of a stretch of nodes, so that they stay in a core's cache."""
 
@@ -58,16 +60,24 @@ def is_settled(ready: Ready, n: int) -> bool:
     )
 
 
+def of_positions(t: Transformer) -> set[int]:
+    """The coordinates that hold what a position says and nothing else: the same in every word."""
+    written = {*t.embedding.where[1].tolist()}
+    for layer in t.layers:
+        written.update(layer.output.where[1].tolist(), layer.out.where[0].tolist())
+    return set(range(t.d_model)) - written
+
+
 @dataclass
 class HeldHead:
     """What the nodes of a tree hold for one head."""
 
     keys: Array
-    """(d_k, rows, roots), as they stand in the word."""
+    """(d_k, rows, roots), as they stand in the word; (d_k, rows, 1) if all roots have the same."""
     values: Array
     """(d_v, rows, roots); for a mean of everything their sums instead, (d_v, 1, roots)."""
     later_keys: list[Array] = field(default_factory=list)
-    """(d_k, nodes) of each level below the roots."""
+    """(d_k, nodes) of each level below the roots; (d_k, 1) if all nodes have the same."""
     later_values: list[Array] = field(default_factory=list)
 
 
@@ -92,6 +102,7 @@ class Tree:
             inside = 0 <= symbol < self.length
             letter = roots[:, symbol] if inside else np.zeros(count, np.int64)
             stream[:, at] = self.embedded[letter, :, row].T
+        self.alike = of_positions(t)
         self.held: list[HeldHead] = []
         first = _Roots(ready, self, stream.shape[1:])
         self.roots = self._through(first, stream.reshape(t.d_model, len(rows) * count)).reshape(
@@ -123,6 +134,10 @@ class Tree:
         rows = self.roots.shape[1] - self.sink
         own: Array = self.roots[:, first : first + rows].reshape(-1, rows * self.sizes[0])
         return own
+
+    def reads_alike(self, matrix: SparseProduct) -> bool:
+        """Whether what a matrix reads is the same in every word."""
+        return self.alike.issuperset(matrix.matrix.where[1].tolist())
 
     @property
     def nodes(self) -> int:
@@ -163,6 +178,8 @@ class _Roots(Words):
         if not len(query) and len(values):
             ordered = values if self.tree.way > 0 else values[:, ::-1]
             values = np.cumsum(ordered, axis=1)[:, -1:]
+        if self.tree.reads_alike(head.key):
+            keys = keys[:, :, :1]
         self.tree.held.append(HeldHead(keys, values))
         return super().attend(query, key, value, head)
 
@@ -179,7 +196,8 @@ class _Stretch(Floats):
         if hold:
             for held in tree.held:
                 dtype = held.keys.dtype
-                held.later_keys.append(np.empty((len(held.keys), nodes), dtype))
+                width = nodes if held.keys.shape[2] > 1 else 1
+                held.later_keys.append(np.empty((len(held.keys), width), dtype))
                 held.later_values.append(np.empty((len(held.values), nodes), dtype))
 
     def begin(self, start: int, places: slice) -> None:
@@ -206,9 +224,13 @@ class _Stretch(Floats):
             return means
         keys = [held.keys, *(self._above(x)[:, None] for x in held.later_keys[:levels])]
         values = [held.values, *(self._above(x)[:, None] for x in held.later_values[:levels])]
+        if held.keys.shape[2] == 1:
+            key = key[:, :1]
         if self.hold:
-            held.later_keys[-1][:, self.places] = key
+            held.later_keys[-1][:, self.places if key.shape[1] > 1 else slice(None)] = key
             held.later_values[-1][:, self.places] = value
+        if self.tree.reads_alike(head.query):
+            query = query[:, :1]
         if not strict:
             keys.append(key[:, None])
             values.append(value[:, None])
@@ -227,18 +249,42 @@ def by_parts(
     attention: Attention, q: Array, keys: list[Array], values: list[Array], beta: float
 ) -> Array:
     """(d_v, words) for queries (d_k, words) of one row. Keys and values come in parts (d, rows,
-    words), in the order of the word; parts with fewer words repeat."""
+    words), in the order of the word; parts with fewer words repeat, and so does a single query."""
+    words = max(part.shape[2] for part in values)
+    weights, total = _weights(attention, q, keys, beta, words)
+    out = np.empty((len(values[0]), words), values[0].dtype)
+    weighted = np.empty((len(weights), words), out.dtype)
+    for d in range(len(out)):
+        at = 0
+        for part in values:
+            count, width = part.shape[1:]
+            into = weighted[at : at + count].reshape(count, words // width, width)
+            weight = weights[at : at + count]
+            if weights.shape[1] > 1:
+                weight = weight.reshape(into.shape)
+            else:
+                weight = weight[:, :, None]
+            np.multiply(weight, part[d][:, None], out=into)
+            at += count
+        np.divide(weighted.sum(axis=0), total, out=out[d])
+    return out
+
+
+def _weights(
+    attention: Attention, q: Array, keys: list[Array], beta: float, words: int
+) -> tuple[Array, Array]:
+    """(rows, words) and (words,): the weights and their sums, one of each if all are the same."""
     dtype = attention.summing(len(q))
-    words = q.shape[1]
-    alike = bool((q == q[:, :1]).all())  # then a key has one score, whoever asks
-    q = (q[:, :1] if alike else q).astype(dtype, copy=False)
-    rows = sum(part.shape[1] for part in keys)
-    scores = np.empty((rows, words), dtype)
+    q = q.astype(dtype, copy=False)
+    width = max(q.shape[1], *(part.shape[2] for part in keys))
+    # Sums are taken key by key only where there are several words.
+    same = width == 1
+    scores = np.empty((sum(part.shape[1] for part in keys), SEVERAL if same else words), dtype)
     at = 0
     for part in keys:
         count, width = part.shape[1:]
-        into = scores[at : at + count].reshape(count, words // width, width)
-        asked = q.reshape(len(q), 1, -1, 1 if alike else width)
+        into = scores[at : at + count].reshape(count, scores.shape[1] // width, width)
+        asked = q.reshape(len(q), 1, -1, 1 if q.shape[1] == 1 else width)
         held = part[:, :, None].astype(dtype, copy=False)
         products = held[0] * asked[0]
         for r in range(1, len(q)):
@@ -246,15 +292,4 @@ def by_parts(
         into[:] = products
         at += count
     weights, total = attention.weighed(scores, beta)
-    out = np.empty((len(values[0]), words), values[0].dtype)
-    weighted = np.empty((rows, words), out.dtype)
-    for d in range(len(out)):
-        at = 0
-        for part in values:
-            count, width = part.shape[1:]
-            shape = (count, words // width, width)
-            into = weighted[at : at + count].reshape(shape)
-            np.multiply(weights[at : at + count].reshape(shape), part[d][:, None], out=into)
-            at += count
-        np.divide(weighted.sum(axis=0), total, out=out[d])
-    return out
+    return (weights[:, :1], total[:1]) if same else (weights, total)
