@@ -75,7 +75,9 @@ class Returns:
             if fired.changed >= MOST_CHANGES:
                 return value
             other = wrong(value, variant)
-            fired.changed += type(other) is not type(value) or other != value
+            if type(other) is type(value) and other == value:
+                return value  # itself: passes that go on while there is something new would not end
+            fired.changed += 1
             return other
 
         tree = _definition(self.module, self.path)
