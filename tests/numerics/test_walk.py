@@ -65,6 +65,39 @@ def test_the_order_of_operations() -> None:
     assert walk.read_out(texts, "R", "d", "x") == "[(R·x + d)]"
 
 
+class StockTexts(Texts):
+    def norm(self, x: str, norm: str) -> str:
+        return f"{norm}({x})"
+
+    def activate(self, x: str) -> str:
+        return f"gelu({x})"
+
+
+def test_the_order_of_gpt2() -> None:
+    """As the stock class computes: nothing is stored by another format than it is summed in."""
+
+    @dataclass
+    class Stock:
+        before_attention: str = "ln_1"
+        attention: str = "c_attn"
+        projection: str = "c_proj"
+        before_units: str = "ln_2"
+        units: str = "c_fc"
+        output: str = "c_out"
+        last: str = "ln_f"
+        answers: str = "head"
+
+    def taken(steps: tuple[walk.Step, ...], **given: str) -> dict[str, str]:
+        return walk.take(steps, StockTexts(), Stock(), {**given})
+
+    assert taken(walk.STOCK_READING, stream="x")["mixed"] == "c_attn·ln_1(x)"
+    after = taken(walk.STOCK_PROJECTION, stream="x", read="r")["stream"]
+    assert after == "(x + c_proj·r)"
+    units = taken(walk.STOCK_UNITS, stream="x")["stream"]
+    assert units == "(x + c_out·gelu(c_fc·ln_2(x)))"
+    assert taken(walk.STOCK_ANSWERS, stream="x")["logits"] == "head·ln_f(x)"
+
+
 def test_rows_may_see_others() -> None:
     read = "[attend([Q·x], [K·y], [V·y])]"
     assert walk.attention(Texts(), NamedLayer(), "x", "y") == f"[(x + O·({read}))]"

@@ -28,7 +28,7 @@ class Step:
     bias of that name, `WHOLE` for all that a head or layer has, None for none."""
 
     to: str
-    does: Literal["linear", "shift", "relu", "attend", "gather", "add"]
+    does: Literal["linear", "shift", "relu", "attend", "gather", "add", "norm", "activate"]
     of: tuple[str, ...]
     by: str | None = None
     stored: bool = False
@@ -65,6 +65,29 @@ FEED_FORWARD = (
 READ_OUT = (
     Step("margin", "linear", ("stream",), by="readout"),
     Step("margin", "shift", ("margin",), by="readout_bias", stored=True),
+)
+
+
+STOCK_READING = (
+    Step("normed", "norm", ("stream",), by="before_attention"),
+    Step("mixed", "linear", ("normed",), by="attention"),
+)
+"""GPT-2, before attention: queries, keys and values of all heads side by side, biases included."""
+STOCK_PROJECTION = (
+    Step("written", "linear", ("read",), by="projection"),
+    Step("stream", "add", ("stream", "written")),
+)
+"""GPT-2, after attention."""
+STOCK_UNITS = (
+    Step("hidden", "norm", ("stream",), by="before_units"),
+    Step("hidden", "linear", ("hidden",), by="units"),
+    Step("hidden", "activate", ("hidden",)),
+    Step("written", "linear", ("hidden",), by="output"),
+    Step("stream", "add", ("stream", "written")),
+)
+STOCK_ANSWERS = (
+    Step("normed", "norm", ("stream",), by="last"),
+    Step("logits", "linear", ("normed",), by="answers"),
 )
 
 
@@ -134,8 +157,14 @@ class Domain(Protocol[X]):
         ...
 
 
+class Storing(Protocol[X]):
+    """A domain of some steps; which ones is for those who take them."""
+
+    def store(self, x: X, /) -> X: ...
+
+
 def take(
-    steps: Sequence[Step], domain: Domain[X], weights: Any, numbers: dict[str, Any]
+    steps: Sequence[Step], domain: Storing[X], weights: Any, numbers: dict[str, Any]
 ) -> dict[str, Any]:
     """The steps one after the other; `numbers` holds what they are given, then what they give."""
     for step in steps:

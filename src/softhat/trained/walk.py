@@ -1,24 +1,33 @@
 """A layer of GPT-2, written once, for single activations and for sets of them.
 
-The steps are the stock class's: a norm, units with their activation, an output, the sum. What they
-do to a vector (`Points`) or to a set of vectors (`Zonotope`) is the domain's business, and so is
-the rounding. Attention stands between: it needs to know which words there are (`reads`).
+The steps are the stock class's, as `numerics.walk` lists them: a norm, units with their activation,
+an output, the sum. What they do to a vector (`Points`) or to a set of vectors (`Zonotope`) is the
+domain's business, and so is the rounding. Attention stands between: it needs to know which words
+there are (`reads`).
 """
 
 from __future__ import annotations
 
-from typing import Protocol, Self, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.numerics.walk import (
+    STOCK_ANSWERS,
+    STOCK_PROJECTION,
+    STOCK_READING,
+    STOCK_UNITS,
+    take,
+)
 from softhat.trained.activations import Activation
 from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm
 from softhat.trained.points import Points
 from softhat.trained.rounding import Array, Rounding
 
 
-class Domain(Protocol):
+class Activations(Protocol):
     """What the walk asks of activations, single or many."""
 
     def folded(self) -> Self: ...
@@ -28,27 +37,78 @@ class Domain(Protocol):
     def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Self: ...
 
 
-X = TypeVar("X", bound=Domain)
+X = TypeVar("X", bound=Activations)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded(Generic[X]):
+    """The walk's numbers: activations, with all that the model may round."""
+
+    model: Checkpoint
+    rounding: Rounding
+
+    def norm(self, x: X, norm: Norm) -> X:
+        return x.normalised(norm, self.model.epsilon, self.rounding)
+
+    def linear(self, x: X, step: Affine) -> X:
+        return x.affine(step, self.rounding)
+
+    def activate(self, x: X) -> X:
+        return x.activated(self.model.activation, self.rounding)
+
+    def add(self, x: X, y: X) -> X:
+        return x.added(y, self.rounding)
+
+    def store(self, x: X) -> X:
+        return x
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The walk's numbers: float64, without error bounds."""
+
+    model: Checkpoint
+
+    def norm(self, x: Array, norm: Norm) -> Array:
+        centred = x - x.mean(-1, keepdims=True)
+        deviation = np.sqrt((centred**2).mean(-1, keepdims=True) + self.model.epsilon)
+        return centred / deviation * norm.gain + norm.shift
+
+    def linear(self, x: Array, step: Affine) -> Array:
+        return x @ step.weight + step.bias
+
+    def activate(self, x: Array) -> Array:
+        return self.model.activation.function(x)
+
+    def add(self, x: Array, y: Array) -> Array:
+        return x + y
+
+    def store(self, x: Array) -> Array:
+        return x
 
 
 def feed_forward(x: X, block: Block, model: Checkpoint, rounding: Rounding) -> X:
     """The second half of a layer."""
-    x = x.folded()
-    y = x.normalised(block.before_units, model.epsilon, rounding)
-    y = y.affine(block.units, rounding).activated(model.activation, rounding)
-    return x.added(y.affine(block.output, rounding), rounding)
+    domain: Bounded[X] = Bounded(model, rounding)
+    given = {"stream": x.folded()}
+    after: X = take(STOCK_UNITS, domain, block, given)["stream"]
+    return after
 
 
 def queries_keys_values(x: X, block: Block, model: Checkpoint, rounding: Rounding) -> X:
     """What attention compares and reads, all heads side by side."""
-    y = x.folded().normalised(block.before_attention, model.epsilon, rounding)
-    return y.affine(block.attention, rounding)
+    domain: Bounded[X] = Bounded(model, rounding)
+    given = {"stream": x.folded()}
+    mixed: X = take(STOCK_READING, domain, block, given)["mixed"]
+    return mixed
 
 
 def logits(x: X, model: Checkpoint, rounding: Rounding) -> X:
     """What the answers are read from."""
-    y = x.folded().normalised(model.last, model.epsilon, rounding)
-    return y.affine(model.answers, rounding)
+    domain: Bounded[X] = Bounded(model, rounding)
+    given = {"stream": x.folded()}
+    read: X = take(STOCK_ANSWERS, domain, model, given)["logits"]
+    return read
 
 
 def embedded(model: Checkpoint, ids: list[int], positions: range, rounding: Rounding) -> Points:
@@ -74,10 +134,9 @@ def forward(model: Checkpoint, ids: NDArray[np.int64], offset: int = 0) -> Array
     batch, length = ids.shape
     heads, size = model.heads, model.width // model.heads
     x = model.tokens[ids] + model.positions[offset : offset + length]
-    hidden = np.triu(np.ones((length, length), bool), 1)
+    hidden, plain = np.triu(np.ones((length, length), bool), 1), Plain(model)
     for block in model.blocks:
-        y = _norm(x, block.before_attention, model.epsilon)
-        mixed = y @ block.attention.weight + block.attention.bias
+        mixed = take(STOCK_READING, plain, block, {"stream": x})["mixed"]
         q, k, v = (
             part.reshape(batch, length, heads, size).transpose(0, 2, 1, 3)
             for part in np.split(mixed, 3, -1)
@@ -87,29 +146,18 @@ def forward(model: Checkpoint, ids: NDArray[np.int64], offset: int = 0) -> Array
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
         read = (weights @ v).transpose(0, 2, 1, 3).reshape(batch, length, model.width)
-        x = x + read @ block.projection.weight + block.projection.bias
-        x = _units(x, block, model)
+        x = take(STOCK_PROJECTION, plain, block, {"stream": x, "read": read})["stream"]
+        x = take(STOCK_UNITS, plain, block, {"stream": x})["stream"]
     return answers(x, model)
-
-
-def _units(x: Array, block: Block, model: Checkpoint) -> Array:
-    y = _norm(x, block.before_units, model.epsilon)
-    units = model.activation.function(y @ block.units.weight + block.units.bias)
-    return x + units @ block.output.weight + block.output.bias
 
 
 def answers(x: Array, model: Checkpoint) -> Array:
     """Logits of residual streams, in float64."""
-    y = _norm(x, model.last, model.epsilon)
-    return y @ model.answers.weight + model.answers.bias
+    read: Array = take(STOCK_ANSWERS, Plain(model), model, {"stream": x})["logits"]
+    return read
 
 
 def tail(x: Array, model: Checkpoint, layer: int) -> Array:
     """Logits from residual streams after the attention of the last layer."""
-    return answers(_units(x, model.blocks[layer], model), model)
-
-
-def _norm(x: Array, norm: Norm, epsilon: float) -> Array:
-    centred = x - x.mean(-1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(-1, keepdims=True) + epsilon)
-    return centred / deviation * norm.gain + norm.shift
+    after = take(STOCK_UNITS, Plain(model), model.blocks[layer], {"stream": x})["stream"]
+    return answers(after, model)
