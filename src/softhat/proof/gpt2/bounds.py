@@ -22,7 +22,7 @@ from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
-from softhat.proof.stock.storage import SECOND, SMOOTH, U, need, smooth_tail
+from softhat.proof.stock.storage import ROOT, SECOND, SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import BitCell
 
 
@@ -136,7 +136,7 @@ class Bounds(Sums):
         stated = abs(weight / self.variance**0.5 - 1)
         raw_mean = 2 * float(self.amplitude.sum()) * self.output
         mean = k * self.variance**0.5 + share * (float(bits.sum()) + raw_mean)
-        scale = 0.51 * (squares + k) + stated + 4 * U
+        scale = ROOT * (squares + k) + stated + 4 * U
         largest = max(float(bits.max(initial=0)), mean, scale)
         need(largest < 2.0**-7, "LayerNorm's error is not small")
         if not self.storage.wide:

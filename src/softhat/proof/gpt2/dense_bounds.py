@@ -18,7 +18,7 @@ from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.undisguise import Plain
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT, Gaps, HeadScores, Lookup, StockHead
-from softhat.proof.stock.storage import SECOND, STORAGES, U, need
+from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
 
@@ -74,14 +74,14 @@ class GPT2DenseBounds(DenseBounds):
         need(squares < 0.025, "LayerNorm: the norm is not constant enough")
         out_of_span = noise + float(self.basis.ones @ (self.size + off))
         relative = out_of_span / self.norm_of_x
-        scale = 0.51 * (squares + statistics) + 1.05 * relative + 4 * U
+        scale = ROOT * (squares + statistics) + 1.05 * relative + 4 * U
         scale = 1.02 * (scale + abs(self.gain / self.norm_of_x - 1))
         need(scale < 2.0**-6, "LayerNorm's error is not small")
         self.record("LayerNorm, scale", scale)
         return NormError(
             scale,
-            1.03 * out_of_span + 5 * U * self.reach,
-            1.03 * statistics * self.norm_of_x,
+            SCALED * out_of_span + 5 * U * self.reach,
+            SCALED * statistics * self.norm_of_x,
             scale,
         )
 

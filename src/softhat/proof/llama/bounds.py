@@ -27,7 +27,7 @@ from softhat.proof.stock.derivation import DerivedBlock
 from softhat.proof.stock.kind import KEPT, StockHead, output_error
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.rotary import Resting, RotaryScores, StoredRows, TurnedScores
-from softhat.proof.stock.storage import SECOND, U, need
+from softhat.proof.stock.storage import ROOT, SECOND, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
 
 FAR = 24.0
@@ -108,7 +108,7 @@ class LlamaBounds:
             return Read(cells, bits, 0.0, True)
         means = sum((SECOND * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, MeanCell))
         squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
-        scale = 0.51 * (squares + min(d + 4, 256) * U) + 4 * U
+        scale = ROOT * (squares + min(d + 4, 256) * U) + 4 * U
         need(scale < 2.0**-7, "RMSNorm's error is not small")
         if not self.storage.wide:
             need(scale < 0.4 * self.storage.unit, "RMSNorm moves bits by more than half an ulp")

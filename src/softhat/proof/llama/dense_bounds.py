@@ -26,7 +26,7 @@ from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
 from softhat.proof.stock.heads.digit import DigitHead
 from softhat.proof.stock.kind import Gaps, HeadScores, Lookup, StockHead
 from softhat.proof.stock.rotary import ERROR, RotaryScores
-from softhat.proof.stock.storage import SECOND, STORAGES, U, need
+from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell
 from softhat.transformer.directions import Directions
 
@@ -134,13 +134,14 @@ class LlamaDenseBounds(DenseBounds):
         apart = 2.1 * relative + 2 * SLACK + self.c.epsilon
         squares = self.squares.widened(apart)
         need(squares.most < 0.045, "RMSNorm: the norm is not constant enough")
-        rounding = 0.51 * min(self.d + 4, 256) * U + 4 * U
+        rounding = ROOT * min(self.d + 4, 256) * U + 4 * U
+        # The slope of (1 + E)^(-1/2) is at most 0.955^(-3/2)/2 < 0.54 from E = -0.045 on.
         self.factor_off = 0.54 * apart + rounding
         low, high = squares.factors(rounding)
         scale = max(abs(low), abs(high))
         need(scale < 0.025, "RMSNorm's error is not small")
         self.record("RMSNorm, scale", scale)
-        return NormError(scale, 1.03 * noise + 5 * U * self.reach, 0.0, (high - low) / 2)
+        return NormError(scale, SCALED * noise + 5 * U * self.reach, 0.0, (high - low) / 2)
 
     def _attended(self, at: int, before: Vector, off: Vector) -> None:
         """What heads write are bits, of size 1, and means."""
@@ -194,9 +195,9 @@ class LlamaDenseBounds(DenseBounds):
         total = total + (self.c.head_dim + 6) * 1.05 * U * products
         root = self.c.head_dim**0.5
         if key is None:
-            return 1.03 * (float(total.sum()) + norm.scale * float(q @ k)) / root
+            return SCALED * (float(total.sum()) + norm.scale * float(q @ k)) / root
         saved = norm.noise * self._apart_noise(head, q)
-        return 1.03 * ((float(total.sum()) - saved) / root + norm.spread * reach)
+        return SCALED * ((float(total.sum()) - saved) / root + norm.spread * reach)
 
     def _apart_noise(self, head: StockHead, q: Vector) -> float:
         """How much more noise slow pairs seem to read one by one than they read together: they
@@ -228,7 +229,7 @@ class LlamaDenseBounds(DenseBounds):
 
     def _largest_score(self, at: int, h: int, off: Vector, norm: NormError) -> float:
         q, q_off, k, k_off = self.read_pairs(at, h, off, norm)
-        query, key = 1.03 * float((q + q_off).sum()), 1.03 * float((k + k_off).sum())
+        query, key = SCALED * float((q + q_off).sum()), SCALED * float((k + k_off).sum())
         return max(query, key, query * key)
 
     def turns(self, head: StockHead) -> Vector:
@@ -331,8 +332,8 @@ class DenseTurnedScores(HeadScores):
         own = float(q_off[p]) * (apart + 2 * (turn + dot) * most)
         others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * SECOND
         fixed = own + 2 * float(np.delete(others, p).sum())
-        relative = 2.1 * scale + 1.03 * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
-        worst = 1.03 * fixed / head_dim**0.5 / least
+        relative = 2.1 * scale + SCALED * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
+        worst = SCALED * fixed / head_dim**0.5 / least
         return bounds.compared(head, worst, relative, share) * least
 
     def decision(self, head: StockHead, scores: Vector) -> float:

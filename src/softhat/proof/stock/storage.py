@@ -14,6 +14,11 @@ SECOND = 1.01
 """For products of errors, which sums of errors leave out. No relative error that is multiplied with
 another exceeds 2^-7 (a norm's is refused from there on, and heads and gates err less), so that
 (1 + x)(1 + y) - 1 ≤ 1.004·(x + y), and (1 + U)^k - 1 ≤ 1.01·k·U for k up to 2^17 roundings."""
+ROOT = 0.51
+"""|(1 + x)^(-1/2) - 1| <= 0.51·|x| for |x| <= 0.025: 1/2 + 3/8·|x| + 5/16·x² + … < 0.51. A norm is
+refused where its mean square is off by more (a disguised Llama's has its own bound)."""
+SCALED = 1.03
+"""For what passes a norm whose factor is off by at most 0.025, and for roundings of it."""
 SMOOTH = 6.0
 """gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on."""
 LEAST_TAIL = 1.0
