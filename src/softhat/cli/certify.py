@@ -59,8 +59,9 @@ def command(
     if nothing is proved, or if its certificate.json states something else.
 
     With --coq a file is written with the formula, the exact weights and the theorem `right`: the
-    model computes the formula at every position of every word, in the reals. Where Coq is installed
-    it checks the file; exit code 1 if it says no.
+    model computes the formula at every position of every word, in the reals. (Of a program that is
+    no formula: its attention program, up to its length.) Where Coq is installed it checks the file;
+    exit code 1 if it says no.
 
     Example: softhat certify '!c S a' --alphabet abc
     """
