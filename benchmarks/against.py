@@ -41,6 +41,34 @@ SMALL = (
     "a", "Y a", "O a", "a S b", "H (a -> O b)", "!c S (a & Y b)", "F (a & X b)", "first -> G !c",
     "#(a) >= 2", "#(a) = #(b)", "2*#(a) > i", "mod(3, 1) & a", "(a S b) S (b S a)",
 )  # fmt: skip
+_COUNTS = " ".join(
+    f"(#({'abc'[k % 3]}) + {k % 7 + 1}*#({'bca'[k % 3]} & Y c) "
+    f">= {k % 5 + 1}*#(c) + {k} {'&|'[k % 2]}"
+    for k in range(100)
+)
+
+
+def _to_a_length(name: str, length: int) -> str:
+    return (
+        "from softhat.ahat.gallery import GALLERY; "
+        f"softhat.simulate(GALLERY[{name!r}](), max_length={length}).certificate"
+    )
+
+
+ONCE = {
+    "certificate, 100 comparisons": (
+        f"softhat.compile({_COUNTS + ' a' + ')' * 100!r}, alphabet='abc').certificate"
+    ),
+    "most-frequent-symbol to 16": _to_a_length("most-frequent-symbol", 16),
+    "bounded-dyck-2 to 16": _to_a_length("bounded-dyck-2", 16),
+    "dyck-argmin to 32": _to_a_length("dyck-argmin", 32),
+    "induction-average to 32": _to_a_length("induction-average", 32),
+    "sort in float32": (
+        "from softhat.ahat.gallery import GALLERY; "
+        "softhat.simulate(GALLERY['sort'](), dtype='float32').certificate"
+    ),
+}
+"""Jobs of seconds, once in a process: nothing may be remembered from the run before."""
 JOBS = {
     "compile, small": (
         f"[softhat.compile(f, alphabet='abc', attention=t) for f in {SMALL!r} "
@@ -69,7 +97,8 @@ import resource, subprocess, sys, softhat
 def spent():
     return sum(r.ru_utime + r.ru_stime for r in map(resource.getrusage,
         (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
-{job}
+if {runs} > 1:
+    {job}
 best = float('inf')
 for _ in range({runs}):
     before = spent()
@@ -79,7 +108,7 @@ print(best)
 """
 
 
-def seconds(source: Path, job: str) -> float:
+def seconds(source: Path, job: str, runs: int = RUNS) -> float:
     """Processor seconds of a job's best run in a fresh process."""
     environment = {
         **os.environ,
@@ -88,7 +117,7 @@ def seconds(source: Path, job: str) -> float:
         "OPENBLAS_NUM_THREADS": "1",
     }
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(job=job, runs=RUNS)],
+        [sys.executable, "-c", SCRIPT.format(job=job, runs=runs)],
         env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return float(done.stdout.split()[-1])
@@ -98,6 +127,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("commit", nargs="?", default="7a875f0")
     options.add_argument("--json", metavar="FILE", help="write the numbers to FILE")
+    options.add_argument("--once", action="store_true", help="only jobs that run once")
     chosen = options.parse_args()
     commit = chosen.commit
     rows: list[dict[str, Any]] = []
@@ -106,8 +136,11 @@ def main() -> int:
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", str(earlier), commit], check=True)
         try:
-            for name, job in JOBS.items():
-                pairs = [(seconds(earlier, job), seconds(ROOT, job)) for _ in range(ROUNDS)]
+            for name, job in (JOBS | ONCE).items() if not chosen.once else ONCE.items():
+                rounds, runs = (2, 1) if name in ONCE else (ROUNDS, RUNS)
+                pairs = [
+                    (seconds(earlier, job, runs), seconds(ROOT, job, runs)) for _ in range(rounds)
+                ]
                 before, now = (min(side) for side in zip(*pairs, strict=True))
                 rows.append({"job": name, "before": before, "now": now, "ratio": now / before})
         finally:

@@ -24,6 +24,7 @@ from softhat.numbers.positions import Feature, Named, floats
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]
+AT_ONCE = 1 << 18  # scores: what a cache holds
 OFF = 1e-9  # more than float64 rounds here, in units of what is added up
 
 
@@ -64,16 +65,32 @@ class Bags:
     ) -> npt.NDArray[np.bool_] | None:
         """(bags,): may keys of different values tie in a row? Scores closer than half the gap,
         which is proved from the weights, are equal. None if float64 cannot tell."""
+        rows = n if self.alike else n * len(self.model.alphabet)
+        step = max(1, AT_ONCE // (rows * (len(self.model.alphabet) + self.model.sinks)))
+        parts = []
+        for start in range(0, len(counts), step):
+            part = self._tied(counts[start : start + step], n, gaps)
+            if part is None:
+                return None
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def _tied(
+        self, counts: Counts, n: int, gaps: Mapping[HeadId, float]
+    ) -> npt.NDArray[np.bool_] | None:
+        """The same of bags whose scores are held at once."""
         x, many = self._before(counts, n), self.many(counts)
         found = np.zeros(len(counts), dtype=bool)
         for h, head in enumerate(self.used.layers[self.last].heads):
             best = self._best(x, many, n, h, gaps)
             if best is None:
                 return None
+            bags, rows = np.nonzero(np.count_nonzero(best, axis=0) > 1)
+            tied = best[:, bags, rows].T
             for v in np.moveaxis(x @ head.value.values.T, -1, 0):
-                high = np.where(best, v.T[..., None], -np.inf).max(axis=0)
-                low = np.where(best, v.T[..., None], np.inf).min(axis=0)
-                found |= (high - low > OFF * np.abs(v).max()).any(axis=1)
+                high = np.where(tied, v[bags], -np.inf).max(axis=1)
+                low = np.where(tied, v[bags], np.inf).min(axis=1)
+                found[bags[high - low > OFF * np.abs(v).max()]] = True
         return found
 
     def hard_values(self, counts: Counts, n: int, gaps: Mapping[HeadId, float]) -> Floats | None:

@@ -148,14 +148,6 @@ class Lengths:
                 return found
         return self.bound(n, betas)
 
-    def accepted(self, n: int, betas: Betas, target: float, decide: bool) -> bool:
-        """Can the checker in `proof.simulations` follow? It knows no reachable sets: it runs all
-        words of a length, or has laws do."""
-        if self.uniform or len(self.model.alphabet) ** n <= MANY_WORDS:
-            return True
-        found = self.by_laws(n, betas)
-        return found.error <= target and (found.decisions or not decide)
-
     def by_laws(self, n: int, betas: Betas) -> LengthBound:
         """The bound from the gap laws alone: quick at any length, and looser."""
         found = self._along.errors(n, betas)

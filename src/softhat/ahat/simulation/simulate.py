@@ -88,7 +88,8 @@ def _to_a_length(
     model = tie_broken(model, max_length)
     if snap:
         model = snapped(model, max_length)
-    lengths = Lengths(model, max_length)
+    # Reachable sets allow warmer heads, but the checker runs all words of a length or has laws do.
+    lengths = Lengths(model, max_length, sets=_runnable(model, max_length))
     try:
         choice = _choice(lengths, max_length, epsilon, progress, dtype)
     except NoTemperatureError:
@@ -98,12 +99,6 @@ def _to_a_length(
         choice = _choice(lengths, max_length, epsilon, progress, dtype)
     except Interrupted as early:
         raise Interrupted(_finished(model, lengths, early.kept, epsilon)) from None
-    target = math.inf if epsilon is None else epsilon * (1 - 1e-6)
-    decide = epsilon is None
-    if not all(lengths.accepted(n, choice.betas, target, decide) for n in choice.bounds):
-        # Reachable sets allow warmer heads, but the checker has laws only.
-        lengths = Lengths(model, max_length, sets=False)
-        choice = _choice(lengths, max_length, epsilon, progress, dtype)
     return _finished(model, lengths, choice, epsilon)
 
 
