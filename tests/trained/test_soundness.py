@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,3 +137,58 @@ def test_nudged_weights(tmp_path: Path, seed: int) -> None:
 def test_many_nudged_weights(tmp_path: Path, seed: int) -> None:
     pytest.importorskip("transformers")
     nudged(tmp_path, seed)
+
+
+UNIT = "transformer.h.0.mlp.c_fc"
+OVERFLOWS: dict[str, Callable[[dict[str, Any]], None]] = {}
+"""Weights with which a step of float32 overflows, though the exact result is right."""
+
+
+def _overflowing(function: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    OVERFLOWS[function.__name__] = function
+    return function
+
+
+@_overflowing
+def a_unit_that_nobody_reads(tensors: dict[str, Any]) -> None:
+    tensors["transformer.h.0.mlp.c_proj.weight"][3] = 0
+    tensors[f"{UNIT}.bias"][3] = 3.4e38
+    tensors[f"{UNIT}.weight"][:2, 3] = 3e38, -3e38
+
+
+@_overflowing
+def terms_that_cancel(tensors: dict[str, Any]) -> None:
+    tensors["transformer.h.0.mlp.c_proj.weight"][3] = 3e38
+    tensors["transformer.h.0.mlp.c_proj.weight"][4] = -3e38
+    tensors[f"{UNIT}.weight"][:, 4] = tensors[f"{UNIT}.weight"][:, 3]
+    tensors[f"{UNIT}.bias"][3:5] = 100.0
+
+
+@_overflowing
+def scores_that_are_all_alike(tensors: dict[str, Any]) -> None:
+    width = tensors["transformer.wte.weight"].shape[1]
+    tensors["transformer.h.0.attn.c_attn.weight"][:, : 2 * width] = 0
+    tensors["transformer.h.0.attn.c_attn.bias"][: 2 * width] = 1e25
+
+
+@_overflowing
+def squares_of_a_norm(tensors: dict[str, Any]) -> None:
+    tensors["transformer.h.0.mlp.c_proj.bias"][:] = [1e25, -1e25] * 4
+
+
+@pytest.mark.parametrize("site", sorted(OVERFLOWS))
+def test_overflow_is_never_proved(tmp_path: Path, site: str) -> None:
+    pytest.importorskip("transformers")
+    folder = tmp_path / "m"
+    shutil.copytree(MODELS / "nonempty", folder)
+    tensors = {name: t.copy() for name, t in load_file(folder / "model.safetensors").items()}
+    OVERFLOWS[site](tensors)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    model, spec = read_checkpoint(folder), read_specification(folder / "spec.json")
+    row = Replay(model).logits([[spec.bos, spec.ids[0]]])[0, -1]
+    state = spec.run([0])[-1]
+    assert {k for k in range(len(row)) if row[k] > 0} != spec.allowed[state]
+    prover = OneLayer(model, spec, 0, 2, rounding_of("float32"))
+    outcomes = list(prover.prove(cells_to(spec, 2, "completable"), "completable", np.inf))
+    assert not any(o.proved for o in outcomes if o.cell.read == 1 and o.cell.last == 0)
+    assert softhat.prove(model, spec, max_length=2, budget=2).proved_to < 1

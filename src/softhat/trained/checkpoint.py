@@ -51,10 +51,11 @@ class Norm:
     def error(self, size: Array, rounding: Rounding) -> Array:
         """How far y·gain + shift can be off, |y| at most `size`, y as it is computed."""
         gamma = rounding.gamma(2)
-        error = gamma * (size * np.abs(self.gain) + np.abs(self.shift)) + 2 * rounding.least
+        whole = size * np.abs(self.gain) + np.abs(self.shift)
+        error = gamma * whole + 2 * rounding.least
         if self.moved is not None:
             error = error + (1 + gamma) * (size * self.moved.gain + self.moved.shift)
-        return np.asarray(raised(error, 8))
+        return np.asarray(raised(error, 8) + rounding.overflow(whole + error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,11 @@ class Affine:
         of each sum, in any order, with or without fused multiply-add."""
         terms = self.weight.shape[0]
         gamma = rounding.gamma(terms + 2)
-        error = gamma * (size @ np.abs(self.weight) + np.abs(self.bias)) + terms * rounding.least
+        whole = size @ np.abs(self.weight) + np.abs(self.bias)  # bounds every partial sum
+        error = gamma * whole + terms * rounding.least
         if self.moved is not None:
             error = error + (1 + gamma) * (size @ self.moved.weight + self.moved.bias)
-        return np.asarray(raised(error, 2 * terms + 8))
+        return np.asarray(raised(error, 2 * terms + 8) + rounding.overflow(whole + error))
 
 
 @dataclass(frozen=True, slots=True)

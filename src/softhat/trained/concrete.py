@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.trained.checkpoint import Block, Checkpoint
 from softhat.trained.points import Points, own_error
-from softhat.trained.reads import head_parts, score_slack
+from softhat.trained.reads import head_parts, score_slack, swayed
 from softhat.trained.rounding import Array, Rounding, raised
 from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
@@ -91,7 +91,7 @@ def _moved(weights: Array, off: Array, values: Array, mean: Array, spread: Array
     # The mean is the proof's own, rounded: as far as that is off, so are the distances from it.
     slack = own_error(4 * weights.shape[-1] + 16) * (spread + np.abs(mean))
     moved = raised(moved + slack * factors.sum(-1, keepdims=True), 2 * weights.shape[-1] + 32)
-    return np.asarray(np.fmin(moved, raised(spread * np.tanh(most / 2), 8)))
+    return np.asarray(np.fmin(moved, raised(spread * swayed(most), 8)))
 
 
 def _value_error(
@@ -105,6 +105,8 @@ def _value_error(
     mean_error = grown @ value.error + rounding.gamma(steps) * (grown @ value.size)
     whole = _most(value.error, most.shape[-2]) + rounding.gamma(steps) * largest
     flushed = weights.shape[-1] * rounding.least * largest
+    # Where a score may overflow there is no mean at all.
+    flushed = np.where(np.isfinite(most), flushed, np.inf)
     return np.asarray(raised(np.fmin(mean_error, whole) + flushed, 2 * weights.shape[-1] + 16))
 
 
@@ -123,7 +125,8 @@ def _scores(
     turned = np.swapaxes(key.centre, -1, -2)
     keys, key_error = np.abs(turned), np.swapaxes(key.error, -1, -2)
     error = query.error @ keys + query.size @ key_error
-    error = error + rounding.gamma(size + 6) * (query.size @ (keys + key_error))
+    whole = query.size @ (keys + key_error)
+    error = error + rounding.gamma(size + 6) * whole + rounding.overflow(whole)
     error = raised(error + size * rounding.least, 3 * size + 16)
     scores = np.where(hidden, -np.inf, query.centre @ turned)
     distance = scores.max(-1, keepdims=True) - np.where(hidden, 0.0, scores)
@@ -263,5 +266,6 @@ def _score_error(
         np.abs(query.centre) + query.error
     )
     error = error + own_error(2 * steps) * sizes
-    rounded = rounding.gamma(size + 6) * (key.size @ query.size)
+    whole = key.size @ query.size
+    rounded = rounding.gamma(size + 6) * whole + rounding.overflow(whole)
     return np.asarray(raised(error + rounded + size * rounding.least, 3 * size + 16))

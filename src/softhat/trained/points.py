@@ -52,7 +52,8 @@ class Points:
         """A sum, rounded once."""
         centre = self.centre + other.centre
         error = self.error + other.error
-        error = error + rounding.gamma(1) * (np.abs(centre) + error)
+        size = np.abs(centre) + error
+        error = error + rounding.gamma(1) * size + rounding.overflow(size)
         return Points(centre, raised(error, 6))
 
     def activated(self, activation: Activation, rounding: Rounding) -> Points:
@@ -103,6 +104,8 @@ def norm_rounding(size: Array, smallest: Array, rounding: Rounding) -> tuple[Arr
       sets on average at most, so storage costs (D + 1) u L/σ, relative to Dσ²; the other terms
       16u √(1 + ln D + log₂ D), by Cauchy and Schwarz. Welford's second factor is from the stored
       mean: √2 u L/σ. Products and sums of them: D + 8. In second order (η/σ)² a level.
+    - A square below the least normal number may be flushed, and ε: 4·least/s² of the variance.
+      Squares of entries, D of them, must not overflow: else nothing is said (scale is ∞).
     - 1/√ is off by half of that, and 4 roundings; m r is rounded once, x r and the sum likewise.
     """
     width = size.shape[-1]
@@ -114,6 +117,8 @@ def norm_rounding(size: Array, smallest: Array, rounding: Rounding) -> tuple[Arr
     variance = variance + rounding.gamma(width + 8 + 16 * sqrt(1 + log(width) + levels))
     second = rounding.gamma(2 * width + 8 + 4 * log(width) + 4 * levels) * largest / smallest
     variance = variance + (1 + levels) * second**2
+    variance = variance + 4 * rounding.least / smallest**2
+    variance = variance + rounding.overflow(4 * width * largest**2)
     half = variance / 2 / (1 - np.minimum(variance, 0.5)) ** 1.5
     scale = np.where(variance < 0.5, half, np.inf) + rounding.gamma(4)
     shift = (mean + rounding.gamma(2) * average) / smallest

@@ -128,7 +128,8 @@ class FirstLayer:
         reach = np.abs(query) + query_error
         error = np.einsum("rd,tjd->rtj", query_error, keys)
         error = error + np.einsum("rd,tjd->rtj", reach, key_error)
-        rounded = self.rounding.gamma(size + 6) * np.einsum("rd,tjd->rtj", reach, keys + key_error)
+        whole = np.einsum("rd,tjd->rtj", reach, keys + key_error)
+        rounded = self.rounding.gamma(size + 6) * whole + self.rounding.overflow(whole)
         error = raised(error + rounded + size * self.rounding.least, 3 * size + 16)
         there = np.arange(scores.shape[2])[None, None] <= read[:, None, None]
         there = there & _possible(*scores.shape[1:])
@@ -184,7 +185,7 @@ class FirstLayer:
             rest = head.used - (head.used @ axes.T) @ axes
             below, above = rest.min(0), rest.max(0)
             centre = head.middle + ((high[at] + low[at]) / 2) @ axes + (below + above) / 2
-            inner = (value_high - value_low) * np.tanh(off[at] / 2) + head.value.error.max((0, 1))
+            inner = (value_high - value_low) * swayed(off[at]) + head.value.error.max((0, 1))
             inner = inner + self.rounding.gamma(2 * cell.read + 12) * size
             inner = inner + cell.read * self.rounding.least * size
             error = (above - below) / 2 + own_error(8 * count + 3 * len(head.projection) + 16) * (
@@ -304,6 +305,12 @@ def score_slack(error: Array, distance: Array, positions: int, rounding: Roundin
     rescales = positions // BLOCK
     functions = rounding.gamma((2 * FUNCTION_ULPS + 2) * (1 + rescales) + 2)
     return raised(error + rounding.gamma(2) * (distance + 2 * error) + functions, 8)
+
+
+def swayed(off: Array) -> Array:
+    """The largest share of the values' spread by which a mean moves when logarithms of weights move
+    by at most `off`; ∞ where a score may overflow."""
+    return np.where(np.isfinite(off), np.tanh(off / 2), np.inf)
 
 
 def _possible(tokens: int, positions: int) -> np.ndarray:

@@ -30,6 +30,8 @@ class Rounding:
     unit: float
     least: float
     """The least normal number: a result below it may be flushed to zero."""
+    most: float
+    """Numbers up to this cannot overflow, not even 2^16 of them added up and multiplied by 2^10."""
 
     def gamma(self, steps: float) -> float:
         """γ_k = k u / (1 - k u): the relative error of k roundings, in any order (Higham, 3.1)."""
@@ -38,19 +40,28 @@ class Rounding:
             return np.inf
         return float(raised(k / (1 - k), 4))
 
+    def overflow(self, size: Array) -> Array:
+        """∞ where results of this size may overflow, else 0."""
+        return np.where(size <= self.most, 0.0, np.inf)  # ∞ for NaN too
+
     @property
     def function(self) -> float:
         """The relative error of a library function."""
         return self.gamma(2 * FUNCTION_ULPS)
 
 
-UNITS = {"float32": (2.0**-24, 2.0**-126), "float64": (2.0**-53, 2.0**-1022)}
+HEADROOM = 2.0**-27
+UNITS = {
+    "float32": (2.0**-24, 2.0**-126, 2.0**127 * HEADROOM),
+    "float64": (2.0**-53, 2.0**-1022, 2.0**1023 * HEADROOM),
+}
+"""Of each format: unit roundoff, least normal number, and what is far from the largest."""
 
 
 def rounding_of(dtype: str) -> Rounding:
     """What a model that runs in this format, and the proof about it, can be off by."""
-    unit, least = UNITS[dtype]
-    return Rounding(unit + OWN_UNIT, least)
+    unit, least, most = UNITS[dtype]
+    return Rounding(unit + OWN_UNIT, least, most)
 
 
 def raised(bound: Any, roundings: float) -> Any:

@@ -354,13 +354,14 @@ class TwoLayers:
         exists = np.append(there.reshape(-1), True)
         whole = (np.abs(centres) + radius) @ (np.abs(query) + query_radius)
         rounded = rounding.gamma(size + 6) * whole + size * rounding.least
+        rounded = rounded + rounding.overflow(whole)
         upper, lower = scores + moved, scores - moved
         distance = upper[exists].max() - lower[exists].min()
         slack = score_slack(raised(rounded, size + 8), np.asarray(distance), read + 1, rounding)
         moved = raised(moved + slack, 8)
         upper, lower = scores + moved, scores - moved
         top = upper[exists].max()
-        if not np.isfinite(distance):
+        if not (np.isfinite(distance) and np.isfinite(moved[exists]).all()):
             return None
         heavy = np.exp(upper - top) * (1 + own_error(64))
         light = np.exp(lower - top) * (1 - own_error(64))

@@ -15,7 +15,7 @@ import numpy as np
 from softhat.trained.activations import Activation
 from softhat.trained.checkpoint import Affine, Norm
 from softhat.trained.points import norm_rounding, own_error
-from softhat.trained.rounding import Array, Rounding, lowered, raised
+from softhat.trained.rounding import Array, Rounding, lowered, raised, rounding_of
 
 SAMPLES = np.linspace(0.0, 1.0, 65)[:, None]
 """Where an activation is compared with its chord."""
@@ -27,7 +27,7 @@ FEW = 64
 THIN = 1e-3
 """More than so many generators of a set that is thinner than this, relative to its entries, are
 multiplied in float32: that rounding is counted, and is small beside the model's own."""
-SINGLE = Rounding(2.0**-24, 2.0**-126)
+SINGLE = rounding_of("float32")
 MANY = 400
 """With more generators their Gram matrix costs more than it is worth."""
 
@@ -86,7 +86,7 @@ class Zonotope:
         centre = self.centre + other.centre
         error = self.error + other.error
         sizes = np.abs(centre) + np.abs(generators).sum(0) + error
-        error = error + rounding.gamma(1) * sizes
+        error = error + rounding.gamma(1) * sizes + rounding.overflow(sizes)
         return Zonotope(centre, generators, raised(error, len(generators) + 8))
 
     def activated(self, activation: Activation, rounding: Rounding) -> Zonotope:
