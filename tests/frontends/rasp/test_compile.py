@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import softhat
 from softhat import RaspError, SofthatError, rasp
 from softhat.frontends.rasp import lib
 from softhat.frontends.rasp.compile import Compiled, compile_rasp
@@ -215,3 +216,12 @@ def test_size_does_not_depend_on_the_length_where_it_need_not() -> None:
         if case.name in free:
             small, large = (compile_rasp(case.program, case.alphabet, n) for n in (16, 512))
             assert len(small.program.signals) == len(large.program.signals), case.name
+
+
+def test_a_map_of_a_token_and_a_place_leaves_none_as_it_is() -> None:
+    """None of the first map must not reach the function of the second."""
+    first = rasp.SequenceMap(lambda n, x: n if x > 0 else -1, rasp.length, rasp.Full(0))
+    undefined = rasp.Map(lambda v: None if v == -1 else v, first)
+    program = rasp.SequenceMap(lambda a, b: a if b > 0 else -1, undefined, rasp.tokens)
+    model = softhat.compile(program, alphabet=[0, 1], max_length=5)
+    assert model.values([0, 1]) == program([0, 1]) == [None, None]

@@ -52,7 +52,13 @@ def mapped(shop: Workshop, f: Callable[[Value], Value], x: Known) -> Known:
             return _mapped_count(shop, f, x)
         case Joint():
             inner = x.f
-            return Joint(lambda value, place: f(inner(value, place)), x.base, x.place)
+
+            def after(value: Value, place: Value) -> Value:
+                """Maps leave None as it is."""
+                known = inner(value, place)
+                return None if known is None else f(known)
+
+            return Joint(after, x.base, x.place)
         case Placed():
             return tried(shop, f, x)
         case Quantity():
