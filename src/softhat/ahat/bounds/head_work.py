@@ -72,5 +72,14 @@ class HeadWork:
 def along(plan: HeadPlan, apart: Floats) -> Floats:
     """v - o along the tracked directions and their negatives, rounded up."""
     moved = apart @ plan.output.T
-    slack = 1e-15 * (np.abs(apart) @ np.abs(plan.output.T))
+    slack = rounded_by(plan, apart)
     return np.concatenate([moved + slack, slack - moved], axis=-1)
+
+
+def rounded_by(plan: HeadPlan, values: Floats) -> Floats:
+    """How far values along the tracked directions may be off: a sum of d_v products is off by d_v
+    roundings of Σ|products|, in any order, and either factor was rounded once; one more rounding
+    covers this product of sizes itself, another the squares."""
+    roundings = values.shape[-1] + 4
+    size: Floats = np.abs(values) @ np.abs(plan.output.T)
+    return roundings * 2.0**-53 * size

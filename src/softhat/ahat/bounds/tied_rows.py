@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.analysis.levels import QueryRow, RowOutcome
-from softhat.ahat.bounds.head_work import Floats, HeadWork, Members, along
+from softhat.ahat.bounds.head_work import Floats, HeadWork, Members, along, rounded_by
 from softhat.ahat.bounds.means import NOISE, secant, weights
 from softhat.ahat.bounds.words import interval_times
 from softhat.numerics.exact import ratio
@@ -138,15 +138,21 @@ def _tied_root(
 
 
 def _deviation(work: HeadWork, v: Floats, o: Floats) -> Floats:
-    """Greatest mean absolute deviation of tied values with mean o, per direction; (cases, 2r)."""
-    along = v @ work.plan.output.T  # (tied options, r)
+    """Greatest mean absolute deviation of tied values with mean o, per direction; (cases, 2r).
+
+    Values in [bottom, top] with mean m deviate most where all lie at the ends: by the harmonic mean
+    2·a·b/(a + b) of a = top - m and b = m - bottom. It grows with both, so each is rounded up.
+    """
+    if (v == v[:1]).all():  # equal values deviate by nothing, whatever rounds
+        return np.zeros((len(o), 2 * len(work.plan.output)))
+    tied = v @ work.plan.output.T  # (tied options, r)
     mean = o @ work.plan.output.T
-    top, bottom = along.max(axis=0), along.min(axis=0)
-    width = top - bottom
-    above, under = np.maximum(top - mean, 0.0), np.maximum(mean - bottom, 0.0)
+    off = rounded_by(work.plan, v).max(axis=0) + rounded_by(work.plan, o)
+    above = np.maximum(tied.max(axis=0) - mean, 0.0) * (1 + 2.0**-52) + off
+    under = np.maximum(mean - tied.min(axis=0), 0.0) * (1 + 2.0**-52) + off
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(width > 0, 2 * above * under / width, 0.0)
-    rounded = found * (1 + 1e-12) + 1e-15 * width
+        deviation = np.where(off > 0, 2 * above * under / (above + under), 0.0)
+    rounded = deviation * (1 + 2.0**-50)
     return np.concatenate([rounded, rounded], axis=1)
 
 

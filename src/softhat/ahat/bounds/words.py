@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.ahat.bounds.functionals import ErrorPlan, HeadPlan
+from softhat.ahat.bounds.head_work import along
 from softhat.ahat.bounds.means import largest_mean, weights
 from softhat.ahat.bounds.relu import through_forward
 from softhat.ahat.exact import ExactTrace
@@ -89,10 +90,7 @@ def head_error(
         Scaled(seen.values.num[:, None, :, :], seen.values.den),
         Scaled(-seen.mean.num[:, :, None, :], seen.mean.den),
     )
-    d = difference.floats()  # (W, T, T, d_v)
-    moved = d @ plan.output.T
-    slack = 1e-15 * (np.abs(d) @ np.abs(plan.output.T))
-    z = np.concatenate([moved + slack, -moved + slack], axis=3)
+    z = along(plan, difference.floats())  # (W, T, T, 2r)
     # Inside an argmax set of exactly equal weights the values average to o: only their own
     # errors remain, and no rounding of v - o may spoil that.
     equal = np.all(np.where(best, (low == 0) & (high == 0), True), axis=2)
