@@ -42,7 +42,8 @@ def command(
         typer.Option("--only", help="make, run: a question, task, family, level-3 or dress."),
     ] = None,
     seed: Annotated[
-        list[int] | None, typer.Option("--seed", help="run: which pairs of words, 0 to 2.")
+        list[int] | None,
+        typer.Option("--seed", help="run: which pairs of words, 0 to 2; may be repeated."),
     ] = None,
     repository: Annotated[
         Path | None,
@@ -52,7 +53,11 @@ def command(
     ] = None,
     sabotage: Annotated[
         str | None,
-        typer.Option("--sabotage", help="run: random, everything or reversed scores instead."),
+        typer.Option(
+            "--sabotage",
+            help="run: random, everything or reversed scores instead; of directions, random, "
+            "permuted or reversed.",
+        ),
     ] = None,
     jobs: JobsOption = 0,
     as_json: JsonOption = False,
@@ -60,9 +65,10 @@ def command(
     """An exam for methods that look for circuits.
 
     make writes the paper: models whose circuits are proved, with pairs of words. run lets a method
-    give every edge a score. mark compares a folder of predictions with the truth, and writes
-    results.json and results.html. list names questions and methods. make and run go on where they
-    were interrupted. golden writes expected values of 20 models, and a test for other libraries.
+    give every edge a score, or predict directions of disguised models. mark compares a folder of
+    predictions with the truth, and writes results.json and results.html. list names questions and
+    methods. make and run go on where they were interrupted. golden writes expected values of 20
+    models, and a test for other libraries.
 
     Example: softhat exam make -o paper --only level-1
     and then: softhat exam run path-patching --paper paper -o predictions
@@ -193,6 +199,7 @@ def _run(
 
 def _mark(predictions: Path, paper: Path, out: Path | None, as_json: bool) -> None:
     from softhat.circuits.exam.marking import MEASURES, mark_folder
+    from softhat.circuits.exam.matching import DIRECTION_MEASURES
     from softhat.circuits.exam.page import page
     from softhat.io.files import json_bytes, make_folder, write_file
 
@@ -205,12 +212,18 @@ def _mark(predictions: Path, paper: Path, out: Path | None, as_json: bool) -> No
     if as_json:
         print_json(results)
         return
-    rows = []
-    for method in results["methods"].values():
-        numbers = [
-            "{:.3f} ({:.2f}–{:.2f})".format(*method["overall"][measure]) for measure in MEASURES
-        ]
-        rows.append([method["title"], *numbers, str(method["models"]), method["verdict"]])
-    print_table(["method", *MEASURES, "models", "verdict"], rows)
+    for methods, measures in (
+        (results["methods"], MEASURES),
+        (results["directions"], DIRECTION_MEASURES),
+    ):
+        rows = []
+        for method in methods.values():
+            numbers = [
+                "{:.3f} ({:.2f}–{:.2f})".format(*method["overall"][measure]) for measure in measures
+            ]
+            counts = [str(method[name]) for name in ("models", "seeds")]
+            rows.append([method["title"], *numbers, *counts, method["verdict"]])
+        if rows:
+            print_table(["method", *measures, "models", "seeds", "verdict"], rows)
     if out is not None:
         print_facts([("page", str(out / "results.html")), ("data", str(out / "results.json"))])

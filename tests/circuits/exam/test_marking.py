@@ -130,7 +130,14 @@ def test_the_page_says_nothing_of_what_it_does_not_know() -> None:
         "by level": {},
     }
     paper = {"version": 1, "questions": 1, "digest": "0" * 64}
-    shown = page({"paper": paper, "weights": "0" * 64, "methods": {"mine": told, "same": told}})
+    shown = page(
+        {
+            "paper": paper,
+            "weights": "0" * 64,
+            "methods": {"mine": told, "same": told},
+            "directions": {},
+        }
+    )
     assert "softhat's own" not in shown and "0.50–0.50" not in shown
     assert "0.00" not in shown and "<td>–</td>" in shown
     assert shown.count('stroke-dasharray="8 8"') == 2  # the second lies on the first

@@ -16,8 +16,9 @@ from softhat.io.errors import SofthatError
 pytest.importorskip("torch")
 HERE = os.environ.get("SOFTHAT_REPOSITORIES")
 """A folder with clones of EAP-IG and auto-circuit, which are not softhat's to distribute."""
-OWN = [name for name, method in METHODS.items() if method.package is None]
-THEIRS = [name for name, method in METHODS.items() if method.package is not None]
+EDGES = {name: method for name, method in METHODS.items() if method.predicts == "edges"}
+OWN = [name for name, method in EDGES.items() if method.package is None]
+THEIRS = [name for name, method in EDGES.items() if method.package is not None]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,8 +6,8 @@ Measures, each between 0 and 1, edges that carry constants left out:
     AP            average precision, over the order that the scores give
     R-precision   of the highest scores, as many as there are true edges: the share that is true
 
-Equal scores are no order: they count as their expectation. An interval is of 95 %, by bootstrap
-over tasks (a task in several dresses counts as one draw) and over seeds.
+Equal scores are no order: they count as their expectation. Predictions of directions have marks of
+their own (`matching`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from softhat.circuits.exam.directions import Features
+from softhat.circuits.exam.intervals import SURE, interval
 from softhat.circuits.exam.making import listed, read_paper
+from softhat.circuits.exam.matching import (
+    DIRECTION_MEASURES,
+    DirectionMark,
+    direction_verdict,
+    mark_features,
+)
 from softhat.circuits.exam.methods import METHODS
 from softhat.circuits.exam.subject import Subject, read_subject
 from softhat.circuits.graph import possible_edges
@@ -39,9 +47,6 @@ KINDS = {
     "logits": "into logits",
 }
 RECALLS = tuple(k / 20 for k in range(1, 21))
-DRAWS = 1000
-SURE = 0.999
-"""How sure the marks are before they say that a method is better than chance."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,7 @@ class Mark:
 def mark_prediction(subject: Subject, prediction: Mapping[str, Any]) -> Mark:
     """Compare one prediction with the truth. It is what softhat exam run writes, or whatever
     `softhat.score` takes: edges, scores by edge, an EAP graph."""
-    stated = prediction.get("weights")
-    if stated not in (None, subject.question["weights"]):
-        raise SofthatError(f"a prediction for {subject.id} is for other weights: run it again")
+    _same_weights(subject, prediction)
     scores = given_scores(subject, prediction.get("scores", prediction))
     circuit = subject.circuit
     constant = {edge.name for edge in circuit.edges if edge.carries == "constant"}
@@ -90,6 +93,20 @@ def mark_prediction(subject: Subject, prediction: Mapping[str, Any]) -> Mark:
     flat = bool((values == values[0]).all())
     seconds = float(prediction.get("seconds", 0.0))
     return Mark(subject.id, subject.seed, measures, kinds, curve, flat, seconds)
+
+
+def mark_directions(subject: Subject, prediction: Mapping[str, Any]) -> DirectionMark:
+    """Compare one prediction of directions with what the model stores."""
+    _same_weights(subject, prediction)
+    if not subject.is_disguised:
+        raise SofthatError(f"{subject.id} is not disguised: its directions are the axes")
+    features = Features.from_json(prediction["features"], subject.network.d_model)
+    return mark_features(subject, features, float(prediction.get("seconds", 0.0)))
+
+
+def _same_weights(subject: Subject, prediction: Mapping[str, Any]) -> None:
+    if prediction.get("weights") not in (None, subject.question["weights"]):
+        raise SofthatError(f"a prediction for {subject.id} is for other weights: run it again")
 
 
 def given_scores(subject: Subject, predicted: Any) -> dict[str, float]:
@@ -145,6 +162,7 @@ def mark_folder(
     """The results of all methods in a folder of predictions, as data."""
     files = _files(paper, predictions)
     marks: dict[str, list[Mark]] = {}
+    direction_marks: dict[str, list[DirectionMark]] = {}
     versions: dict[str, str] = {}
     for done, (method, seed, id, file) in enumerate(files):
         prediction = read_json(file)
@@ -152,9 +170,11 @@ def mark_folder(
             versions.setdefault(method, str(prediction.get("version", "")))
         else:
             prediction = {"scores": prediction}
-        marks.setdefault(method, []).append(
-            mark_prediction(read_subject(paper, id, seed), prediction)
-        )
+        subject = read_subject(paper, id, seed)
+        if "features" in prediction:
+            direction_marks.setdefault(method, []).append(mark_directions(subject, prediction))
+        else:
+            marks.setdefault(method, []).append(mark_prediction(subject, prediction))
         progress("marks", done + 1, len(files))
     known = read_paper(paper)
     asked = {id: read_subject(paper, id).question for id in listed(paper)}
@@ -166,10 +186,14 @@ def mark_folder(
             name: summary(name, given, asked, versions.get(name, ""))
             for name, given in _ordered(marks).items()
         },
+        "directions": {
+            name: direction_summary(name, given, asked, versions.get(name, ""))
+            for name, given in _ordered(direction_marks).items()
+        },
     }
 
 
-def _ordered(marks: dict[str, list[Mark]]) -> dict[str, list[Mark]]:
+def _ordered(marks: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
     order = list(METHODS)
     return dict(
         sorted(
@@ -202,19 +226,15 @@ def summary(
     name: str, marks: Sequence[Mark], asked: Mapping[str, Any], version: str
 ) -> dict[str, Any]:
     """What is said of a method."""
-    method = METHODS.get(name)
     return {
-        "title": method.title if method is not None else name,
-        "own code": method.own_code if method is not None else None,
-        "version": version,
-        "models": len({mark.id for mark in marks}),
-        "seeds": len({mark.seed for mark in marks}),
-        "seconds": round(sum(mark.seconds for mark in marks), 1),
+        **_about(name, marks, version),
         "verdict": verdict(marks, asked),
         "overall": {m: interval(marks, asked, m) for m in MEASURES},
         **{
             f"by {what}": {
-                str(value): interval([x for x in marks if asked[x.id][what] == value], asked)
+                str(value): interval(
+                    [x for x in marks if asked[x.id][what] == value], asked, "AUROC"
+                )
                 for value in sorted({asked[mark.id][what] for mark in marks})
             }
             for what in ("dress", "family", "level")
@@ -230,24 +250,34 @@ def summary(
     }
 
 
-def interval(
-    marks: Sequence[Mark], asked: Mapping[str, Any], measure: str = "AUROC", sure: float = 0.95
-) -> list[float]:
-    """[mean, low, high] of a measure."""
-    by_task: dict[str, list[float]] = {}
-    for mark in marks:
-        by_task.setdefault(str(asked[mark.id]["name"]), []).append(mark.measures[measure])
-    groups = [np.array(values) for values in by_task.values()]
-    rng = np.random.default_rng(0)
-    means = []
-    for _ in range(DRAWS):
-        chosen = rng.integers(0, len(groups), len(groups))
-        drawn = [rng.choice(groups[at], len(groups[at])) for at in chosen]
-        means.append(float(np.concatenate(drawn).mean()))
-    tail = (1 - sure) / 2
-    low, high = np.quantile(means, [tail, 1 - tail]).tolist()
-    mean = float(np.concatenate(groups).mean())
-    return [round(value, 4) for value in (mean, low, high)]
+def direction_summary(
+    name: str, marks: Sequence[DirectionMark], asked: Mapping[str, Any], version: str
+) -> dict[str, Any]:
+    """What is said of a method that predicts directions."""
+    return {
+        **_about(name, marks, version),
+        "verdict": direction_verdict(marks, asked),
+        "overall": {m: interval(marks, asked, m) for m in DIRECTION_MEASURES},
+        "by dress": {
+            dress: {
+                m: interval([x for x in marks if asked[x.id]["dress"] == dress], asked, m)
+                for m in DIRECTION_MEASURES
+            }
+            for dress in sorted({asked[mark.id]["dress"] for mark in marks})
+        },
+    }
+
+
+def _about(name: str, marks: Sequence[Mark | DirectionMark], version: str) -> dict[str, Any]:
+    method = METHODS.get(name)
+    return {
+        "title": method.title if method is not None else name,
+        "own code": method.own_code if method is not None else None,
+        "version": version,
+        "models": len({mark.id for mark in marks}),
+        "seeds": len({mark.seed for mark in marks}),
+        "seconds": round(sum(mark.seconds for mark in marks), 1),
+    }
 
 
 def verdict(marks: Sequence[Mark], asked: Mapping[str, Any]) -> str:
@@ -255,7 +285,7 @@ def verdict(marks: Sequence[Mark], asked: Mapping[str, Any]) -> str:
     true, or no better than chance."""
     if sum(mark.flat for mark in marks) > len(marks) / 2:
         return "says the same of every edge"
-    _, low, high = interval(marks, asked, sure=SURE)
+    _, low, high = interval(marks, asked, "AUROC", sure=SURE)
     if high < 0.5:
         return "upside down"
     if low <= 0.5 or math.isnan(low):

@@ -1,7 +1,8 @@
 """The methods that sit the exam: their names, whose code they are, and what runs them.
 
-A method gives every edge a score. `true`, `random`, `everything` and `reversed` are there to mark
-the marks: the truth must get 1, and the other three must be found out.
+A method gives every edge a score, or predicts directions of the residual stream. `true`, `random`,
+`everything` and `reversed` are there to mark the marks: the truth must get 1, and the other three
+must be found out. So are `true-directions` and `random-directions`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from softhat.circuits.exam.packages import AUTO_CIRCUIT, EAP, Package, installed, version_of
+from softhat.circuits.exam.packages import (
+    AUTO_CIRCUIT,
+    EAP,
+    SAE_LENS,
+    Package,
+    installed,
+    version_of,
+)
 from softhat.circuits.exam.subject import Subject
 from softhat.circuits.graph import possible_edges
 from softhat.io.errors import SofthatError
 
 Scores = dict[str, float]
+Runner = Callable[[Subject, Path | None], Any]
+"""Gives Scores, or Features if the method predicts directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +37,10 @@ class Method:
 
     name: str
     title: str
-    run: Callable[[Subject, Path | None], Scores]
+    run: Runner
     package: Package | None = None
     tool: str | None = None
+    predicts: Literal["edges", "directions"] = "edges"
     slow: bool = False
     """It tries every edge, so its time grows with the square of the model."""
 
@@ -48,7 +60,7 @@ class Method:
         return f"softhat {__version__}"
 
 
-def _eap(kind: str) -> Callable[[Subject, Path | None], Scores]:
+def _eap(kind: str) -> Runner:
     def run(subject: Subject, repository: Path | None) -> Scores:
         from softhat.circuits.exam.eap import attribute
 
@@ -57,18 +69,21 @@ def _eap(kind: str) -> Callable[[Subject, Path | None], Scores]:
     return run
 
 
-def _from(module: str, name: str) -> Callable[[Subject, Path | None], Scores]:
+def _from(module: str, name: str) -> Runner:
     """A function of a module that needs PyTorch: imported when it runs."""
 
-    def run(subject: Subject, repository: Path | None) -> Scores:
+    def run(subject: Subject, repository: Path | None) -> Any:
         from importlib import import_module
 
-        scores: Scores = getattr(import_module(f"softhat.circuits.exam.{module}"), name)(
-            subject, repository
-        )
-        return scores
+        runner: Runner = getattr(import_module(f"softhat.circuits.exam.{module}"), name)
+        return runner(subject, repository)
 
     return run
+
+
+def _directions(name: str, title: str, package: Package | None = None) -> Method:
+    runner = _from("directions", name.replace("-", "_"))
+    return Method(name, title, runner, package, predicts="directions")
 
 
 def _truth(subject: Subject, repository: Path | None) -> Scores:
@@ -116,6 +131,11 @@ METHODS = {
         Method("path-patching", "path patching", _from("patching", "edge_patching")),
         Method("probe", "linear probe of the answer", _from("features", "probing")),
         Method("random", "random scores", _random),
+        _directions("true-directions", "the true directions"),
+        _directions("sparse-autoencoder", "sparse autoencoder (sae_lens)", SAE_LENS),
+        _directions("linear-probe", "linear probe of each bit"),
+        _directions("difference-of-means", "difference of means of each bit"),
+        _directions("random-directions", "random directions"),
     )
 }
 SABOTAGES = ("random", "everything", "reversed")

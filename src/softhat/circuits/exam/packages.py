@@ -47,18 +47,24 @@ AUTO_CIRCUIT = Package(
     "https://github.com/UFO-101/auto-circuit",
     also=("ordered-set", "plotly", "attrs"),
 )
+SAE_LENS = Package(
+    "sae_lens",
+    "https://github.com/decoderesearch/SAELens",
+    also=("simple-parsing", "tenacity", "nltk", "babe", "plotly-express", "scipy"),
+)
 MIB = Package("MIB_circuit_track", "https://github.com/hannamw/MIB-circuit-track")
 
 
 def import_package(package: Package, module: str, repositories: Path | None) -> ModuleType:
-    """A module of the package; if it is absent, one line that says what to install."""
+    """A module of the package, or with "" the package itself; if it is absent, one line that says
+    what to install."""
     if repositories is not None and (folder := package.folder(repositories)) is not None:
         place = str(folder.resolve())
         if place not in sys.path:
             sys.path.insert(0, place)
     try:
         with older_lens():
-            return importlib.import_module(f"{package.name}.{module}")
+            return importlib.import_module(f"{package.name}.{module}".rstrip("."))
     except ImportError as error:
         extra = f" and pip install {' '.join(package.also)}" if package.also else ""
         raise SofthatError(
@@ -89,6 +95,7 @@ def older_lens() -> Iterator[None]:
     """TransformerLens with the names of version 2 that packages import."""
     import torch
     import transformer_lens
+    from transformer_lens.HookedRootModule import HookedRootModule
 
     from softhat.circuits.exam.hooked import HookedStock
 
@@ -100,16 +107,27 @@ def older_lens() -> Iterator[None]:
         "HookedTransformerConfig": SimpleNamespace,
         "HookedTransformerKeyValueCache": SimpleNamespace,
     }
+    # sae_lens loads models and autoencoders into them by these, which the exam does not need.
+    loading = ("USE_DEFAULT_VALUE", "get_tokens_with_bos_removed", "lm_cross_entropy_loss")
+    mlps = "transformer_lens.components.mlps"
     modules: dict[str, Any] = {
         "transformer_lens.utils": ModuleType("transformer_lens.utils"),
         "transformer_lens.past_key_value_caching": ModuleType("past_key_value_caching"),
         "transformer_lens.HookedTransformer": ModuleType("HookedTransformer"),
+        "transformer_lens.components": ModuleType("components"),
+        mlps: ModuleType(mlps),
+        f"{mlps}.can_be_used_as_mlp": ModuleType("can_be_used_as_mlp"),
         "blobfile": ModuleType("blobfile"),  # auto-circuit downloads autoencoders with it
     }
     vars(modules["transformer_lens.utils"])["get_attention_mask"] = mask
+    vars(modules["transformer_lens.utils"]).update(dict.fromkeys(loading, SimpleNamespace))
+    vars(modules[f"{mlps}.can_be_used_as_mlp"])["CanBeUsedAsMLP"] = SimpleNamespace
     vars(modules["blobfile"])["BlobFile"] = SimpleNamespace
     for name in ("past_key_value_caching", "HookedTransformer"):
         vars(modules[f"transformer_lens.{name}"]).update(names)
+    vars(modules["transformer_lens.HookedTransformer"]).update(
+        HookedRootModule=HookedRootModule, Loss=SimpleNamespace, Output=SimpleNamespace
+    )
     absent = [name for name in modules if name not in sys.modules]
     own = vars(transformer_lens)
     before = {name: own[name] for name in names if name in own}

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from softhat.circuits.exam.marking import KINDS, MEASURES, RECALLS
+from softhat.circuits.exam.matching import DIRECTION_MEASURES
 
 COLOURS = (
     "#4269d0",
@@ -63,27 +64,35 @@ def _page(results: Mapping[str, Any]) -> Iterator[str]:
     yield f"<p>{paper['questions']} models whose circuits are proved. Means over models, with "
     yield "intervals of 95 % over tasks and seeds (none where all are equal). "
     yield "Edges that carry constants do not count.</p>"
-    yield "<h2>Marks</h2>" + _marks(methods)
-    yield "<h2>Precision and recall</h2>" + _curves(methods)
-    yield "<h2>True edges that are found, by kind</h2>"
-    yield "<p>Among the highest scores, as many as there are true edges.</p>" + _kinds(methods)
-    for what in ("dress", "family", "level"):
-        yield f"<h2>AUROC by {what}</h2>" + _by(methods, f"by {what}")
+    if methods:
+        yield from _of_edges(methods)
+    if results["directions"]:
+        yield "<h2>Marks of directions</h2><p>Of disguised models: features against the bits that "
+        yield "a model stores.</p>" + _marks(results["directions"], DIRECTION_MEASURES)
     yield "<h2>What ran</h2><ul>"
-    for method in methods.values():
+    for method in (*methods.values(), *results["directions"].values()):
         whose = " (softhat's own code)" if method["own code"] is False else ""
         yield f"<li>{escape(method['title'])}: {escape(method['version'] or 'unknown')}{whose}</li>"
     yield f"</ul><p><small>questions {paper['digest'][:16]}, weights {results['weights'][:16]}"
     yield "</small></p></body></html>\n"
 
 
-def _marks(methods: Mapping[str, Any]) -> str:
-    head = ["method", *MEASURES, "models", "seeds", "seconds", "verdict"]
+def _of_edges(methods: Mapping[str, Any]) -> Iterator[str]:
+    yield "<h2>Marks</h2>" + _marks(methods, MEASURES)
+    yield "<h2>Precision and recall</h2>" + _curves(methods)
+    yield "<h2>True edges that are found, by kind</h2>"
+    yield "<p>Among the highest scores, as many as there are true edges.</p>" + _kinds(methods)
+    for what in ("dress", "family", "level"):
+        yield f"<h2>AUROC by {what}</h2>" + _by(methods, f"by {what}")
+
+
+def _marks(methods: Mapping[str, Any], measures: Sequence[str]) -> str:
+    head = ["method", *measures, "models", "seeds", "seconds", "verdict"]
     rows = []
     for method in methods.values():
         sound = method["verdict"] == "sound"
         said = escape(method["verdict"])
-        numbers = [_mean(method["overall"][measure]) for measure in MEASURES]
+        numbers = [_mean(method["overall"][measure]) for measure in measures]
         counts = [str(method[name]) for name in ("models", "seeds", "seconds")]
         said = said if sound else f'<span class="bad">{said}</span>'
         rows.append([escape(method["title"]), *numbers, *counts, said])

@@ -1,6 +1,7 @@
 """A method sits the exam: its scores for every question, as files, some of which may be there.
 
-    OUT/METHOD/SEED/ID.json    scores by edge, seconds, the digest of the weights they are for
+    OUT/METHOD/SEED/ID.json    scores by edge or features, seconds, the digest of the weights they
+                               are for
 
 Every file appears whole; a run that was interrupted goes on where it was.
 """
@@ -15,8 +16,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from softhat.circuits.exam.directions import Features
+from softhat.circuits.exam.directions import sabotaged as sabotaged_features
 from softhat.circuits.exam.making import listed
-from softhat.circuits.exam.methods import find, sabotaged
+from softhat.circuits.exam.methods import find
+from softhat.circuits.exam.methods import sabotaged as sabotaged_scores
 from softhat.circuits.exam.subject import read_subject
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, json_bytes, make_folder, read_json, write_file
@@ -42,7 +46,15 @@ def run_method(
     method = find(name)
     called = name if sabotage is None else f"{name}-{sabotage}"
     version = method.version(repositories)
-    wanted = [(seed, id) for seed in seeds for id in (only or listed(paper))]
+    ids = list(only or listed(paper))
+    if method.predicts == "directions":
+        ids = [id for id in ids if read_subject(paper, id).is_disguised]
+        if not ids:
+            raise SofthatError(
+                f"{name} looks for directions, and no question here is disguised: softhat exam "
+                "make --only gpt2-disguised"
+            )
+    wanted = [(seed, id) for seed in seeds for id in ids]
     missing = []
     for seed, id in wanted:
         weights = read_subject(paper, id).question["weights"]
@@ -76,27 +88,35 @@ def run_method(
 def predict(
     paper: Path, id: str, name: str, seed: int, repositories: Path | None, sabotage: str | None
 ) -> dict[str, Any]:
-    """One question: scores by edge, and the processor's seconds."""
+    """One question: scores by edge or features, and the processor's seconds."""
     subject = read_subject(paper, id, seed)
+    method = find(name)
     _one_thread()
     start = time.process_time()
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")  # packages of others warn of what is theirs
         try:
-            scores = find(name).run(subject, repositories)
+            predicted = method.run(subject, repositories)
         except SofthatError:
             raise
         except Exception as error:  # whatever a package of others may raise
             return {"failed": f"{type(error).__name__}: {error}".replace("\n", " ")[:300]}
     if sabotage is not None:
-        scores = sabotaged(scores, sabotage, seed)
+        sabotaged = sabotaged_features if method.predicts == "directions" else sabotaged_scores
+        predicted = sabotaged(predicted, sabotage, seed)
     return {
         "id": id,
         "seed": seed,
         "weights": subject.question["weights"],
         "seconds": round(time.process_time() - start, 3),
-        "scores": {edge: float(f"{score:.9g}") for edge, score in scores.items()},
+        **_said(predicted),
     }
+
+
+def _said(predicted: Any) -> dict[str, Any]:
+    if isinstance(predicted, Features):
+        return {"features": predicted.to_json()}
+    return {"scores": {edge: float(f"{score:.9g}") for edge, score in predicted.items()}}
 
 
 def _one_thread() -> None:

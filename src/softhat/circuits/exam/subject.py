@@ -14,6 +14,7 @@ from softhat.circuits.graph import Circuit
 from softhat.circuits.network import Array
 from softhat.circuits.stock import stock_network
 from softhat.circuits.stock_network import StockNetwork
+from softhat.export.stock.folder import DIRECTIONS
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, read_json
 
@@ -46,6 +47,11 @@ class Subject:
     @property
     def id(self) -> str:
         return str(self.question["id"])
+
+    @property
+    def is_disguised(self) -> bool:
+        """Are its directions others than the axes?"""
+        return is_file(self.folder / DIRECTIONS)
 
     @cached_property
     def circuit(self) -> Circuit:
