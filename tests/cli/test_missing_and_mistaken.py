@@ -51,6 +51,7 @@ NEITHER = {
     "exam",
     "generate",
     "decompile",
+    "radius",
 }
 MISSING = ["nofolder", "third-soft", "out/third", "my.model", "modle", "GFa", "нет", "v2"]
 

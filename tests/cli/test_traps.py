@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -236,3 +237,18 @@ def test_a_trace_of_a_long_word_is_refused_at_once() -> None:
     for model in ("a S b", str(AHAT)):
         done = softhat("trace", model, "ab" * 50_000)
         assert done.code == 2 and "this one has 100,000" in done.err
+
+
+def test_help_shows_what_stands_in_angle_brackets() -> None:
+    """Help is Markdown, which takes `<bos>` for a tag and leaves it out unless it is quoted."""
+    for path in Path(package.__file__).parent.glob("cli/*.py"):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            texts: list[str] = []
+            if isinstance(node, ast.Call):
+                said = [option.value for option in node.keywords if option.arg == "help"]
+                texts += [str(text.value) for text in said if isinstance(text, ast.Constant)]
+            if isinstance(node, ast.FunctionDef) and node.name == "command":
+                texts.append(ast.get_docstring(node) or "")
+            for text in texts:
+                assert not re.search(r"<\w+>", re.sub("`[^`]*`", "", text)), (path.name, text)

@@ -28,14 +28,14 @@ DfaOption = Annotated[
     Path | None, typer.Option("--dfa", metavar="FILE", help="An automaton (JSON).")
 ]
 OffsetOption = Annotated[
-    str, typer.Option("--offset", help="The position id of <bos>, or all of them: all.")
+    str, typer.Option("--offset", help="The position id of `<bos>`, or all of them: all.")
 ]
 BudgetOption = Annotated[float, typer.Option("--budget", help="Processor seconds at most.")]
 CheckpointArgument = Annotated[
     str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")
 ]
-BosOption = Annotated[int | None, typer.Option("--bos", help="Token id of <bos>.")]
-EosOption = Annotated[int | None, typer.Option("--eos", help="Token id of <eos>.")]
+BosOption = Annotated[int | None, typer.Option("--bos", help="Token id of `<bos>`.")]
+EosOption = Annotated[int | None, typer.Option("--eos", help="Token id of `<eos>`.")]
 MaxLengthOption = Annotated[
     int | None, typer.Option("--max-length", help="Longest words; the context by default.")
 ]
@@ -69,8 +69,8 @@ def command(
     """Does a trained model do what a specification says, on every word up to a length?
 
     Exit code 0: proved; 1: refuted, or open; 2: bad input. Symbols of a formula, regular
-    expression or automaton have the token ids 0, 1, … in the order of the alphabet; <bos> and
-    <eos> are those of the checkpoint's configuration.
+    expression or automaton have the token ids 0, 1, … in the order of the alphabet; `<bos>` and
+    `<eos>` are those of the checkpoint's configuration.
 
     Example: softhat prove my-model --regex '(ab)*' --max-length 60
     """

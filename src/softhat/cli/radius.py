@@ -23,8 +23,8 @@ def command(
     regex: RegexOption = None,
     dfa: DfaOption = None,
     alphabet: AlphabetOption = None,
-    bos: Annotated[int | None, typer.Option(help="Token id of <bos>.")] = None,
-    eos: Annotated[int | None, typer.Option(help="Token id of <eos>.")] = None,
+    bos: Annotated[int | None, typer.Option(help="Token id of `<bos>`.")] = None,
+    eos: Annotated[int | None, typer.Option(help="Token id of `<eos>`.")] = None,
     empty: Annotated[
         bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
     ] = False,

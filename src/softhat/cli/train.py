@@ -24,7 +24,7 @@ def command(
     layers: Annotated[int, typer.Option(help="Layers.")] = 1,
     heads: Annotated[int, typer.Option(help="Heads a layer.")] = 1,
     width: Annotated[int, typer.Option(help="Entries of the residual stream.")] = 16,
-    context: Annotated[int, typer.Option(help="Positions, <bos> and <eos> included.")] = 64,
+    context: Annotated[int, typer.Option(help="Positions, `<bos>` and `<eos>` included.")] = 64,
     steps: Annotated[int, typer.Option(help="Steps of training.")] = 1500,
     rate: Annotated[float, typer.Option(help="The learning rate.")] = 3e-3,
     activation: Annotated[str, typer.Option(help="gelu_new, gelu, relu, silu or tanh.")] = (
