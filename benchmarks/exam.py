@@ -1,8 +1,9 @@
 """What methods that look for circuits get in the exam: a page of results from a run that was made.
 
-`python benchmarks/exam.py RESULTS` reads the results.json that `softhat exam mark … -o DIR` wrote
-and writes benchmarks/exam.json (the same, without seconds) and docs/exam-results.md. The page says
-which methods ran on how many models.
+`python benchmarks/exam.py RESULTS [LATER]` reads the results.json that `softhat exam mark … -o DIR`
+wrote, and writes benchmarks/exam.json (the same without seconds) and docs/exam-results.md. LATER is
+another run, with several seeds or with directions, in sections of their own. The page
+says which methods ran on how many models with how many seeds.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ PAGE = Path(__file__).parent.parent / "docs" / "exam-results.md"
 NUMBERS = Path(__file__).with_name("exam.json")
 
 
-def page(results: Mapping[str, Any]) -> Iterator[str]:
+def page(results: Mapping[str, Any], later: Mapping[str, Any]) -> Iterator[str]:
     methods, paper = results["methods"], results["paper"]
     yield "# What methods get in the exam\n\n"
     yield f"Paper {paper['version']} of [the exam](exam.md): {paper['questions']} models whose "
     yield "circuits are known and whose answers are proved.\n\n"
-    seeds = min(method["seeds"] for method in methods.values())
-    yield "**What was run.** The methods of the table, each on every model, with the pairs of "
-    yield f"{seeds} seeds. The true circuit and random scores are there to compare with. "
+    yield "**What was run.** The methods of the table, each on every model, with the pairs of as "
+    yield "many seeds as it says. The true circuit and random scores are there to compare with. "
     absent = "ACDC, exact edge patching, subnetwork probing and EAP-IG on activations"
     yield f"{absent} take longer and were *not* run on the whole paper, so nothing is said of "
     yield "them.\n\n"
     yield "**How to read it.** A number is a mean over models and seeds. The interval beside it is "
-    yield "of 95 %: how much the mean would move if other tasks and other seeds had been drawn. "
+    yield "of 95 %: how much the mean would move if other tasks had been drawn, and other seeds "
+    yield "where there are several. "
     yield "[Marks](exam.md#marks) explains the measures. The page is written by "
     yield "`benchmarks/exam.py`.\n\n"
     yield "## Marks\n\n" + _marks(methods, MEASURES)
@@ -46,11 +47,17 @@ def page(results: Mapping[str, Any]) -> Iterator[str]:
         shares = [_share(*method["found, by kind"][kind]) for kind in KINDS]
         yield _row([method["title"], *shares])
     yield from _learned(methods)
-    yield from _directions(results["directions"])
+    if later is not results:
+        yield from _several_seeds(later["methods"])
+    yield from _directions(later["directions"])
     yield "\n## What ran\n\n"
-    for method in (*methods.values(), *results["directions"].values()):
+    for method in (*methods.values(), *later["directions"].values()):
         yield f"- {method['title']}: {method['version']}\n"
-    yield f"\nQuestions {paper['digest'][:16]}, weights {results['weights'][:16]}.\n"
+    yield f"\nQuestions {paper['digest'][:16]}, weights {results['weights'][:16]}"
+    if later is not results:
+        yield f"; of several seeds and of directions, weights {later['weights'][:16]}, by a later "
+        yield "version of softhat"
+    yield ".\n"
 
 
 def _learned(methods: Mapping[str, Any]) -> Iterator[str]:
@@ -96,9 +103,16 @@ def _learned(methods: Mapping[str, Any]) -> Iterator[str]:
     yield "and AtP\\* published none.) A low mark may be our fault.\n"
     yield "- **These models were compiled, not trained.** They are small. An order of "
     yield "methods here need not be the order elsewhere.\n"
-    yield "- **Intervals that overlap decide nothing.**\n"
+    yield "- **Intervals that overlap decide nothing**, and with one seed they say nothing about "
+    yield "luck with pairs.\n"
     yield "- **`llama` and `llama-grouped` are different tasks** (18 and 12 of the 30). Their "
     yield "columns cannot be compared with each other, nor with the dresses that have all tasks.\n"
+
+
+def _several_seeds(methods: Mapping[str, Any]) -> Iterator[str]:
+    """Methods that were run again with other pairs of words."""
+    yield "\n## Several seeds\n\nSome methods were run again, on all models, with three sets of "
+    yield "pairs.\n\n" + _marks(methods, MEASURES)
 
 
 def _directions(methods: Mapping[str, Any]) -> Iterator[str]:
@@ -110,25 +124,27 @@ def _directions(methods: Mapping[str, Any]) -> Iterator[str]:
     def on(name: str, dress: str, measure: str) -> str:
         return _mean(methods[name]["by dress"][f"{dress}-disguised"][measure])
 
-    models, seeds = methods["sparse-autoencoder"]["models"], methods["sparse-autoencoder"]["seeds"]
-    yield f"\n## Directions\n\nOn the {models} disguised models, with {seeds} seeds each "
-    yield "([what is marked](exam.md#directions)).\n\n" + _marks(methods, DIRECTION_MEASURES)
-    yield "\n- **Sparse autoencoders find directions that are nearer than random ones, but not the "
-    yield f"stored ones.** MCC is {overall('sparse-autoencoder', 'MCC')}, that of as many random "
-    yield f"directions {overall('random-directions', 'MCC')}: on GPT-2 "
+    own = methods["sparse-autoencoder"]
+    levels = " and ".join(map(str, own["levels"]))
+    yield f"\n## Directions\n\nOn the {own['models']} disguised models of levels {levels}, with "
+    yield f"{own['seeds']} seeds each ([what is marked](exam.md#directions)).\n\n"
+    yield _marks(methods, DIRECTION_MEASURES)
+    yield "\n- **A sparse autoencoder gets nearer to the stored directions than random ones are, "
+    yield f"but not to them.** Its MCC is {overall('sparse-autoencoder', 'MCC')}: on GPT-2 "
     yield f"{on('sparse-autoencoder', 'gpt2', 'MCC')}, on Llama "
-    yield f"{on('sparse-autoencoder', 'llama', 'MCC')}. A likely reason, not tested: many "
+    yield f"{on('sparse-autoencoder', 'llama', 'MCC')}. That of random directions is "
+    yield f"{overall('random-directions', 'MCC')}. A likely reason, not tested: many "
     yield "bits are true at about half of the places, so they are not sparse.\n"
     yield "- **A probe can be right everywhere and point elsewhere.** The linear probe's F1 is "
-    yield f"{overall('linear-probe', 'F1')}, its MCC {overall('linear-probe', 'MCC')}: where bits "
-    yield "depend on each other linearly, several directions read the same bit. The difference of "
+    yield f"{overall('linear-probe', 'F1')}, its MCC {overall('linear-probe', 'MCC')}: where a "
+    yield "bit is a linear function of others, several directions read it. The difference of "
     yield f"means has F1 {overall('difference-of-means', 'F1')} and MCC "
     yield f"{overall('difference-of-means', 'MCC')}, because it also holds what goes along with a "
     yield "bit.\n"
     yield "- **Not shown:** other autoencoders, sizes and penalties. This one has as many features "
     yield "as the stream has dimensions, so its uniqueness would be low even if it found all bits. "
-    yield "Its penalty was chosen by the MCC on three of these models, which favours it. Probes "
-    yield "are told what to look for, autoencoders are not.\n"
+    yield "Its penalty was chosen by the MCC on three models of the paper, which favours it. "
+    yield "Probes are told what to look for, autoencoders are not.\n"
 
 
 def _marks(methods: Mapping[str, Any], measures: Sequence[str]) -> str:
@@ -163,13 +179,17 @@ def _row(cells: list[str]) -> str:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("expected python benchmarks/exam.py RESULTS", file=sys.stderr)
+    if len(sys.argv) not in (2, 3):
+        print("expected python benchmarks/exam.py RESULTS [LATER]", file=sys.stderr)
         return 2
-    results = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-    PAGE.write_text("".join(page(results)), "utf-8")
-    for method in (*results["methods"].values(), *results["directions"].values()):
-        del method["seconds"]
+    results, *others = (json.loads(Path(file).read_text("utf-8")) for file in sys.argv[1:])
+    later = others[0] if others else results
+    PAGE.write_text("".join(page(results, later)), "utf-8")
+    for run in (results, *others):
+        for method in (*run["methods"].values(), *run.get("directions", {}).values()):
+            del method["seconds"]
+    if others:
+        results["later"] = later
     NUMBERS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return 0
 

@@ -256,6 +256,7 @@ def direction_summary(
     """What is said of a method that predicts directions."""
     return {
         **_about(name, marks, version),
+        "levels": sorted({asked[mark.id]["level"] for mark in marks}),
         "verdict": direction_verdict(marks, asked),
         "overall": {m: interval(marks, asked, m) for m in DIRECTION_MEASURES},
         "by dress": {

@@ -50,7 +50,7 @@ AUTO_CIRCUIT = Package(
 SAE_LENS = Package(
     "sae_lens",
     "https://github.com/decoderesearch/SAELens",
-    also=("simple-parsing", "tenacity", "nltk", "babe", "plotly-express", "scipy"),
+    also=("simple-parsing", "tenacity", "nltk", "babe", "plotly-express", "scipy", "narwhals"),
 )
 MIB = Package("MIB_circuit_track", "https://github.com/hannamw/MIB-circuit-track")
 
