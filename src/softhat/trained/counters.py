@@ -41,7 +41,7 @@ Row = tuple[Answer, ...]
 
 
 @dataclass(frozen=True)
-class Counter:
+class LearnedCounter:
     """A machine with a counter: from a control state at a level, symbols lead to others."""
 
     symbols: tuple[str, ...]
@@ -135,7 +135,7 @@ class Counter:
 
 def counters(
     symbols: tuple[str, ...], follows: Callable[[Word], Answer], longest: int
-) -> Iterator[Counter]:
+) -> Iterator[LearnedCounter]:
     """Machines with one counter that agree with the answers asked for, simple counters first."""
     if len(symbols) > MOST_SYMBOLS:
         return
@@ -169,11 +169,11 @@ def _counter(
     level: int,
     row: Callable[[Word], Row],
     longest: int,
-) -> Counter | None:
+) -> LearnedCounter | None:
     """The machine that representatives of every control state at every level give; None if they
     are too many."""
     steps: dict[tuple[Row, int], tuple[Row | None, ...]] = {}
-    machine = Counter(symbols, weights, level, row(()), steps)
+    machine = LearnedCounter(symbols, weights, level, row(()), steps)
     todo: list[tuple[Word, int]] = [((), 0)]
     while todo:
         word, value = todo.pop(0)
@@ -194,7 +194,7 @@ def _counter(
 
 
 def unrolled(
-    machine: Counter, ids: tuple[int, ...], bos: int, eos: int | None, most: int
+    machine: LearnedCounter, ids: tuple[int, ...], bos: int, eos: int | None, most: int
 ) -> Specification | None:
     """The machine for words of at most `most` symbols, a state for every control state and count;
     None where a step is not known, or there are too many."""

@@ -21,7 +21,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.io.work.progress import Show
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
-from softhat.trained.counters import Counter, counters, unrolled
+from softhat.trained.counters import LearnedCounter, counters, unrolled
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.prove import prove
 from softhat.trained.rounding import rounding_of
@@ -77,7 +77,7 @@ class Learned:
     """What was learned: the machine up to a length, its counter if it has one, the verdict."""
 
     machine: Specification
-    counter: Counter | None
+    counter: LearnedCounter | None
     verdict: Verdict
 
     @property

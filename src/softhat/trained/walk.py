@@ -64,7 +64,7 @@ class Bounded(Generic[X]):
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainFloats:
     """The walk's numbers: float64, without error bounds."""
 
     model: Checkpoint
@@ -134,7 +134,7 @@ def forward(model: Checkpoint, ids: NDArray[np.int64], offset: int = 0) -> Array
     batch, length = ids.shape
     heads, size = model.heads, model.width // model.heads
     x = model.tokens[ids] + model.positions[offset : offset + length]
-    hidden, plain = np.triu(np.ones((length, length), bool), 1), Plain(model)
+    hidden, plain = np.triu(np.ones((length, length), bool), 1), PlainFloats(model)
     for block in model.blocks:
         mixed = take(STOCK_READING, plain, block, {"stream": x})["mixed"]
         q, k, v = (
@@ -153,11 +153,11 @@ def forward(model: Checkpoint, ids: NDArray[np.int64], offset: int = 0) -> Array
 
 def answers(x: Array, model: Checkpoint) -> Array:
     """Logits of residual streams, in float64."""
-    read: Array = take(STOCK_ANSWERS, Plain(model), model, {"stream": x})["logits"]
+    read: Array = take(STOCK_ANSWERS, PlainFloats(model), model, {"stream": x})["logits"]
     return read
 
 
 def tail(x: Array, model: Checkpoint, layer: int) -> Array:
     """Logits from residual streams after the attention of the last layer."""
-    after = take(STOCK_UNITS, Plain(model), model.blocks[layer], {"stream": x})["stream"]
+    after = take(STOCK_UNITS, PlainFloats(model), model.blocks[layer], {"stream": x})["stream"]
     return answers(after, model)

@@ -13,7 +13,7 @@ import softhat
 from softhat.logic.random import random_formula
 from softhat.models.model import Model
 from softhat.models.verification.items import Item, Job, VerificationSettings
-from softhat.models.verification.trees import Block, Trees
+from softhat.models.verification.trees import TreeBlock, Trees
 from softhat.transformer.weights import Sparse
 
 
@@ -115,7 +115,7 @@ def test_blocks_hold_every_word_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for way in (1, -1):
         words = set()
         for start in range(0, 3**6, 3**4):
-            block = Block(3, 6, 4, start, way, 2)
+            block = TreeBlock(3, 6, 4, start, way, 2)
             nodes = np.arange(3**4)
             order = block.order(nodes)
             assert sorted(order) == nodes.tolist()

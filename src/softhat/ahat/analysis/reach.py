@@ -36,7 +36,7 @@ MAX_PAIRS = 60_000_000  # queries × keys of all heads of a layer: about 2 GB
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ReachStage:
     """One layer at one length: the vectors before it, its rows, the moves to the vectors after."""
 
     before: tuple[Integers, ...]  # per position (vectors, d_model), over before_den
@@ -56,7 +56,7 @@ class Reach:
     """All stages that could be computed; `reason` says why the rest could not."""
 
     length: int
-    stages: tuple[Stage, ...]
+    stages: tuple[ReachStage, ...]
     final: tuple[Integers, ...]
     final_den: int
     complete: bool
@@ -72,7 +72,7 @@ class Reach:
 def reach(model: AHAT, n: int, stop_after: int | None = None) -> Reach:
     """The reachable vectors of all words of length n, through the model's layers."""
     x, den = _embedded(model, n)
-    stages: list[Stage] = []
+    stages: list[ReachStage] = []
     middle_live, after_live = live(model)
     last = max((l for l, layer in enumerate(model.layers) if layer.heads), default=0)
     for l, layer in enumerate(model.layers[:stop_after]):
@@ -123,7 +123,7 @@ def _stage(
     x: tuple[Integers, ...],
     den: int,
     keep: _Keep,
-) -> tuple[Stage, tuple[Integers, ...], int]:
+) -> tuple[ReachStage, tuple[Integers, ...], int]:
     flat = Scaled(np.concatenate(x), den)
     if len(flat.num) ** 2 * len(heads) > MAX_PAIRS:
         raise SetsTooLargeError(f"{len(flat.num)} vectors are too many for {len(heads)} heads")
@@ -137,7 +137,7 @@ def _stage(
     moves, middle, middle_den = _combine(heads, rows, x, den, keep)
     if forward is None:
         identity = tuple(np.arange(len(m)) for m in middle)
-        stage = Stage(x, den, rows, shared, moves, middle, middle_den, None, 1, identity)
+        stage = ReachStage(x, den, rows, shared, moves, middle, middle_den, None, 1, identity)
         return stage, middle, middle_den
     sizes = np.cumsum([len(m) for m in middle])[:-1]
     together = Scaled(np.concatenate(middle), middle_den)
@@ -151,7 +151,7 @@ def _stage(
     pre, pre_den = tuple(np.split(before.num, sizes)), before.den
     pairs = [_unique(part) for part in np.split(total.num, sizes)]
     target = tuple(index for _, index in pairs)
-    stage = Stage(x, den, rows, shared, moves, middle, middle_den, pre, pre_den, target)
+    stage = ReachStage(x, den, rows, shared, moves, middle, middle_den, pre, pre_den, target)
     return stage, tuple(kept for kept, _ in pairs), total.den
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from softhat.ahat.analysis.reach import Reach, Stage
+from softhat.ahat.analysis.reach import Reach, ReachStage
 from softhat.ahat.bounds.functionals import ErrorPlan
 from softhat.ahat.bounds.relu import through_forward
 from softhat.ahat.bounds.set_rows import HeadSets
@@ -113,7 +113,7 @@ def _read(
     return SetErrors(worst, bool(wrong.any()), float(margins.min()), leaks, added)
 
 
-def _middle(stage: Stage, residual: Floats, results: list[list[list[Floats]]]) -> list[Floats]:
+def _middle(stage: ReachStage, residual: Floats, results: list[list[list[Floats]]]) -> list[Floats]:
     """Bounds after attention: residual plus every head, joined over the ways to each vector."""
     middle, start = [], 0
     for i, moves in enumerate(stage.moves):
@@ -128,7 +128,7 @@ def _middle(stage: Stage, residual: Floats, results: list[list[list[Floats]]]) -
     return middle
 
 
-def _joined(stage: Stage, after: Floats) -> Floats:
+def _joined(stage: ReachStage, after: Floats) -> Floats:
     """Bounds of the vectors after the feed-forward: joined where vectors coincide."""
     parts, start = [], 0
     for target in stage.target:

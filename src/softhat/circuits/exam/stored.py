@@ -31,7 +31,7 @@ RARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Activations:
+class StreamSample:
     """Words (words, n) as codes, and the residual stream after the last block (places, d_model),
     `<bos>` left out."""
 
@@ -50,17 +50,17 @@ class StoredBits:
     """(bits, places)"""
 
 
-def learned_places(subject: Subject) -> Activations:
+def learned_places(subject: Subject) -> StreamSample:
     """What a method may learn from; others for each seed."""
     return _activations(subject, TRAINING_WORDS, subject.seed)
 
 
-def marked_places(subject: Subject) -> Activations:
+def marked_places(subject: Subject) -> StreamSample:
     """What a method is marked on, the same for all seeds."""
     return _activations(subject, TEST_WORDS, None)
 
 
-def _activations(subject: Subject, count: int, seed: int | None) -> Activations:
+def _activations(subject: Subject, count: int, seed: int | None) -> StreamSample:
     network = subject.network
     kind = [0] if seed is None else [1, seed]
     rng = np.random.default_rng([*kind, *subject.id.encode()])
@@ -69,10 +69,10 @@ def _activations(subject: Subject, count: int, seed: int | None) -> Activations:
     seen: dict[str, Array] = {}
     network.run(words, seen=seen)
     residual = seen[f"blocks.{network.layers - 1}.hook_resid_post"][:, 1:]
-    return Activations(words, residual.reshape(-1, residual.shape[-1]))
+    return StreamSample(words, residual.reshape(-1, residual.shape[-1]))
 
 
-def stored_bits(subject: Subject, places: Activations) -> StoredBits:
+def stored_bits(subject: Subject, places: StreamSample) -> StoredBits:
     """The bits that are asked for: both values occur, not only rarely."""
     formulas, steps = zip(*_labelled(subject), strict=True)
     true = truth_of(subject, formulas, places)
@@ -92,7 +92,7 @@ def stored_bits(subject: Subject, places: Activations) -> StoredBits:
     return StoredBits(tuple(formulas[k] for k in kept), np.array(merged), true[kept])
 
 
-def truth_of(subject: Subject, formulas: tuple[str, ...], places: Activations) -> Bools:
+def truth_of(subject: Subject, formulas: tuple[str, ...], places: StreamSample) -> Bools:
     """(formulas, places): by definition, not by the model."""
     symbols = subject.network.symbols
     definitions = read_json(subject.folder / "labels.json")["definitions"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel
 from softhat.export.stock.labels import (
     HeldVariable,
-    PlacedHead,
+    LabelledHead,
     Spoken,
     feature_held,
     gate_text,
@@ -34,7 +34,7 @@ def label(
 ) -> Labels:
     """What a GPT-2's parts are for."""
     heads = [
-        PlacedHead(layer, number, head, [*range(len(head.signals))])
+        LabelledHead(layer, number, head, [*range(len(head.signals))])
         for layer, block in enumerate(weights.layout.heads)
         for number, head in enumerate(block)
     ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel, stated
 from softhat.export.stock.labels import (
     HeldVariable,
-    PlacedHead,
+    LabelledHead,
     Spoken,
     feature_held,
     gate_text,
@@ -27,7 +27,7 @@ from softhat.program.registers import Register
 from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaLayout
 from softhat.transformer.lowering.llama.weights import GAIN, LlamaMatrices, LlamaTrunk, groups_of
 from softhat.transformer.lowering.stock.forms import values_of
-from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, HeadPlan, Key, bit
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, Key, StockHeadPlan, bit
 
 Tensors = Mapping[str, NDArray[np.float32]]
 
@@ -41,13 +41,13 @@ def label(
     for layer in range(layout.blocks):
         for number, group, head in _placed(layout, layer):
             places = [group.values.index(form) for form in values_of(layout.counts, head)]
-            heads.append(PlacedHead(layer, number, head, places))
+            heads.append(LabelledHead(layer, number, head, places))
     stages = _stages(layout, weights, tensors, tuple(formulas))
     neurons = partial(_neurons, weights.blocks)
     return labels_of(layout, formulas, family, heads, neurons, _coordinates, stages)
 
 
-def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, HeadPlan]]:
+def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, StockHeadPlan]]:
     """The query heads of a block, with their numbers and the groups that they are in."""
     for at, group in enumerate(groups_of(layout, number)):
         for place, head in enumerate(group.heads):

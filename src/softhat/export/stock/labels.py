@@ -30,9 +30,9 @@ from softhat.program.signals import Program, needed_by
 from softhat.transformer.lowering.gpt2.weights import GateTerm
 from softhat.transformer.lowering.stock.plan import (
     BOS_PAIR,
-    HeadPlan,
     Key,
     PlannedCount,
+    StockHeadPlan,
     bit,
     mean_of,
 )
@@ -58,12 +58,12 @@ class Laid(Protocol):
         """The same layout of a program whose signals have other names."""
 
 
-class PlacedHead(NamedTuple):
+class LabelledHead(NamedTuple):
     """A head of a block, and the value coordinates of its targets."""
 
     layer: int
     number: int
-    plan: HeadPlan
+    plan: StockHeadPlan
     places: list[int]
 
 
@@ -82,7 +82,7 @@ def labels_of(
     laid: L,
     formulas: Mapping[str, Formula],
     family: str,
-    heads: Iterable[PlacedHead],
+    heads: Iterable[LabelledHead],
     neurons: Callable[[Spoken[L]], Iterable[NeuronLabel]],
     coordinates: Callable[[Spoken[L]], tuple[CoordinateLabel, ...]],
     stages: list[list[LabelNode]],
@@ -102,7 +102,7 @@ def labels_of(
     )
 
 
-def _head_label(words: Spoken[L], placed: PlacedHead) -> HeadLabel:
+def _head_label(words: Spoken[L], placed: LabelledHead) -> HeadLabel:
     layout, said, needed = words
     layer, number, head, places = placed
     named = [layout.program.labels[signal] for signal in head.signals]
@@ -176,7 +176,7 @@ def unit_meaning(said: Meanings, gate: GateTerm, number: int, gain: float) -> Me
 
 
 def value_meanings(
-    layout: Laid, said: Meanings, head: HeadPlan, places: list[int], number: int, h: int
+    layout: Laid, said: Meanings, head: StockHeadPlan, places: list[int], number: int, h: int
 ) -> Iterator[Meaning]:
     """What stands in the value coordinates of a head: bits as they are, means divided by V."""
     hook, role = f"blocks.{number}.attn.hook_z", ROLES.get(head.kind, "lookup")
@@ -211,7 +211,7 @@ def feature_held(
     return ("sink", FALSE, 1.0) if key == BOS_PAIR else ("constant", TRUE, 1.0)
 
 
-def head_reads(layout: Laid, head: HeadPlan) -> tuple[str, ...]:
+def head_reads(layout: Laid, head: StockHeadPlan) -> tuple[str, ...]:
     """What its scores and values depend on, in words."""
     program = layout.program
     found: dict[str, None] = {}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from softhat.models.compiler import compile
 from softhat.models.model import Model
-from softhat.models.verification.trees import Block
+from softhat.models.verification.trees import TreeBlock
 from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
 from softhat.runtime.tree import Tree
@@ -162,7 +162,7 @@ class Meter:
         exact = np.abs(self._exact.outputs(tokens) - hard).max(axis=1)
         return self._by_head(soft), self._by_head(exact)
 
-    def tree_leaks(self, table: Array, block: Block) -> Iterator[tuple[Array, Array]]:
+    def tree_leaks(self, table: Array, block: TreeBlock) -> Iterator[tuple[Array, Array]]:
         """(heads,) each: the largest leaks in a sample of a block of words: those with every 32nd
         of the longer roots."""
         sample = block.longer_roots(SAMPLED * ENOUGH)

@@ -47,7 +47,7 @@ class Checked:
     """The number of the first of these nodes."""
 
 
-class Block:
+class TreeBlock:
     """All words of a length with the same first letters, in the order of a tree's nodes."""
 
     def __init__(self, k: int, n: int, free: int, start: int, way: int, roots: int) -> None:
@@ -70,12 +70,12 @@ class Block:
         before = [np.full(len(number), letter) for letter in self.fixed] if self.way > 0 else []
         return np.stack([*before, *letters], axis=1)
 
-    def longer_roots(self, count: int) -> Block:
+    def longer_roots(self, count: int) -> TreeBlock:
         """The same words by a tree with at least so many roots, or with as many as there can be."""
         roots = self.roots
         while self.k**roots < count and roots < self.free - 1:
             roots += 1
-        return Block(self.k, self.n, self.free, self.start, self.way, roots)
+        return TreeBlock(self.k, self.n, self.free, self.start, self.way, roots)
 
     def levels(self) -> list[list[int]]:
         """The letters by which each level after the roots extends the one above."""
@@ -143,11 +143,11 @@ class Trees:
             length += 1
         return length if length > self.root_length else 0
 
-    def block(self, n: int, free: int, start: int) -> Block:
+    def block(self, n: int, free: int, start: int) -> TreeBlock:
         assert self.way is not None
-        return Block(self.k, n, free, start, self.way, self.root_length)
+        return TreeBlock(self.k, n, free, start, self.way, self.root_length)
 
-    def checked(self, block: Block) -> Iterator[Checked]:
+    def checked(self, block: TreeBlock) -> Iterator[Checked]:
         """The nodes at which words of a block have not been checked in shorter words."""
         n, settled = block.n, self.settled(block.n)
         truths = self._truths(block)
@@ -165,7 +165,7 @@ class Trees:
             if not left and goes_on:
                 self._kept = tree
 
-    def _tree(self, block: Block, settled: bool) -> tuple[Tree, list[list[int]]]:
+    def _tree(self, block: TreeBlock, settled: bool) -> tuple[Tree, list[list[int]]]:
         """A tree for the block, and the levels by which it has to grow."""
         kept, self._kept = self._kept, None
         if settled and not block.fixed and kept is not None and kept.length == block.n - 1:
@@ -182,7 +182,7 @@ class Trees:
             margins = self.ready.read_out(np.ascontiguousarray(tree.roots[:, row]))
             yield Checked(position, margins, _bits(truths, position, slice(0, count)), 0)
 
-    def _truths(self, block: Block) -> list[Array]:
+    def _truths(self, block: TreeBlock) -> list[Array]:
         """(n, lanes) for each output: what its formula says, 64 words at a time."""
         count = self.k**block.free
         names = named_letters(self.model.transformer, self.table, self.formulas)

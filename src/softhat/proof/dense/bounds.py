@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
 from softhat.proof.stock.distribution import ReadHead
-from softhat.proof.stock.kind import DIFFER, HeadScores, StockHead
+from softhat.proof.stock.kind import DIFFER, StockHead, StockScores
 from softhat.proof.stock.logits import check_logits
 from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, magnitude
@@ -155,7 +155,7 @@ class DenseBounds(ABC):
         """The norm of a residual stream that holds `cells`."""
 
     @abstractmethod
-    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> HeadScores:
+    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> StockScores:
         """The scores of a head on words of up to n symbols."""
 
     @abstractmethod

@@ -34,7 +34,7 @@ class HeadMatrices:
 
 
 @dataclass(frozen=True)
-class Unit:
+class DenseUnit:
     """A hidden unit, in units of its factor."""
 
     number: int
@@ -51,7 +51,7 @@ class Unit:
 class CancellingUnits:
     """Units that cancel: what is left of them for an input of norm 1, and of the constant."""
 
-    units: tuple[Unit, ...]
+    units: tuple[DenseUnit, ...]
     left: float
     """‖Σ factor·out‖."""
     apart: float
@@ -118,13 +118,13 @@ class Basis:
 
     def units(
         self, at: int, units: Units, plain: Plain
-    ) -> tuple[dict[int, list[Unit]], list[CancellingUnits]]:
+    ) -> tuple[dict[int, list[DenseUnit]], list[CancellingUnits]]:
         """The units of each side of a clip, and the groups that cancel."""
         name = f"transformer.h.{at}.mlp"
         into = self.c.tensor(f"{name}.c_fc.weight").astype(np.float64)
         bias = self.c.tensor(f"{name}.c_fc.bias").astype(np.float64)
         out = self.c.tensor(f"{name}.c_proj.weight").astype(np.float64)
-        sides: dict[int, list[Unit]] = {}
+        sides: dict[int, list[DenseUnit]] = {}
         idle: dict[int, list[int]] = {}
         for u, side in enumerate(units.part.tolist()):
             if side < 0:
@@ -161,11 +161,11 @@ class Basis:
         units: Units,
         form: Matrix,
         idle: bool = False,
-    ) -> Unit:
+    ) -> DenseUnit:
         factor = float(units.factor[u])
         w = np.append(into[:, u], bias[u]) / factor
         off = np.abs(self.wide.T @ w - form) + SLACK * (np.abs(self.wide).T @ np.abs(w))
-        return Unit(
+        return DenseUnit(
             number=u,
             reach=frobenius(w[:-1]),
             bias=abs(float(w[-1])),

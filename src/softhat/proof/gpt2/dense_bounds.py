@@ -13,11 +13,11 @@ import numpy as np
 from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, PlainStream, Vector
 from softhat.proof.dense.matrices import Matrix, MatrixReading
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.gpt2.dense import Basis, CancellingUnits, HeadMatrices, Unit
+from softhat.proof.gpt2.dense import Basis, CancellingUnits, DenseUnit, HeadMatrices
 from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.undisguise import Plain
 from softhat.proof.stock.gates import Gate
-from softhat.proof.stock.kind import KEPT, Gaps, HeadScores, Lookup, StockHead
+from softhat.proof.stock.kind import KEPT, Gaps, Lookup, StockHead, StockScores
 from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
@@ -100,7 +100,7 @@ class GPT2DenseBounds(DenseBounds):
 
     # Scores
 
-    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> HeadScores:
+    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> StockScores:
         return DensePairScores(
             storage=STORAGES[0],
             fused=self.fused,
@@ -168,7 +168,7 @@ class GPT2DenseBounds(DenseBounds):
 
     # Hidden units and the read-out
 
-    def _gates(self, at: int) -> list[tuple[Gate, list[Unit]]]:
+    def _gates(self, at: int) -> list[tuple[Gate, list[DenseUnit]]]:
         """The gates with the units that share their work; there are no other units."""
         sides, _ = self.units[at]
         found = [
@@ -187,7 +187,13 @@ class GPT2DenseBounds(DenseBounds):
         return found
 
     def _clip(
-        self, at: int, gate: Gate, units: list[Unit], off: Vector, norm: NormError, v_hat: Vector
+        self,
+        at: int,
+        gate: Gate,
+        units: list[DenseUnit],
+        off: Vector,
+        norm: NormError,
+        v_hat: Vector,
     ) -> ClipTerm:
         form = self.plain.into[at][:, [gate.units[0]]]
         along = float(self.along(form, off, norm, self.size)[0])
@@ -253,7 +259,7 @@ class GPT2DenseBounds(DenseBounds):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class DensePairScores(HeadScores):
+class DensePairScores(StockScores):
     """The scores of one head of a disguised GPT-2."""
 
     bounds: GPT2DenseBounds

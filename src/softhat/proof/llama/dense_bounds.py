@@ -24,7 +24,7 @@ from softhat.proof.llama.rope import frequencies
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
 from softhat.proof.stock.heads.digit import DigitHead
-from softhat.proof.stock.kind import Gaps, HeadScores, Lookup, StockHead
+from softhat.proof.stock.kind import Gaps, Lookup, StockHead, StockScores
 from softhat.proof.stock.rotary import ERROR, RotaryScores
 from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell
@@ -240,7 +240,7 @@ class LlamaDenseBounds(DenseBounds):
         # What is no part of the plain score is counted whole, however it turns.
         return np.array([share if p in used else 0.0 for p, share in enumerate(shares)])
 
-    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> HeadScores:
+    def _scores(self, head: StockHead, off: Vector, norm: NormError, n: int) -> StockScores:
         return DenseTurnedScores(
             storage=STORAGES[0], fused=self.fused, keys=n + 1, bounds=self, off=off, norm=norm
         )
@@ -295,7 +295,7 @@ class LlamaDenseBounds(DenseBounds):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class DenseTurnedScores(HeadScores):
+class DenseTurnedScores(StockScores):
     """The scores of one head of a disguised Llama."""
 
     constant_queries = True

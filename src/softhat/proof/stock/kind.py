@@ -194,15 +194,15 @@ class StockHead(ABC):
     """What it averages, if it does."""
 
     @abstractmethod
-    def fact(self, scores: HeadScores) -> RowFact:
+    def fact(self, scores: StockScores) -> RowFact:
         """Its theorem in floats."""
 
-    def roundings(self, scores: HeadScores, fact: RowFact) -> float:
+    def roundings(self, scores: StockScores, fact: RowFact) -> float:
         """Of the sum of weights and of that of weighted values, in relation to the largest."""
         one = scores.kernel.lookup_roundings(scores.keys, fact.no, U)
         return one if fact.winners == "one" else max(one, scores.shared_roundings(self))
 
-    def kept(self, scores: HeadScores) -> float:
+    def kept(self, scores: StockScores) -> float:
         """The share of its size that a mean whose sign it reads must keep."""
         return 0.0
 
@@ -222,7 +222,7 @@ class Lookup(StockHead):
     def reach(self) -> float:
         return float(self.sizes.max())
 
-    def gaps(self, scores: HeadScores) -> Gaps:
+    def gaps(self, scores: StockScores) -> Gaps:
         """What errors of scores leave of its gaps."""
         return scores.gaps(self)
 
@@ -230,7 +230,7 @@ class Lookup(StockHead):
     def leak(self, gaps: Gaps, keys: int) -> float:
         """The weight of all other keys, relative to the winner's."""
 
-    def fact(self, scores: HeadScores) -> RowFact:
+    def fact(self, scores: StockScores) -> RowFact:
         gaps = self.gaps(scores)
         need(gaps.gap >= LEAST_GAP, scores.too_far(self))
         leak = self.leak(gaps, scores.keys)
@@ -254,7 +254,7 @@ UNLIKE = "keys of the word's own positions are not alike"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class HeadScores(ABC):
+class StockScores(ABC):
     """The scores of a head in a setting: what computes them, for how many keys."""
 
     constant_queries: ClassVar[bool] = False
@@ -300,7 +300,7 @@ most 2^-4 of it, and exp may make a weight larger by a thousandth: 2·(1 + 1/16)
 """
 
 
-def output_error(head: StockHead, scores: HeadScores, value: float) -> float:
+def output_error(head: StockHead, scores: StockScores, value: float) -> float:
     """How far the output of a head that returns 0 or 1 may be off, if its values are off by
     `value`. Small formats round it: less than a quarter of a unit off, 1 is stored as 1, and twice
     what stands for 0 is lost beside 1."""

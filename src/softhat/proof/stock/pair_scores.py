@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softhat.proof.stock.kind import UNLIKE, Gaps, HeadScores, Lookup, StockHead
+from softhat.proof.stock.kind import UNLIKE, Gaps, Lookup, StockHead, StockScores
 from softhat.proof.stock.rotary import StoredRows
 from softhat.proof.stock.storage import U, need
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PairScores(HeadScores):
+class PairScores(StockScores):
     """The scores of one head."""
 
     query: StoredRows

@@ -25,7 +25,7 @@ from math import inf
 import numpy as np
 
 from softhat.numerics.formats import Format
-from softhat.proof.stock.kind import UNLIKE, Gaps, HeadScores, Lookup, Pair, StockHead, Vector
+from softhat.proof.stock.kind import UNLIKE, Gaps, Lookup, Pair, StockHead, StockScores, Vector
 from softhat.proof.stock.storage import U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell
 
@@ -135,7 +135,7 @@ class Resting:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TurnedScores(HeadScores):
+class TurnedScores(StockScores):
     """The scores of one head. The factor of the norm at the query's position is common to all its
     scores: it scales their gaps."""
 

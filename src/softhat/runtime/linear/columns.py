@@ -98,7 +98,7 @@ class _Part(View):
         return column if isinstance(column, float) else column[self.places]
 
 
-class Kept:
+class StoredColumns:
     """Columns of a piece, kept from one pass for the next: a bit a position if they are bits."""
 
     def __init__(self) -> None:

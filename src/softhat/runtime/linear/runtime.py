@@ -19,7 +19,7 @@ import numpy as np
 from softhat.numbers.positions import needs_end
 from softhat.numerics.formats import Format
 from softhat.runtime.linear.classes import ClassKernel
-from softhat.runtime.linear.columns import Array, Column, Kept, View
+from softhat.runtime.linear.columns import Array, Column, StoredColumns, View
 from softhat.runtime.linear.kernels import UniformKernel, Word
 from softhat.runtime.linear.layers import LinearEmbedding, LinearLayer, LinearReadOut, reads
 from softhat.runtime.linear.passes import HeadRun, Pass, passes, way_of
@@ -146,7 +146,7 @@ class LinearModel:
         starts = range(0, rows, CHUNK)
         marks: dict[tuple[int, int], list[Any]] = {}
         gathered: dict[tuple[int, int], Any] = {}
-        kept: list[Kept] = [Kept() for _ in starts]
+        kept: list[StoredColumns] = [StoredColumns() for _ in starts]
         for step in plan:
             states = self.fresh()
             runs = [(layer.number, run.number, run.how) for layer in step.layers

@@ -14,7 +14,7 @@ from softhat.numbers.rationals import common_divisor, grid_of
 from softhat.proof.softmax import RowFact
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import MeanCount, nearest
-from softhat.proof.stock.kind import HeadForms, HeadScores, StockHead
+from softhat.proof.stock.kind import HeadForms, StockHead, StockScores
 from softhat.proof.stock.variables import Cell, MeanCell, function_of, split
 
 
@@ -25,7 +25,7 @@ class AverageHead(StockHead):
     kind = "Average"
     uniform = True
 
-    def fact(self, scores: HeadScores) -> RowFact:
+    def fact(self, scores: StockScores) -> RowFact:
         return RowFact("uniform", seen=scores.keys)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.softmax import RowFact
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.kind import LEAST_GAP, HeadForms, HeadScores, StockHead, Vector
+from softhat.proof.stock.kind import LEAST_GAP, HeadForms, StockHead, StockScores, Vector
 from softhat.proof.stock.storage import need
 from softhat.proof.stock.variables import LEVEL, Cell, TableCell
 
@@ -28,7 +28,7 @@ class DigitHead(StockHead):
     scores: Vector
     """U at each position."""
 
-    def fact(self, scores: HeadScores) -> RowFact:
+    def fact(self, scores: StockScores) -> RowFact:
         decision = scores.decision(self, self.scores)
         need(decision >= LEAST_GAP, "Digit heads: the sign of a sine may be wrong")
         leak = scores.keys * exp(-decision)

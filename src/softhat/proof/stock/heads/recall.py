@@ -23,9 +23,9 @@ from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.kind import (
     Gaps,
     HeadForms,
-    HeadScores,
     Lookup,
     Pair,
+    StockScores,
     Vector,
     constants_of,
     is_read,
@@ -74,7 +74,7 @@ class RecallHead(Lookup):
     def leak(self, gaps: Gaps, keys: int) -> float:
         return stepwise(gaps, keys)
 
-    def gaps(self, scores: HeadScores) -> Gaps:
+    def gaps(self, scores: StockScores) -> Gaps:
         match scores:
             case PairScores() if scores.storage.wide:
                 return unturned_gaps(self, scores)

@@ -24,7 +24,7 @@ import numpy as np
 
 from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.kind import Gaps, HeadForms, HeadScores, Lookup, Pair, Vector
+from softhat.proof.stock.kind import Gaps, HeadForms, Lookup, Pair, StockScores, Vector
 from softhat.proof.stock.rotary import TurnedScores
 from softhat.proof.stock.variables import Cell, ConstantCell, TableCell
 
@@ -43,7 +43,7 @@ class ShiftHead(Lookup):
             return float((1 + exp(-gaps.gap)) ** self.digits - 1)
         return keys * exp(-gaps.gap)
 
-    def gaps(self, scores: HeadScores) -> Gaps:
+    def gaps(self, scores: StockScores) -> Gaps:
         """Of two keys that turn at most one is `<bos>`, whose key is 0, up to its error, where the
         others' are not, and the other way round."""
         if not isinstance(scores, TurnedScores):

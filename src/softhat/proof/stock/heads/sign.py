@@ -19,7 +19,7 @@ from softhat.proof.atoms import CountSum
 from softhat.proof.softmax import RowFact
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import nearest
-from softhat.proof.stock.kind import HeadForms, HeadScores, Pair, StockHead, Vector, is_read
+from softhat.proof.stock.kind import HeadForms, Pair, StockHead, StockScores, Vector, is_read
 from softhat.proof.stock.storage import U
 from softhat.proof.stock.variables import Cell, MeanCell, split
 
@@ -44,7 +44,7 @@ class SignHead(StockHead):
             return float(self.sizes[1:keys].min())
         return self.decision / keys
 
-    def kept(self, scores: HeadScores) -> float:
+    def kept(self, scores: StockScores) -> float:
         """The least share that leaves nothing of what loses: scores that are large need a tenth,
         and in float32 means may be asked for more."""
         for share in scores.shares[:-1]:
@@ -52,11 +52,11 @@ class SignHead(StockHead):
                 return share
         return scores.shares[-1]
 
-    def fact(self, scores: HeadScores) -> RowFact:
+    def fact(self, scores: StockScores) -> RowFact:
         leak = self._leak(scores, self.kept(scores))
         return RowFact("sign", leak, leak, scores.keys)
 
-    def _leak(self, scores: HeadScores, share: float) -> float:
+    def _leak(self, scores: StockScores, share: float) -> float:
         """e² is for keys whose scores are not quite the same."""
         left = scores.left(self, self.key, self.least(scores.keys), share)
         return scores.keys * exp(min(700.0, 2 - left))

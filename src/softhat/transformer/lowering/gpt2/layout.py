@@ -36,9 +36,9 @@ from softhat.transformer.lowering.stock.plan import (
     BOS_PAIR,
     ONE,
     ORDINARY,
-    HeadPlan,
     Key,
     PlannedCount,
+    StockHeadPlan,
     bit,
     counts_of,
     earlier_bit,
@@ -68,7 +68,7 @@ class Layout:
     context: int
     bits: int
     """Positions have this many binary digits."""
-    heads: tuple[tuple[HeadPlan, ...], ...]
+    heads: tuple[tuple[StockHeadPlan, ...], ...]
     stored: dict[int, int]
     counts: dict[int, PlannedCount]
     pair: dict[Key, int]
@@ -193,7 +193,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 
 
 def _dense_mean_amplitude(
-    heads: tuple[tuple[HeadPlan, ...], ...], squares: int, means: int, steady: bool
+    heads: tuple[tuple[StockHeadPlan, ...], ...], squares: int, means: int, steady: bool
 ) -> float:
     """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
     blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far

@@ -39,9 +39,9 @@ from softhat.transformer.lowering.stock.plan import (
     BOS_PAIR,
     ONE,
     ORDINARY,
-    HeadPlan,
     Key,
     PlannedCount,
+    StockHeadPlan,
     counts_of,
     heads_of,
     with_position_inputs,
@@ -67,7 +67,7 @@ or logits are stated."""
 class KeyGroup:
     """Query heads that share keys and values: rows of the slow pairs, and values."""
 
-    heads: tuple[HeadPlan, ...]
+    heads: tuple[StockHeadPlan, ...]
     contents: tuple[PairForm, ...]
     values: tuple[PairForm, ...]
 
@@ -133,7 +133,7 @@ def lay_out(
         holds = position_table(signal, rotary.context)
         if holds is not None and at in stored:
             tables[at] = conjunctions(holds, program.labels[at])
-    blocks: list[list[HeadPlan]] = [
+    blocks: list[list[StockHeadPlan]] = [
         [
             replace(head, distance=min(head.distance, rotary.context - 1))
             for group in layer.heads
@@ -142,7 +142,7 @@ def lay_out(
         for layer in layers.layers
     ]
     latest = any(head.kind in ("Latest", "Recall") for block in blocks for head in block)
-    digits = [HeadPlan("Digit", digit=b) for b in range(rotary.digits)]
+    digits = [StockHeadPlan("Digit", digit=b) for b in range(rotary.digits)]
     if rotary.dense:
         digits.reverse()
     together = DENSE_DIGITS if rotary.dense else len(digits)
@@ -238,7 +238,7 @@ def _dense_mean_amplitude(
 
 def _shared(
     counts: dict[int, PlannedCount],
-    blocks: Sequence[Sequence[HeadPlan]],
+    blocks: Sequence[Sequence[StockHeadPlan]],
     rotary: Rotary,
 ) -> tuple[tuple[tuple[KeyGroup, ...], ...], int, int]:
     """Groups for each block, with the number of query heads and of heads of keys and values: as
@@ -257,7 +257,7 @@ def _shared(
 
 def _packed(
     counts: dict[int, PlannedCount],
-    heads: Iterable[HeadPlan],
+    heads: Iterable[StockHeadPlan],
     head_dim: int,
     size: int,
 ) -> list[KeyGroup]:

@@ -15,9 +15,9 @@ from softhat.transformer.lowering.stock.plan import (
     BOS_PAIR,
     ONE,
     ORDINARY,
-    HeadPlan,
     Key,
     PlannedCount,
+    StockHeadPlan,
 )
 
 DECISION = 512.0
@@ -62,7 +62,7 @@ def held(literal: Literal) -> PairForm:
 
 def values_of(
     counts: Mapping[int, PlannedCount],
-    head: HeadPlan,
+    head: StockHeadPlan,
     one: PairForm = ALWAYS,
     true: PairForm | None = None,
 ) -> list[PairForm]:

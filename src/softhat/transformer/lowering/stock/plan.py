@@ -35,7 +35,7 @@ class PlannedCount:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadPlan:
+class StockHeadPlan:
     """One head: a kind of the program's heads, with its fields, or a Digit of the position. An
     Average is listed by the Signs whose means it computes."""
 
@@ -94,7 +94,7 @@ def with_position_inputs(program: Program) -> Program:
 
 def heads_of(
     program: Program, group: HeadGroup, counts: dict[int, PlannedCount], d_head: int
-) -> Iterable[HeadPlan]:
+) -> Iterable[StockHeadPlan]:
     """A group of equal scores as heads of at most d_head values each."""
     signal, signals = program.signals[group.signals[0]], group.signals
     if isinstance(signal, Average):
@@ -103,7 +103,7 @@ def heads_of(
     for start in range(0, len(signals), d_head):
         own = signals[start : start + d_head]
         values = [getattr(program.signals[at], "value", None) for at in own]
-        yield HeadPlan(
+        yield StockHeadPlan(
             kind,
             own,
             bad=getattr(signal, "bad", None),

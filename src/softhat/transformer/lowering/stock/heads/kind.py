@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from softhat.transformer.lowering.stock.forms import ALWAYS, PairForm
-from softhat.transformer.lowering.stock.plan import HeadPlan
+from softhat.transformer.lowering.stock.plan import StockHeadPlan
 
 if TYPE_CHECKING:
     from softhat.transformer.lowering.gpt2.layout import Layout
@@ -24,19 +24,19 @@ Learned = tuple[list[PairForm], list[PairForm]]
 Rows = dict[tuple[int, int], PairForm]
 
 
-def _nothing(layout: Layout, head: HeadPlan) -> Learned:
+def _nothing(layout: Layout, head: StockHeadPlan) -> Learned:
     return [], []
 
 
-def _no_queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
+def _no_queries(layout: LlamaLayout, group: KeyGroup, head: StockHeadPlan) -> Rows:
     return {}
 
 
-def _no_keys(layout: LlamaLayout, head: HeadPlan) -> Rows:
+def _no_keys(layout: LlamaLayout, head: StockHeadPlan) -> Rows:
     return {}
 
 
-def _no_content(head: HeadPlan) -> PairForm | None:
+def _no_content(head: StockHeadPlan) -> PairForm | None:
     return None
 
 
@@ -44,13 +44,13 @@ def _no_content(head: HeadPlan) -> PairForm | None:
 class LoweredKind:
     """A kind of head; what is not given it does without."""
 
-    learned: Callable[[Layout, HeadPlan], Learned] = _nothing
+    learned: Callable[[Layout, StockHeadPlan], Learned] = _nothing
     """Its scores where positions are learned."""
-    queries: Callable[[LlamaLayout, KeyGroup, HeadPlan], Rows] = _no_queries
+    queries: Callable[[LlamaLayout, KeyGroup, StockHeadPlan], Rows] = _no_queries
     """Its queries where they turn …"""
-    keys: Callable[[LlamaLayout, HeadPlan], Rows] = _no_keys
+    keys: Callable[[LlamaLayout, StockHeadPlan], Rows] = _no_keys
     """… and its keys."""
-    content: Callable[[HeadPlan], PairForm | None] = _no_content
+    content: Callable[[StockHeadPlan], PairForm | None] = _no_content
     """What its keys have on a slow pair."""
     own_keys: bool = False
     """No other kind can share its keys."""

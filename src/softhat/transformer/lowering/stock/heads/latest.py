@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from softhat.transformer.lowering.stock.forms import ALWAYS, PairForm, bit_of, key_scale
 from softhat.transformer.lowering.stock.heads.kind import Learned, LoweredKind, Rows, constant
 from softhat.transformer.lowering.stock.heads.scales import content_scale
-from softhat.transformer.lowering.stock.plan import HeadPlan, bit
+from softhat.transformer.lowering.stock.plan import StockHeadPlan, bit
 
 if TYPE_CHECKING:
     from softhat.transformer.lowering.gpt2.layout import Layout
@@ -27,7 +27,7 @@ def one(layout: Layout, size: float) -> PairForm:
     return ALWAYS.times(size) if layout.dense else PairForm(constant=size)
 
 
-def learned(layout: Layout, head: HeadPlan) -> Learned:
+def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     """Theorem 17. Softmax of C(j - m) - 1.25·2^B·C·bad_j over j <= i, B the bits of a position,
     puts all but e^-C/(1 - e^-C) + n·e^(-C·2^B/4) on the last j <= i without bad: `<bos>` is never
     bad, the others without bad lose C a step, and those with bad lie C·2^B/4 below all without.
@@ -52,7 +52,7 @@ def learned(layout: Layout, head: HeadPlan) -> Learned:
     )
 
 
-def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
+def queries(layout: LlamaLayout, group: KeyGroup, head: StockHeadPlan) -> Rows:
     """Theorem 24. Over j <= i, softmax of T - P·bad_j, where T falls by at least C a step back and
     by less than P - 2C in all, puts all but e^-C/(1 - e^-C) + n·e^-2C on the last j without bad
     (`<bos>` is never bad). T is -S·sin(w(i - j) - wN/2), S·w·cos(wN/2) >= C, or in *bits* the
@@ -74,7 +74,7 @@ def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
     return rows
 
 
-def keys(layout: LlamaLayout, head: HeadPlan) -> Rows:
+def keys(layout: LlamaLayout, head: StockHeadPlan) -> Rows:
     rotary = layout.rotary
     if rotary.positions == "rope":
         return recency_keys(layout)
@@ -89,7 +89,7 @@ def recency_keys(layout: LlamaLayout) -> Rows:
     return {(2, 0): constant(key_scale(layout.rotary.steepness))}
 
 
-def content(head: HeadPlan) -> PairForm:
+def content(head: StockHeadPlan) -> PairForm:
     assert head.bad is not None
     return bit_of(head.bad)
 

@@ -10,13 +10,13 @@ from softhat.transformer.lowering.stock.forms import ALWAYS, key_scale
 from softhat.transformer.lowering.stock.heads.kind import LoweredKind, Rows, constant
 from softhat.transformer.lowering.stock.heads.latest import recency_keys
 from softhat.transformer.lowering.stock.heads.shift import learned
-from softhat.transformer.lowering.stock.plan import HeadPlan
+from softhat.transformer.lowering.stock.plan import StockHeadPlan
 
 if TYPE_CHECKING:
     from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaLayout
 
 
-def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
+def queries(layout: LlamaLayout, group: KeyGroup, head: StockHeadPlan) -> Rows:
     """Theorem 25. *rope*: the recency of `latest` and R·cos(i - j - 1), with R(1 - cos 1) >= C plus
     what recency gives j = i over j = i-1: all others lose at least C a step.
     *bits*: (C/2)·Σ_b cos(π(i - j - 1)/2^b) over all digits b: if i - j - 1 is 2^b times an odd
@@ -40,7 +40,7 @@ def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
     return rows
 
 
-def keys(layout: LlamaLayout, head: HeadPlan) -> Rows:
+def keys(layout: LlamaLayout, head: StockHeadPlan) -> Rows:
     rotary = layout.rotary
     rows = recency_keys(layout) if rotary.positions == "rope" else {}
     for b in range(rotary.digits if rotary.positions == "bits" else 1):

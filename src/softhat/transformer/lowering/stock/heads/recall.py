@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from softhat.transformer.lowering.stock.forms import ALWAYS, PairForm, held, key_scale
 from softhat.transformer.lowering.stock.heads.kind import Learned, LoweredKind, Rows
-from softhat.transformer.lowering.stock.plan import BOS_PAIR, HeadPlan, bit
+from softhat.transformer.lowering.stock.plan import BOS_PAIR, StockHeadPlan, bit
 
 if TYPE_CHECKING:
     from softhat.transformer.lowering.gpt2.layout import Layout
@@ -20,7 +20,7 @@ TURNED_SHARPNESS = 64.0
 """The same where every product but that of positions is exactly 0 at the keys that may win."""
 
 
-def learned(layout: Layout, head: HeadPlan) -> Learned:
+def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     """Theorem 38. Let T(j) = C(j - (2^B - 1)/2) and P = C·2^B + 2c. Softmax of T(j) less P for each
     digit of j that is not i's, and P·bad_j, on the word, and of T(0) - c on `<bos>`, puts all but
     e^-C/(1 - e^-C) + n·e^-c on the last j <= i without bad that has i's code, and on `<bos>` if
@@ -51,7 +51,7 @@ def learned(layout: Layout, head: HeadPlan) -> Learned:
     return [query for query, _ in pairs], [key for _, key in pairs]
 
 
-def _turned(layout: LlamaLayout, head: HeadPlan) -> dict[int, tuple[PairForm, PairForm]]:
+def _turned(layout: LlamaLayout, head: StockHeadPlan) -> dict[int, tuple[PairForm, PairForm]]:
     """Theorem 38 by slow pairs: T(j) = C(j - (2^B - 1)/2) from the digits of positions, less P for
     each value of a digit that j has and i has not (`with_both_values`), P·bad_j, and c on `<bos>`.
     What rules a key out is a bit that holds there, and rests where it does not (`resting`): so
@@ -77,11 +77,11 @@ def _turned(layout: LlamaLayout, head: HeadPlan) -> dict[int, tuple[PairForm, Pa
     return rows
 
 
-def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
+def queries(layout: LlamaLayout, group: KeyGroup, head: StockHeadPlan) -> Rows:
     return {(pair, 0): query for pair, (query, _) in _turned(layout, head).items()}
 
 
-def keys(layout: LlamaLayout, head: HeadPlan) -> Rows:
+def keys(layout: LlamaLayout, head: StockHeadPlan) -> Rows:
     return {(pair, 0): key for pair, (_, key) in _turned(layout, head).items()}
 
 

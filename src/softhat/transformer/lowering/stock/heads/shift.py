@@ -10,14 +10,20 @@ from softhat.transformer.lowering.stock.forms import PairForm, key_scale
 from softhat.transformer.lowering.stock.heads.kind import Learned, LoweredKind, Rows, constant
 from softhat.transformer.lowering.stock.heads.latest import SHARPNESS
 from softhat.transformer.lowering.stock.heads.scales import content_scale
-from softhat.transformer.lowering.stock.plan import BOS_PAIR, ORDINARY, HeadPlan, bit, earlier_bit
+from softhat.transformer.lowering.stock.plan import (
+    BOS_PAIR,
+    ORDINARY,
+    StockHeadPlan,
+    bit,
+    earlier_bit,
+)
 
 if TYPE_CHECKING:
     from softhat.transformer.lowering.gpt2.layout import Layout
     from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaLayout
 
 
-def learned(layout: Layout, head: HeadPlan) -> Learned:
+def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     """Theorem 18. Softmax of (C/2)·Σ_b bit_b(i-D)·bit_b(j), with ±1 bits, puts all but
     (1 + e^-C)^B - 1 on j = i-D (`<bos>` for i <= D, where i-D is taken as 0): each digit that
     differs costs C, and at most binom(B, h) positions differ in h digits. Scores stay small: exact
@@ -29,7 +35,7 @@ def learned(layout: Layout, head: HeadPlan) -> Learned:
     )
 
 
-def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
+def queries(layout: LlamaLayout, group: KeyGroup, head: StockHeadPlan) -> Rows:
     """Theorem 39. Softmax of Σ_p R_p·cos(ω_p(i - j - D)) on the word's own positions and of
     ΣR - C on `<bos>`, where every other distance loses 2C (`Rotary.turns`): all but n·e^-C is on
     j = i-D, and on `<bos>` where there is no such position. Keys are 0 at `<bos>` in those pairs,
@@ -46,13 +52,13 @@ def queries(layout: LlamaLayout, group: KeyGroup, head: HeadPlan) -> Rows:
     return rows
 
 
-def keys(layout: LlamaLayout, head: HeadPlan) -> Rows:
+def keys(layout: LlamaLayout, head: StockHeadPlan) -> Rows:
     return {
         (pair, 0): PairForm({ORDINARY: key_scale(size)}) for pair, _, size in layout.rotary.turns
     }
 
 
-def content(head: HeadPlan) -> PairForm:
+def content(head: StockHeadPlan) -> PairForm:
     return PairForm({BOS_PAIR: 1.0})
 
 
