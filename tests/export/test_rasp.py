@@ -140,5 +140,5 @@ def test_refusals(tmp_path: Path) -> None:
     model = compiled(CHOSEN[0])
     with pytest.raises(SofthatError, match="leave output out"):
         softhat.to_huggingface(model, tmp_path / "m", output=model.transformer.outputs[0])
-    with pytest.raises(SofthatError, match="RASP"):
+    with pytest.raises(SofthatError, match="sees only the past"):
         softhat.to_gpt2(model, tmp_path / "m")
