@@ -148,6 +148,7 @@ def test_the_command() -> None:
     hard = json.loads(run("zoo", "show", "ahat-dyck-argmin", "--json").out)
     assert hard["guarantee"] == "proved_all" and hard["gap_law"]["1.0"] == "2/(n·(n-1))"
     assert run("zoo", "show", "dyck-one").code == 2
+    assert "softhat generate zoo:bb4" in run("certify", "zoo:bb4").err
     assert "accepted" in run("eval", "zoo:dyck-1", "(())").out
     assert run("eval", "zoo:absence-globally", "{p} {}").code == 2
     shown = json.loads(run("zoo", "show", "rasp-sort", "--json").out)

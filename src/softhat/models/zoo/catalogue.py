@@ -8,7 +8,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.models.zoo import counting, numerical, patterns, regular, subregular, tomita
-from softhat.models.zoo.entry import Entry, named
+from softhat.models.zoo.entry import PREFIX, Entry, named
 
 
 @cache
@@ -25,6 +25,13 @@ def zoo() -> dict[str, Entry]:
 
 def entry_of(name: str) -> Entry:
     """The entry of this name, with or without `zoo:` before it."""
+    plain = name.removeprefix(PREFIX)
+    if plain not in zoo():
+        from softhat.models.zoo.machines import machines  # machines take long to import
+
+        if plain in machines():
+            hint = f"`softhat generate {PREFIX}{plain}` runs it and says what is certified"
+            raise SofthatError(f"{plain} is a machine, not a language or task: {hint}")
     return named(name, zoo(), "")
 
 
