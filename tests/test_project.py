@@ -26,6 +26,13 @@ def test_the_package_says_what_it_is() -> None:
     assert found is not None and int(found[1]) >= 4
 
 
+def test_extras_that_messages_name_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    sources = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
+    named = {name for s in sources for name in re.findall(r'MissingExtraError\([^)]*, "(\w+)"', s)}
+    assert {"hf", "plot"} <= named <= set(project["optional-dependencies"])
+
+
 def test_rules_and_disclosure_are_there() -> None:
     for name in ("CODE_OF_CONDUCT.md", "SECURITY.md", "LICENSE", "CONTRIBUTING.md"):
         assert (ROOT / name).is_file()

@@ -168,7 +168,7 @@ def _generated(path: Path, prompt: list[str], most: int, dtype: str) -> list[str
         import torch
         import transformers
     except ImportError:
-        raise MissingExtraError("transformers", "huggingface") from None
+        raise MissingExtraError("transformers", "hf") from None
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)

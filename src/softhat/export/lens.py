@@ -113,7 +113,7 @@ def _pretrained(folder: Path, architecture: str, dtype: Any) -> Any:
     try:
         import transformers
     except ImportError:
-        raise MissingExtraError("transformers", "huggingface") from None
+        raise MissingExtraError("transformers", "hf") from None
     bars = transformers.utils.logging
     shown, level = bars.is_progress_bar_enabled(), bars.get_verbosity()
     bars.disable_progress_bar()
