@@ -209,7 +209,13 @@ def test_a_run_that_goes_on_from_another_is_the_same(to: str, tmp_path: Path) ->
         whole = network.run(clean, Patch(edge.source, reader, added[edge.source]))
         rest = network.run(clean, Patch(edge.source, reader, added[edge.source], begun))
         assert np.array_equal(whole[1], rest[1]), edge.name
+        assert whole[0].keys() == rest[0].keys()
         assert all(np.array_equal(whole[0][name], rest[0][name]) for name in rest[0])
+    for node in begun.added:
+        whole = network.run(clean, NodePatch(node, added[node]))
+        rest = network.run(clean, NodePatch(node, added[node], begun))
+        assert np.array_equal(whole[1], rest[1]), node
+        assert all(np.array_equal(whole[0][name], rest[0][name]) for name in whole[0])
 
 
 def test_pairs_for_the_output() -> None:

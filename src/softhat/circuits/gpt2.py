@@ -75,10 +75,13 @@ class GPT2Network(StockNetwork):
 
     def normed(self, x: Array, number: int, place: int) -> Array:
         name = "ln_f" if number == self.layers else f"h.{number}.ln_{place + 1}"
-        centred = x - x.mean(axis=-1, keepdims=True)
-        variance = (centred**2).mean(axis=-1, keepdims=True)
-        spread = np.sqrt(variance + self.config["layer_norm_epsilon"])
-        return centred / spread * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+        centred = x - np.add.reduce(x, axis=-1, keepdims=True) / self.d_model
+        variance = np.add.reduce(centred * centred, axis=-1, keepdims=True) / self.d_model
+        # In place: words are many and each norm reads all that they hold.
+        centred /= np.sqrt(variance + self.config["layer_norm_epsilon"])
+        centred *= self.w[f"{name}.weight"]
+        centred += self.w[f"{name}.bias"]
+        return centred
 
     def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
         matrix, bias = (self.w[f"h.{number}.attn.c_attn.{part}"] for part in ("weight", "bias"))

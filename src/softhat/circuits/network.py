@@ -8,8 +8,10 @@ all edges of a node, or on all edges but those of a circuit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -77,6 +79,10 @@ class NodePatch:
     source: str
     added: Array
 
+    begun: Begun | None = None
+    """The run without the patch, of the same words: what runs before the source's readers is as
+    there."""
+
     def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
         seen = self.source in added and before(self.source, reader[0])
         return self.added - added[self.source] if seen else 0.0
@@ -112,14 +118,36 @@ def _stage(node: str) -> float:
     return layer + (0.5 if node[0] == "m" else 0.0)
 
 
-def started(patch: Change | None) -> tuple[int, Array, dict[str, Array]] | None:
-    """The layer at which a patched run differs from one that is known, with the residual stream
-    before it and what was added; None if no other run is known."""
-    if not isinstance(patch, Patch) or patch.begun is None:
-        return None
-    known, target = patch.begun, patch.target[0]
-    first = len(known.before) - 1 if target == "logits" else int(_stage(target))
-    return first, known.before[first], {n: a for n, a in known.added.items() if _stage(n) < first}
+@dataclass(frozen=True)
+class Known:
+    """What a patched run has in common with the run without the patch."""
+
+    begun: Begun
+    first: int
+    """The first layer with a node that reads something else."""
+    same: Mapping[str, Array]
+    """What the nodes add that read the same as without the patch and run before any that do not;
+    in the first layer all heads but the patched one."""
+    only: str
+    """The only node that the patch itself reaches; empty if there are several."""
+
+    def differs(self, name: str, added: Array) -> bool:
+        """May any later node or margin differ, now that this node has added so much?"""
+        return name != self.only or not np.array_equal(added, self.begun.added[name])
+
+
+def known(patch: Change | None) -> Known | None:
+    """What a patched run need not compute; None if the run without the patch is not known."""
+    match patch:
+        case Patch(target=(target, _), begun=Begun() as begun):
+            first = len(begun.before) - 1 if target == "logits" else int(_stage(target))
+            same = {n: a for n, a in begun.added.items() if n != target and not before(target, n)}
+            return Known(begun, first, same, target)
+        case NodePatch(source=source, begun=Begun() as begun):
+            same = {n: a for n, a in begun.added.items() if not before(source, n)}
+            return Known(begun, max(0, math.floor(_stage(source) + 0.5)), same, "")
+        case _:
+            return None
 
 
 class Network(Protocol):
@@ -183,9 +211,9 @@ class NativeNetwork:
         t = self.transformer
         n = tokens.shape[1]
         seen = {} if seen is None else seen
-        known = started(patch)
-        if known is not None:
-            first, x, added = known
+        shared = known(patch)
+        if shared is not None:
+            first, x, added = shared.first, shared.begun.before[shared.first], dict(shared.same)
         else:
             first, x = 0, self.embedded(tokens)
             added = {"input": x}
@@ -197,15 +225,21 @@ class NativeNetwork:
         for number, layer in enumerate(self.layers[first:], start=first):
             for h in range(len(layer.masks)):
                 name = f"a{number}.h{h}"
+                if name in added:
+                    continue
                 q, k, v = (read(name, slot) for slot in "qkv")
                 z = layer.mixed(h, q, k, v, n, t.attention == "hard")
                 added[name] = z @ layer.output[h].T
                 seen[f"blocks.{number}.attn.hook_z.{h}"] = z
+                if shared is not None and not shared.differs(name, added[name]):
+                    return dict(shared.begun.added), shared.begun.margins
             x = x + sum(added[f"a{number}.h{h}"] for h in range(len(layer.masks)))
             seen[f"blocks.{number}.hook_resid_mid"] = x
             name = f"m{number}"
             hidden = np.maximum(read(name, "") @ layer.into.T + layer.into_bias, 0.0)
             added[name] = hidden @ layer.out.T + layer.out_bias
+            if shared is not None and not shared.differs(name, added[name]):
+                return dict(shared.begun.added), shared.begun.margins
             seen[f"blocks.{number}.mlp.hook_post"] = hidden
             x = x + added[name]
             seen[f"blocks.{number}.hook_resid_post"] = x
@@ -247,13 +281,20 @@ def reading(meaning: Meaning, seen: Mapping[str, Array]) -> Array:
     return read
 
 
+@lru_cache(maxsize=32)
 def visible(mask: Mask, rows: int) -> NDArray[np.bool_]:
-    """Which keys (columns) each query (row) sees."""
+    """Which keys (columns) each query (row) sees; not to be written to."""
     i, j = np.arange(rows)[:, None], np.arange(rows)[None, :]
-    return {
-        "none": np.ones((rows, rows), bool),
-        "<=": j <= i,
-        "<": j < i,
-        ">=": j >= i,
-        ">": j > i,
-    }[mask]
+    match mask:
+        case "none":
+            seen = np.ones((rows, rows), bool)
+        case "<=":
+            seen = j <= i
+        case "<":
+            seen = j < i
+        case ">=":
+            seen = j >= i
+        case ">":
+            seen = j > i
+    seen.setflags(write=False)
+    return seen

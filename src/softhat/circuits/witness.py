@@ -117,7 +117,7 @@ class WitnessSearch:
 
     def node(self, source: str) -> Witness | None:
         """A pair on which what the node adds, taken from the corrupt word, changes an answer."""
-        witness = self._strongest(lambda added, _: NodePatch(source, added[source]))
+        witness = self._strongest(lambda added, begun: NodePatch(source, added[source], begun))
         if witness is not None and witness.flips:
             return witness
         # Gates that clear coordinates change no answer however long one searches.
