@@ -40,22 +40,24 @@ MaxLengthOption = Annotated[
     int | None, typer.Option("--max-length", help="Longest words; the context by default.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of the search.")]
+SpecificationOption = Annotated[
+    Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
+]
+EmptyOption = Annotated[
+    bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
+]
 
 
 def command(
     folder: CheckpointArgument,
-    spec: Annotated[
-        Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
-    ] = None,
+    spec: SpecificationOption = None,
     formula: FormulaOption = None,
     regex: RegexOption = None,
     dfa: DfaOption = None,
     alphabet: AlphabetOption = None,
     bos: BosOption = None,
     eos: EosOption = None,
-    empty: Annotated[
-        bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
-    ] = False,
+    empty: EmptyOption = False,
     max_length: MaxLengthOption = None,
     offset: OffsetOption = "0",
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",

@@ -9,28 +9,34 @@ import typer
 
 from softhat.cli.inputs import AlphabetOption, JsonOption
 from softhat.cli.output import print_facts, print_json
-from softhat.cli.prove import BudgetOption, DfaOption, FormulaOption, RegexOption, read_wanted
+from softhat.cli.prove import (
+    BosOption,
+    BudgetOption,
+    CheckpointArgument,
+    DfaOption,
+    EmptyOption,
+    EosOption,
+    FormulaOption,
+    MaxLengthOption,
+    RegexOption,
+    SpecificationOption,
+    read_wanted,
+)
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.radius import moved_by, radius
 
 
 def command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")],
-    spec: Annotated[
-        Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
-    ] = None,
+    folder: CheckpointArgument,
+    spec: SpecificationOption = None,
     formula: FormulaOption = None,
     regex: RegexOption = None,
     dfa: DfaOption = None,
     alphabet: AlphabetOption = None,
-    bos: Annotated[int | None, typer.Option(help="Token id of `<bos>`.")] = None,
-    eos: Annotated[int | None, typer.Option(help="Token id of `<eos>`.")] = None,
-    empty: Annotated[
-        bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
-    ] = False,
-    max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Longest words; the context by default.")
-    ] = None,
+    bos: BosOption = None,
+    eos: EosOption = None,
+    empty: EmptyOption = False,
+    max_length: MaxLengthOption = None,
     kind: Annotated[
         str,
         typer.Option(help="relative: a share of each entry; largest: of its tensor's largest."),

@@ -7,6 +7,8 @@ caret under the position in a formula, and exits with code 2.
 
 from __future__ import annotations
 
+import warnings
+
 
 class SofthatError(ValueError):
     """Bad input: a formula, word, alphabet, option or file that softhat cannot take."""
@@ -45,6 +47,14 @@ class VoidError(SofthatError):
 
 class CertificateWarning(UserWarning):
     """The word is longer than the model is certified for in this number format."""
+
+
+def not_certified(message: str, strict: bool) -> None:
+    """An answer may be wrong: refuse it, or warn in the name of whoever called the method that
+    checks its length."""
+    if strict:
+        raise CertificateError(message)
+    warnings.warn(message, CertificateWarning, stacklevel=5)
 
 
 class NotStarFreeError(SofthatError):

@@ -10,21 +10,8 @@ from collections.abc import Iterable
 
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
-from softhat.program import inputs
+from softhat.program import heads, inputs
 from softhat.program.gates import And, Steps, Table, Total, Xor
-from softhat.program.heads import (
-    At,
-    Average,
-    Latest,
-    Match,
-    Previous,
-    Recall,
-    Selector,
-    Shift,
-    Sign,
-    StrictLatest,
-    Width,
-)
 from softhat.program.inputs import Input
 from softhat.program.literals import Literal
 from softhat.program.selections import Selection, coded, digit, some, stepped
@@ -55,7 +42,7 @@ def _formulas(program: Program) -> list[Formula | None]:
     formulas: list[Formula | None] = []
     for signal in program.signals:
         formula = None
-        if not isinstance(signal, Average | Width | Total):
+        if not isinstance(signal, heads.Average | heads.Width | Total):
             formula = _formula(program, signal, formulas)
             if formula is None:
                 break
@@ -105,20 +92,20 @@ def _formula(program: Program, signal: Signal, formulas: list[Formula | None]) -
             return nodes.Xor(
                 _literal(Literal(left, True), formulas), _literal(Literal(right, True), formulas)
             )
-        case Latest(bad, value, direction):
+        case heads.Latest(bad, value, direction):
             return _latest(_literal(bad, formulas), _literal(value, formulas), direction)
-        case StrictLatest(bad, value, direction):
+        case heads.StrictLatest(bad, value, direction):
             return beside(
                 _latest(_literal(bad, formulas), _literal(value, formulas), direction), direction
             )
-        case Previous(value, direction):
+        case heads.Previous(value, direction):
             return beside(_literal(value, formulas), direction)
-        case Shift(value, distance, direction):
+        case heads.Shift(value, distance, direction):
             shifted = _literal(value, formulas)
             for _ in range(distance):
                 shifted = beside(shifted, direction)
             return shifted
-        case Recall(bad, queries, keys, value):
+        case heads.Recall(bad, queries, keys, value):
             digits = [
                 (_literal(key, formulas), _literal(query, formulas))
                 for key, query in zip(keys, queries, strict=True)
@@ -126,11 +113,11 @@ def _formula(program: Program, signal: Signal, formulas: list[Formula | None]) -
             return nodes.recall(
                 _literal(value, formulas), (_literal(bad, formulas), FALSE), *digits
             )
-        case Sign():
+        case heads.Sign():
             return _sign(program, signal, formulas)
-        case Match(selector, value):
+        case heads.Match(selector, value):
             return some(_selection(program, selector, formulas), _literal(value, formulas))
-        case At(queries, keys, value, mask):
+        case heads.At(queries, keys, value, mask):
             digits = [
                 (_literal(key, formulas), _literal(query, formulas))
                 for key, query in zip(keys, queries, strict=True)
@@ -141,7 +128,9 @@ def _formula(program: Program, signal: Signal, formulas: list[Formula | None]) -
     return None
 
 
-def _selection(program: Program, selector: Selector, formulas: list[Formula | None]) -> Selection:
+def _selection(
+    program: Program, selector: heads.Selector, formulas: list[Formula | None]
+) -> Selection:
     return Selection(
         tuple(_literal(query, formulas) for query in selector.queries),
         tuple(_literal(key, formulas) for key in selector.keys),
@@ -171,7 +160,7 @@ def _steps(
     counted = []
     for a, at in terms:
         width = program.signals[at]
-        if not isinstance(width, Width):
+        if not isinstance(width, heads.Width):
             return None
         counted.append((a, _selection(program, width.selector, formulas)))
     return stepped(counted, turns)
@@ -192,14 +181,14 @@ def beside(formula: Formula, direction: str) -> Formula:
     return nodes.Yesterday(formula) if direction == "past" else nodes.Tomorrow(formula)
 
 
-def _sign(program: Program, sign: Sign, formulas: list[Formula | None]) -> Formula:
+def _sign(program: Program, sign: heads.Sign, formulas: list[Formula | None]) -> Formula:
     total: Term = nodes.Integer(0)
     for a, size in ((sign.position, nodes.position), (sign.length, nodes.length)):
         if a:  # who does not look at the length is a decoder
             total = nodes.Sum(total, a * size)
     for at in sign.averages:
         average = program.signals[at]
-        assert isinstance(average, Average)
+        assert isinstance(average, heads.Average)
         for a, read in average.terms:
             counted = _literal(Literal(read, True), formulas)
             total = nodes.Sum(total, a * COUNTS[average.range](counted))

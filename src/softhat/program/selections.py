@@ -92,7 +92,7 @@ def _cases(selection: Selection) -> list[tuple[Formula, Term]] | None:
     counts = []
     for at in range(len(selection.queries)):
         key = nodes.any_of(selection.matched(at))
-        counts.append(_count(key, selection.mask))
+        counts.append(count_seen(key, selection.mask))
     none = nodes.all_of(nodes.Not(query) for query in selection.queries)
     nothing: tuple[Formula, Term] = (none, nodes.Integer(0))
     if selection.exclusive:
@@ -135,8 +135,9 @@ def _seen(formula: Formula, mask: Mask) -> Formula:
             return nodes.Or(nodes.Once(formula), nodes.Eventually(formula))
 
 
-def _count(formula: Formula, mask: Mask) -> Term:
-    """The number of positions that the mask shows and where the formula holds."""
+def count_seen(formula: Formula, mask: Mask) -> Term:
+    """The number of positions that the mask shows and where the formula holds: j < i is j <= i of
+    the position before."""
     match mask:
         case "<=":
             return nodes.Count(formula)

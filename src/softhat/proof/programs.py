@@ -15,20 +15,8 @@ from fractions import Fraction
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import CAP, FORMATS, Format
+from softhat.program import heads
 from softhat.program.gates import And, Steps, Table, Total, Xor
-from softhat.program.heads import (
-    At,
-    Average,
-    Latest,
-    Match,
-    MatchMean,
-    Previous,
-    Selector,
-    Shift,
-    Sign,
-    StrictLatest,
-    Width,
-)
 from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, PositionMod, TokenIn
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
@@ -218,23 +206,23 @@ class ProgramClaims:
                 return function
             case Xor(left, right):
                 return space.differ(self.values[left], self.values[right])
-            case Latest(bad, value, direction):
+            case heads.Latest(bad, value, direction):
                 return atoms.since(self.literal(bad), self.literal(value), direction, level)
-            case StrictLatest(bad, value, direction):
+            case heads.StrictLatest(bad, value, direction):
                 inner = atoms.since(self.literal(bad), self.literal(value), direction, level)
                 return atoms.previous(inner, direction, level)
-            case Previous(value, direction):
+            case heads.Previous(value, direction):
                 return atoms.previous(self.literal(value), direction, level)
-            case Shift(value, distance, direction):
+            case heads.Shift(value, distance, direction):
                 moved = self.literal(value)
                 for _ in range(distance):
                     moved = atoms.previous(moved, direction, level)
                 return moved
-            case Sign():
+            case heads.Sign():
                 return atoms.at_least(self._sum(signal), signal.threshold, level)
-            case Match(selector, value):
+            case heads.Match(selector, value):
                 return atoms.read(self._selection(selector), self.literal(value), level)
-            case At(queries, keys, value, mask, _):
+            case heads.At(queries, keys, value, mask, _):
                 digits = []
                 for q, k in zip(queries, keys, strict=True):
                     asked, given = self.literal(q), self.literal(k)
@@ -247,7 +235,7 @@ class ProgramClaims:
                 return atoms.steps(self._terms(count), turns, level)
         return space.false  # a number: read by what follows from its own data
 
-    def _selection(self, selector: Selector) -> int:
+    def _selection(self, selector: heads.Selector) -> int:
         pairs = frozenset(
             (self.literal(selector.queries[q]), self.literal(selector.keys[k]))
             for q, k in selector.table
@@ -256,21 +244,21 @@ class ProgramClaims:
 
     def _terms(self, count: int) -> tuple[tuple[int, int], ...]:
         source = self.program.signals[count]
-        if isinstance(source, Width):
+        if isinstance(source, heads.Width):
             return ((1, self._selection(source.selector)),)
         assert isinstance(source, Total)
         found = []
         for a, width in source.terms:
             inner = self.program.signals[width]
-            assert isinstance(inner, Width)
+            assert isinstance(inner, heads.Width)
             found.append((a, self._selection(inner.selector)))
         return tuple(sorted(found))
 
-    def _sum(self, sign: Sign) -> CountSum:
+    def _sum(self, sign: heads.Sign) -> CountSum:
         total = CountSum(position=sign.position, length=sign.length)
         for at in sign.averages:
             source = self.program.signals[at]
-            assert isinstance(source, Average)
+            assert isinstance(source, heads.Average)
             for a, read in source.terms:
                 function = self.atoms.space.true if read < 0 else self.values[read]
                 total = total.plus(CountSum({(source.range, function): a}), 1)
@@ -285,11 +273,11 @@ class ProgramClaims:
         for factor, at in number.terms:
             source = self.program.signals[at]
             match source:
-                case Average(terms, over):
+                case heads.Average(terms, over):
                     for a, read in terms:
                         function = self.atoms.space.true if read < 0 else self.values[read]
                         _add_part(add, ("average", over), function, factor * a, self.atoms)
-                case MatchMean(selector, terms):
+                case heads.MatchMean(selector, terms):
                     key = self._selection(selector)
                     for a, read in terms:
                         function = self.atoms.space.true if read < 0 else self.values[read]

@@ -6,7 +6,6 @@ they are compared with (formulas, hard attention) and in what is proved; how the
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import SofthatError, not_certified
 from softhat.io.files import json_bytes, write_folder
 from softhat.io.memory import hold_freed_memory
 from softhat.logic.semantics.words import Word, encode, encode_sets
@@ -389,10 +388,8 @@ class Answers(ABC):
         limit = self.certified_length(dtype, runtime)
         if n <= limit:
             return
-        message = (
+        not_certified(
             f"the word has {n:,} positions, but this model is certified only to {limit:,} "
-            f"in {format_of(dtype).name}"
+            f"in {format_of(dtype).name}",
+            strict,
         )
-        if strict:
-            raise CertificateError(message)
-        warnings.warn(message, CertificateWarning, stacklevel=4)

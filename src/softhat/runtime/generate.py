@@ -8,11 +8,10 @@ run in hard attention.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
-from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import SofthatError, not_certified
 from softhat.numerics.formats import format_of
 from softhat.runtime.hard_stepper import Step
 from softhat.runtime.linear.kernels import Word as Known
@@ -103,12 +102,10 @@ def _watch(model: Answers, dtype: str, strict: bool) -> Callable[[int], None]:
     def warn(position: int) -> None:
         if position != limit + 1:
             return
-        message = (
+        not_certified(
             f"the run is past token {limit:,}, to which this model is certified in "
-            f"{format_of(dtype).name} as a stream"
+            f"{format_of(dtype).name} as a stream",
+            strict,
         )
-        if strict:
-            raise CertificateError(message)
-        warnings.warn(message, CertificateWarning, stacklevel=4)
 
     return warn

@@ -13,14 +13,13 @@ with P. So the stream takes P beyond any length, and its answers are those of ev
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import SofthatError, not_certified
 from softhat.runtime.linear.kernels import Word as Known
 from softhat.runtime.linear.runtime import CHUNK, ENDLESS
 from softhat.runtime.linear.stepper import Stepper, scalar_tokens
@@ -120,11 +119,9 @@ class Stream:
         """Past the certified length an answer may be wrong: say so once, or refuse."""
         if self.position <= self._limit < self.position + tokens:
             self.model.check_tables(self.position + tokens)
-            message = (
+            not_certified(
                 f"the stream is past position {self._limit:,}, to which this model is certified "
-                f"in {self._dtype} as a stream"
+                f"in {self._dtype} as a stream",
+                self._strict,
             )
-            if self._strict:
-                raise CertificateError(message)
-            warnings.warn(message, CertificateWarning, stacklevel=4)
         self.position += tokens

@@ -13,17 +13,8 @@ from collections.abc import Sequence
 from softhat.export.coq.inputs import Inputs, is_given
 from softhat.export.coq.linear import SIZES, Linear, counted
 from softhat.export.coq.syntax import boolean
+from softhat.program import heads
 from softhat.program.gates import And, Xor
-from softhat.program.heads import (
-    Average,
-    Direction,
-    Latest,
-    Previous,
-    Range,
-    Shift,
-    Sign,
-    StrictLatest,
-)
 from softhat.program.inputs import FirstPosition, LastPosition, TokenIn
 from softhat.program.literals import FALSE, TRUE, Literal
 from softhat.program.signals import Program, Signal
@@ -43,17 +34,17 @@ class Matcher:
         self._literals: dict[int, Literal] = {self.space.true: TRUE, self.space.false: FALSE}
         self._made: dict[int, tuple[int, int]] = {}
         """Conjunctions by their function: what they join."""
-        self._latest: dict[tuple[Direction, int, int], int] = {}
-        self._strict: dict[tuple[Direction, int, int], StrictLatest] = {}
-        self._shifted: dict[tuple[Direction, int], Literal] = {}
-        self._previous: dict[tuple[Direction, int], int] = {}
+        self._latest: dict[tuple[heads.Direction, int, int], int] = {}
+        self._strict: dict[tuple[heads.Direction, int, int], heads.StrictLatest] = {}
+        self._shifted: dict[tuple[heads.Direction, int], Literal] = {}
+        self._previous: dict[tuple[heads.Direction, int], int] = {}
         self._heads: dict[int, int] = {}
         """The signal of an atom."""
         self._signs: dict[tuple[object, ...], list[int]] = {}
         self._counted = {
             read
             for signal in program.signals
-            if isinstance(signal, Average)
+            if isinstance(signal, heads.Average)
             for read in signal.reads
         }
         for signal in program.signals:
@@ -74,7 +65,7 @@ class Matcher:
         self.signals.append(signal)
         function = self._function(signal, at)
         self._functions.append(function)
-        if not isinstance(signal, Average):
+        if not isinstance(signal, heads.Average):
             self._heads.setdefault(function, at)
             preferred = at in self._counted and at < self.own
             if preferred or function not in self._literals:
@@ -105,23 +96,23 @@ class Matcher:
 
     def _remember(self, signal: Signal, at: int) -> None:
         match signal:
-            case Latest(bad, value, direction):
+            case heads.Latest(bad, value, direction):
                 self._latest.setdefault((direction, self.of(bad), self.of(value)), at)
-            case StrictLatest(bad, value, direction):
+            case heads.StrictLatest(bad, value, direction):
                 self._strict.setdefault((direction, self.of(bad), self.of(value)), signal)
-            case Previous(value, direction):
+            case heads.Previous(value, direction):
                 self._previous.setdefault((direction, self.of(value)), at)
-            case Shift(value, _, direction):
+            case heads.Shift(value, _, direction):
                 self._shifted.setdefault((direction, self.of(value)), value)
-            case Sign():
+            case heads.Sign():
                 self._signs.setdefault(self.sum_of(signal).direction()[0], []).append(at)
 
-    def sum_of(self, sign: Sign) -> Linear:
+    def sum_of(self, sign: heads.Sign) -> Linear:
         """What a Sign compares with its threshold."""
         form = Linear({}, sign.position, sign.length)
         for average in sign.averages:
             mean = self.signals[average]
-            assert isinstance(mean, Average)
+            assert isinstance(mean, heads.Average)
             for a, read in mean.terms:
                 form = form.plus(counted(Literal(read, True), mean.range), a)
         return form
@@ -161,7 +152,7 @@ class Matcher:
 
     # Operators
 
-    def since(self, direction: Direction, f: int, g: int) -> tuple[str, int]:
+    def since(self, direction: heads.Direction, f: int, g: int) -> tuple[str, int]:
         """The hint of `f S g` (`f U g`), and its function."""
         no = self.space.negation
         bad = self.both(f, no(g))
@@ -177,10 +168,10 @@ class Matcher:
                 if strict is not None
                 else (self.literal(bad), self.literal(g))
             )
-            at = self.add(Latest(*literals, direction))
+            at = self.add(heads.Latest(*literals, direction))
         return f"Through {at}", self._functions[at]
 
-    def step(self, direction: Direction, f: int) -> tuple[str, int]:
+    def step(self, direction: heads.Direction, f: int) -> tuple[str, int]:
         """The hint of `Y f` (`X f`), and its function."""
         space = self.space
         edge_signal = FirstPosition() if direction == "past" else LastPosition()
@@ -204,18 +195,18 @@ class Matcher:
             function = self.both(no(self._functions[edge]), no(self._functions[beyond]))
             return f"Beyond {beyond} {inner} false {edge}", function
         value = self._shifted.get((direction, f)) or self.literal(f)
-        at = self.add(Previous(value, direction))
+        at = self.add(heads.Previous(value, direction))
         return f"Through {at}", self._functions[at]
 
-    def _beyond(self, inner: int, direction: Direction) -> int | None:
+    def _beyond(self, inner: int, direction: heads.Direction) -> int | None:
         """The signal that is `inner`, seen from the next position; a helper if that is a shift."""
         match self.signals[inner]:
-            case Latest(bad, value, same) if same == direction:
-                return self._same.get(StrictLatest(bad, value, direction))
-            case Previous(value, same) if same == direction:
-                return self.add(Shift(value, 2, direction))
-            case Shift(value, distance, same) if same == direction:
-                return self.add(Shift(value, distance + 1, direction))
+            case heads.Latest(bad, value, same) if same == direction:
+                return self._same.get(heads.StrictLatest(bad, value, direction))
+            case heads.Previous(value, same) if same == direction:
+                return self.add(heads.Shift(value, 2, direction))
+            case heads.Shift(value, distance, same) if same == direction:
+                return self.add(heads.Shift(value, distance + 1, direction))
         return None
 
     def at_least(self, form: Linear, bound: int) -> tuple[str, int]:
@@ -229,7 +220,7 @@ class Matcher:
             return "Decided false", space.false
         for at in self._signs.get(direction, ()):
             sign = self.signals[at]
-            assert isinstance(sign, Sign)
+            assert isinstance(sign, heads.Sign)
             other = self.sum_of(sign)
             d, rest = divmod(factor, other.direction()[1])
             if rest:
@@ -244,7 +235,7 @@ class Matcher:
 
     def _new_sign(self, form: Linear, bound: int, divisor: int) -> tuple[str, int]:
         """A helper for `form >= bound`, with coprime coefficients."""
-        averages: dict[Range, int] = {}
+        averages: dict[heads.Range, int] = {}
         for over in SIZES:
             terms = [
                 (a // divisor, signal)
@@ -252,9 +243,9 @@ class Matcher:
                 if r == over
             ]
             if terms:
-                averages[over] = self.add(Average(tuple(terms), over))
+                averages[over] = self.add(heads.Average(tuple(terms), over))
         past, future, total = (averages.get(over) for over in SIZES)
         position, length = form.position // divisor, form.length // divisor
         threshold = -((form.constant - bound) // divisor)
-        at = self.add(Sign(past, future, total, position, length, threshold))
+        at = self.add(heads.Sign(past, future, total, position, length, threshold))
         return f"Compared {at} {divisor} false", self._functions[at]

@@ -15,20 +15,8 @@ from softhat.export.coq.inputs import Inputs, is_given
 from softhat.export.coq.syntax import boolean, call, integer, optional, rational, sequence
 from softhat.io.errors import SofthatError
 from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named
+from softhat.program import heads
 from softhat.program.gates import And, Steps, Table, Total, Xor
-from softhat.program.heads import (
-    At,
-    Average,
-    Latest,
-    Mask,
-    Match,
-    Previous,
-    Selector,
-    Shift,
-    Sign,
-    StrictLatest,
-    Width,
-)
 from softhat.program.inputs import (
     FirstPosition,
     LastPosition,
@@ -46,7 +34,7 @@ from softhat.transformer.lowering.lower import lower
 from softhat.transformer.lowering.steps import count_steps
 from softhat.transformer.weights import Attention, Transformer, sharpness_of
 
-MASKS: dict[Mask, str] = {
+MASKS: dict[heads.Mask, str] = {
     "<=": "AtMost",
     "<": "Below",
     ">=": "Program.AtLeast",
@@ -55,11 +43,11 @@ MASKS: dict[Mask, str] = {
 }
 _RANGES = {"past": "Before", "future": "After", "total": "All"}
 _KINDS = (
-    TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn, And, Xor, Latest, StrictLatest,
-    Previous, Shift, Average, Sign,
+    TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn, And, Xor, heads.Latest,
+    heads.StrictLatest, heads.Previous, heads.Shift, heads.Average, heads.Sign,
 )  # fmt: skip
 """The kinds of signal that a formula becomes: the kernel finds the formula again in them."""
-_OF_VALUES = (Match, At, Width, Table, Steps, Total, PositionBit)
+_OF_VALUES = (heads.Match, heads.At, heads.Width, Table, Steps, Total, PositionBit)
 """Those that only programs of values have: the theorem states the program itself."""
 
 
@@ -116,28 +104,28 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
             return call("Program.And", sequence(map(literal_text, literals)))
         case Xor(left, right):
             return call("Program.Xor", str(left), str(right))
-        case Latest(bad, value, direction):
+        case heads.Latest(bad, value, direction):
             return call("Latest", literal_text(bad), literal_text(value), direction.title())
-        case StrictLatest(bad, value, direction):
+        case heads.StrictLatest(bad, value, direction):
             return call("StrictLatest", literal_text(bad), literal_text(value), direction.title())
-        case Previous(value, direction):
+        case heads.Previous(value, direction):
             return call("Previous", literal_text(value), direction.title())
-        case Shift(value, distance, direction):
+        case heads.Shift(value, distance, direction):
             return call("Shift", literal_text(value), str(distance), direction.title())
-        case Average(terms, over):
+        case heads.Average(terms, over):
             pairs = (f"({integer(a)}%Z, {optional(None if s < 0 else s)})" for a, s in terms)
             return call("Average", sequence(pairs), _RANGES[over])
-        case Sign(past, future, total, position, length, threshold):
+        case heads.Sign(past, future, total, position, length, threshold):
             means = map(optional, (past, future, total))
             return call("Sign", *means, *map(integer, (position, length, threshold)))
         case Table(terms):
             return call("Table", sequence(sequence(map(literal_text, term)) for term in terms))
-        case Match(selector, value):
+        case heads.Match(selector, value):
             where = MASKS[selector.mask], str(selector.longest)
             return call("Match", _pairs(selector), literal_text(value), *where)
-        case Width(selector):
+        case heads.Width(selector):
             return call("Width", _pairs(selector), MASKS[selector.mask], str(selector.longest))
-        case At(queries, keys, value, mask, longest):
+        case heads.At(queries, keys, value, mask, longest):
             digits = sequence(map(_pair, queries, keys))
             return call("Program.At", digits, literal_text(value), MASKS[mask], str(longest))
         case Total(terms, most):
@@ -148,7 +136,7 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
     raise TypeError(f"not part of the kernel: {signal!r}")
 
 
-def _pairs(selector: Selector) -> str:
+def _pairs(selector: heads.Selector) -> str:
     """The pairs of a query and a key that match."""
     return sequence(_pair(selector.queries[q], selector.keys[k]) for q, k in selector.table)
 
@@ -211,13 +199,13 @@ def _number(model: Planned, layer: int, head: int, value: int, at: int, wide: bo
     weights = model.weights.layers[layer]
     signal = model.program.signals[at]
     match signal:
-        case Match(selector, _):
+        case heads.Match(selector, _):
             return sharp(selector.longest, wide)
-        case Width(selector):
+        case heads.Width(selector):
             return sharp(selector.longest, wide=False)
-        case At(longest=longest):
+        case heads.At(longest=longest):
             return sharp(longest, wide)
-    if isinstance(signal, Average):
+    if isinstance(signal, heads.Average):
         a, source = signal.terms[0]
         ordinary = _coordinate(model.weights, Named("ordinary"))
         column = ordinary if source < 0 else _place(model, Register(source, False))
@@ -225,9 +213,9 @@ def _number(model: Planned, layer: int, head: int, value: int, at: int, wide: bo
         return int(a / written) if written and a / written > 0 else 1
     keys = weights.key.dense()[head]
     used = [row for row in range(len(keys)) if keys[row].any()]
-    if isinstance(signal, Shift):  # two rows for the distance, then one for each residue
+    if isinstance(signal, heads.Shift):  # two rows for the distance, then one for each residue
         return max(1, len(used) - 2)
-    if isinstance(signal, Sign):  # the row of D·1 against where the key is
+    if isinstance(signal, heads.Sign):  # the row of D·1 against where the key is
         column = _coordinate(model.weights, Named("1"))
         steep = Fraction(float(weights.query.dense()[head, :, column].max()))
         sharpness = sharpness_of(weights.laws[head])

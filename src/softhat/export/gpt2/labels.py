@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel
-from softhat.export.stock.labels import (
-    HeldVariable,
-    LabelledHead,
-    Spoken,
-    feature_held,
-    gate_text,
-    key_text,
-    labels_of,
-    output_nodes,
-    unit_meaning,
-)
+from softhat.export.stock import labels as stock
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register
@@ -34,27 +24,27 @@ def label(
 ) -> Labels:
     """What a GPT-2's parts are for."""
     heads = [
-        LabelledHead(layer, number, head, [*range(len(head.signals))])
+        stock.LabelledHead(layer, number, head, [*range(len(head.signals))])
         for layer, block in enumerate(weights.layout.heads)
         for number, head in enumerate(block)
     ]
     stages = _stages(weights, tensors, tuple(formulas))
     neurons = partial(_neurons, weights)
-    return labels_of(weights.layout, formulas, "gpt2", heads, neurons, _coordinates, stages)
+    return stock.labels_of(weights.layout, formulas, "gpt2", heads, neurons, _coordinates, stages)
 
 
-def _neurons(weights: Trunk, words: Spoken[Layout]) -> Iterator[NeuronLabel]:
+def _neurons(weights: Trunk, words: stock.Spoken[Layout]) -> Iterator[NeuronLabel]:
     layout, said, needed = words
     for number, block in enumerate(weights.blocks):
         for gate in block.gates:
-            meaning = unit_meaning(said, gate, number, GAIN[weights.activation])
-            text, idle = gate_text(layout, gate, number + 1), gate.signal not in needed
+            meaning = stock.unit_meaning(said, gate, number, GAIN[weights.activation])
+            text, idle = stock.gate_text(layout, gate, number + 1), gate.signal not in needed
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
-def _coordinates(words: Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
+def _coordinates(words: stock.Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
     layout, said, _ = words
-    holds: list[list[HeldVariable]] = [[] for _ in range(layout.d_model // 2)]
+    holds: list[list[stock.HeldVariable]] = [[] for _ in range(layout.d_model // 2)]
     born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
     for number, block in enumerate(layout.heads, start=1):
         for head in block:
@@ -62,16 +52,16 @@ def _coordinates(words: Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
     for key, at in layout.pair.items():
         since = born.get(key, 0)
         holds[at].append(
-            HeldVariable(since, key_text(layout, key), *_held(layout, said, key, since))
+            stock.HeldVariable(since, stock.key_text(layout, key), *_held(layout, said, key, since))
         )
     for at, rows in enumerate(holds):
         if at in layout.pads or at in layout.trims:
             amplitude = 2.0 if at in layout.pads else layout.trim
-            rows.append(HeldVariable(0, "pad: keeps the norm", "pad", TRUE, 1 / amplitude))
+            rows.append(stock.HeldVariable(0, "pad: keeps the norm", "pad", TRUE, 1 / amplitude))
         elif not rows and at in layout.scratch:
-            rows.append(HeldVariable(0, "scratch, unused", "empty", FALSE, 1.0))
+            rows.append(stock.HeldVariable(0, "scratch, unused", "empty", FALSE, 1.0))
         elif not rows:
-            rows.append(HeldVariable(0, "constant", "pad", TRUE, 1.0))
+            rows.append(stock.HeldVariable(0, "constant", "pad", TRUE, 1.0))
     return tuple(
         CoordinateLabel(
             2 * at + half,
@@ -93,7 +83,7 @@ def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ..
     digits = {bit(b): ("i", b) for b in range(layout.bits)}
     for distance in {head.distance for block in layout.heads for head in block if head.distance}:
         digits |= {earlier_bit(b, distance): (f"i - {distance}", b) for b in range(layout.bits)}
-    return feature_held(layout, said, key, digits)
+    return stock.feature_held(layout, said, key, digits)
 
 
 def _stages(
@@ -121,7 +111,7 @@ def _stages(
         if block.gates:
             mlp = LabelNode(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
             stages.append([mlp])
-    outputs = output_nodes(layout.program, tensors, "classifier.weight", names)
+    outputs = stock.output_nodes(layout.program, tensors, "classifier.weight", names)
     return [*stages, outputs]
 
 

@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel, stated
-from softhat.export.stock.labels import (
-    HeldVariable,
-    LabelledHead,
-    Spoken,
-    feature_held,
-    gate_text,
-    key_text,
-    labels_of,
-    output_nodes,
-    unit_meaning,
-)
+from softhat.export.stock import labels as stock
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register
@@ -41,10 +31,10 @@ def label(
     for layer in range(layout.blocks):
         for number, group, head in _placed(layout, layer):
             places = [group.values.index(form) for form in values_of(layout.counts, head)]
-            heads.append(LabelledHead(layer, number, head, places))
+            heads.append(stock.LabelledHead(layer, number, head, places))
     stages = _stages(layout, weights, tensors, tuple(formulas))
     neurons = partial(_neurons, weights.blocks)
-    return labels_of(layout, formulas, family, heads, neurons, _coordinates, stages)
+    return stock.labels_of(layout, formulas, family, heads, neurons, _coordinates, stages)
 
 
 def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, StockHeadPlan]]:
@@ -55,7 +45,7 @@ def _placed(layout: LlamaLayout, number: int) -> Iterator[tuple[int, KeyGroup, S
 
 
 def _neurons(
-    blocks: tuple[LlamaMatrices, ...], words: Spoken[LlamaLayout]
+    blocks: tuple[LlamaMatrices, ...], words: stock.Spoken[LlamaLayout]
 ) -> Iterator[NeuronLabel]:
     """Where a term holds the difference of its two units is G/2, else 0."""
     layout, said, needed = words
@@ -67,24 +57,26 @@ def _neurons(
             meaning = stated("term", formula, hook, list(zip(units, signs, strict=True)))
             yield NeuronLabel(number, units, layout.program.labels[signal], (meaning,))
         for gate in block.gates:
-            meaning = unit_meaning(said, gate, number, GAIN)
-            text = gate_text(layout, gate, number - layout.first + 1)
+            meaning = stock.unit_meaning(said, gate, number, GAIN)
+            text = stock.gate_text(layout, gate, number - layout.first + 1)
             idle = gate.signal not in needed
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
-def _coordinates(words: Spoken[LlamaLayout]) -> tuple[CoordinateLabel, ...]:
+def _coordinates(words: stock.Spoken[LlamaLayout]) -> tuple[CoordinateLabel, ...]:
     layout, said, _ = words
-    rows = [HeldVariable(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
+    rows = [stock.HeldVariable(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
     for at in layout.zeros:
-        rows[at] = HeldVariable(0, "empty", "empty", FALSE, 1.0)
+        rows[at] = stock.HeldVariable(0, "empty", "empty", FALSE, 1.0)
     for at in layout.pads:
-        rows[at] = HeldVariable(0, "pad: keeps the norm", "pad", TRUE, 0.5)
+        rows[at] = stock.HeldVariable(0, "pad: keeps the norm", "pad", TRUE, 0.5)
     born = _born(layout)
     for key, at in layout.coordinate.items():
         if isinstance(key, Register) or key in (ONE, BOS_PAIR, ORDINARY) or key in born:
             since = born.get(key, 0)
-            rows[at] = HeldVariable(since, key_text(layout, key), *_held(layout, said, key, since))
+            rows[at] = stock.HeldVariable(
+                since, stock.key_text(layout, key), *_held(layout, said, key, since)
+            )
     return tuple(
         CoordinateLabel(at, ((row.since, row.text),), (row.meaning(at),))
         for at, row in enumerate(rows)
@@ -109,7 +101,7 @@ def _held(layout: LlamaLayout, said: Meanings, key: Key, since: int) -> tuple[An
         formula = said.of[key.signal].formula
         return "raw" if key.raw else "gate" if since else "input", formula, 0.5, 0.5
     digits = {bit(b): ("i", b) for b in range(layout.rotary.digits)}
-    return feature_held(layout, said, key, digits)
+    return stock.feature_held(layout, said, key, digits)
 
 
 def _stages(
@@ -141,7 +133,7 @@ def _stages(
             reads = _some(block.gate.any(axis=0))
             writes = _some(block.down.any(axis=1))
             stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
-    outputs = output_nodes(layout.program, tensors, "score.weight", names)
+    outputs = stock.output_nodes(layout.program, tensors, "score.weight", names)
     return [*stages, outputs]
 
 

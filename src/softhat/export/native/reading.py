@@ -44,16 +44,7 @@ from softhat.models.value_model import ValueModel
 from softhat.numbers.laws import from_json as law_of
 from softhat.numbers.positions import from_json as feature_of
 from softhat.numerics.formats import FORMATS
-from softhat.transformer.weights import (
-    BOS,
-    EOS,
-    Attention,
-    Coordinate,
-    Layer,
-    Mask,
-    Sparse,
-    Transformer,
-)
+from softhat.transformer import weights
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -128,7 +119,7 @@ def read_huggingface(folder: Path, config: dict[str, Any]) -> Export:
     return export
 
 
-def _native(kind: str, folder: Path, t: Transformer, stored: str) -> Export:
+def _native(kind: str, folder: Path, t: weights.Transformer, stored: str) -> Export:
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
     if (folder / RASP).exists():
         program = ValueModel.read(t, read_json(folder / RASP, inside=folder))
@@ -198,13 +189,17 @@ def transformer_from(
     outputs: tuple[str, ...],
     tensors: Mapping[str, NDArray[Any]],
     embedding: NDArray[Any],
-) -> Transformer:
+) -> weights.Transformer:
     """The weights of a module's state (`softhat.export.torch.state`). Names are not exported."""
     d_model = int(shape["d_model"])
-    choice("the configuration", shape, "attention", get_args(Attention))
-    if any(mask not in get_args(Mask) for entry in shape["layers"] for mask in entry["masks"]):
+    choice("the configuration", shape, "attention", get_args(weights.Attention))
+    if any(
+        mask not in get_args(weights.Mask) for entry in shape["layers"] for mask in entry["masks"]
+    ):
         raise SofthatError("the configuration has a mask that is not known")
-    sinks = tuple(s for s, at in ((BOS, "bos"), (EOS, "eos")) if shape[at] is not None)
+    sinks = tuple(
+        s for s, at in ((weights.BOS, "bos"), (weights.EOS, "eos")) if shape[at] is not None
+    )
     wide = {name: np.asarray(array).astype(np.float64) for name, array in tensors.items()}
     if embedding.shape != (len(symbols) + len(sinks), d_model):
         raise SofthatError(f"the embedding has the shape {embedding.shape}")
@@ -219,7 +214,7 @@ def transformer_from(
         output = wide[at + "attention.output.weight"].reshape(d_model, heads, d_v)
         into = wide[at + "feed_forward.into.weight"].reshape(-1, d_model)[share]
         layers.append(
-            Layer(
+            weights.Layer(
                 labels=("",) * heads,
                 kinds=("",) * heads,
                 masks=tuple(entry["masks"]),
@@ -227,26 +222,26 @@ def transformer_from(
                 query=_sparse(wide[at + "attention.query.weight"], heads, d_k, d_model),
                 key=_sparse(wide[at + "attention.key.weight"], heads, d_k, d_model),
                 value=_sparse(wide[at + "attention.value.weight"], heads, d_v, d_model),
-                output=Sparse.from_dense(output.transpose(1, 0, 2)),
-                into=Sparse.from_dense(into),
+                output=weights.Sparse.from_dense(output.transpose(1, 0, 2)),
+                into=weights.Sparse.from_dense(into),
                 into_bias=wide[at + "feed_forward.bias"].reshape(len(share)),
                 out=_sparse(wide[at + "feed_forward.out.weight"], d_model, len(share)),
                 out_bias=wide[at + "feed_forward.out.bias"].reshape(d_model),
             )
         )
-    return Transformer(
+    return weights.Transformer(
         attention=shape["attention"],
         symbols=symbols,
         propositional=bool(shape["propositional"]),
         sinks=sinks,
         positions=tuple(feature_of(f, "the positions") for f in shape["positions"]),
-        embedding=Sparse.from_dense(embedding),
+        embedding=weights.Sparse.from_dense(embedding),
         position_embedding=_sparse(wide["positions.weight"], d_model, len(shape["positions"])),
         layers=tuple(layers),
         outputs=outputs,
         readout=_sparse(wide["readout.weight"], len(outputs), d_model),
         readout_bias=wide["readout.bias"].reshape(len(outputs)),
-        coordinates=(Coordinate(()),) * d_model,
+        coordinates=(weights.Coordinate(()),) * d_model,
     )
 
 
@@ -254,5 +249,5 @@ def _top(share: NDArray[np.int64]) -> int:
     return int(share.max(initial=-1))
 
 
-def _sparse(array: NDArray[np.float64], *shape: int) -> Sparse:
-    return Sparse.from_dense(array.reshape(shape))
+def _sparse(array: NDArray[np.float64], *shape: int) -> weights.Sparse:
+    return weights.Sparse.from_dense(array.reshape(shape))

@@ -6,17 +6,7 @@ import numpy as np
 
 from softhat.export.onnx.graph import Graph
 from softhat.io.errors import SofthatError
-from softhat.numbers.positions import (
-    PLACES,
-    SHARES,
-    DigitFeature,
-    Feature,
-    Holds,
-    Mod,
-    Named,
-    Table,
-    nearest_float,
-)
+from softhat.numbers import positions
 from softhat.numbers.predicates import (
     BuiltIn,
     ListedByLength,
@@ -37,7 +27,7 @@ def longest_word(t: Transformer) -> int | None:
     stored = [
         f.predicate
         for f in t.positions
-        if isinstance(f, Holds) and isinstance(f.predicate, BuiltIn)
+        if isinstance(f, positions.Holds) and isinstance(f.predicate, BuiltIn)
     ]
     return None if all(map(depends_on_length, stored)) else PREDICATE_TABLE
 
@@ -52,66 +42,68 @@ def position_part(
     columns = []
     for feature in t.positions:
         column = _feature(g, feature, ordinary, index, length, t.has_bos)
-        if isinstance(feature, Named) and feature.scaled:
+        if isinstance(feature, positions.Named) and feature.scaled:
             column = g.op("Div", column, scale)
         columns.append(g.op("Unsqueeze", column, g.ints([2])))
     table = g.op("Concat", *columns, axis=2)
     return g.op("MatMul", table, g.numbers(t.position_embedding.dense().T))
 
 
-def _feature(g: Graph, feature: Feature, ordinary: str, index: str, length: str, bos: bool) -> str:
+def _feature(
+    g: Graph, feature: positions.Feature, ordinary: str, index: str, length: str, bos: bool
+) -> str:
     """One feature, (batch, rows), before it is divided by P."""
     own = g.op("Cast", ordinary, to=g.BOOL)
     one = g.op("Add", g.op("Mul", index, g.ints([0])), g.ints([1]))
     i = g.op("Mul", ordinary, index)
     match feature:
-        case Mod(modulus, remainder, sinks):
+        case positions.Mod(modulus, remainder, sinks):
             found = g.op("Mod", index, g.ints([min(modulus, 2**62)]))
             found = g.op("Equal", found, g.ints([min(remainder, 2**62)]))
             return g.float(found if sinks else g.op("And", own, found))
-        case DigitFeature(bit, position, length_factor, constant):
+        case positions.DigitFeature(bit, position, length_factor, constant):
             number = g.op("Mul", index, g.ints([position]))
             number = g.op("Add", number, g.op("Mul", length, g.ints([length_factor])))
             number = g.op("Max", g.op("Add", number, g.ints([constant])), g.ints([0]))
             digit = g.op("Mod", g.op("Div", number, g.ints([1 << min(bit, 62)])), g.ints([2]))
             return g.float(g.op("Mul", ordinary, digit))
-        case Table(entries):
-            values = g.numbers(np.array([nearest_float(x) for x in entries] + [0.0]))
+        case positions.Table(entries):
+            values = g.numbers(np.array([positions.nearest_float(x) for x in entries] + [0.0]))
             held = g.op("Or", own, g.op("Equal", index, g.ints([0]))) if bos else own
             place = index if bos else g.op("Sub", index, g.ints([1]))
             return g.op("Gather", values, g.op("Where", held, place, g.ints([len(entries)])))
-        case Holds(predicate):
+        case positions.Holds(predicate):
             return g.op("Mul", g.float(ordinary), _predicate(g, predicate, own, index, length))
-        case Named("1"):
+        case positions.Named("1"):
             return g.float(one)
-        case Named("ordinary"):
+        case positions.Named("ordinary"):
             return g.float(ordinary)
-        case Named("i"):
+        case positions.Named("i"):
             return g.float(i)
-        case Named("r"):
+        case positions.Named("r"):
             distance = g.op("Sub", g.op("Add", length, g.ints([1])), index)
             return g.float(g.op("Mul", ordinary, distance))
-        case Named("n"):
+        case positions.Named("n"):
             return g.float(g.op("Mul", one, length))
-        case Named("i/n"):
+        case positions.Named("i/n"):
             return g.op("Div", g.float(i), g.float(length))
-        case Named(name) if name in SHARES or name in PLACES:
-            share = g.float(i if name in SHARES else index)
-            for _ in range({**SHARES, **PLACES}[name]):
+        case positions.Named(name) if name in positions.SHARES or name in positions.PLACES:
+            share = g.float(i if name in positions.SHARES else index)
+            for _ in range({**positions.SHARES, **positions.PLACES}[name]):
                 share = g.op("Div", share, g.float(length))
             return share
-        case Named("1/i"):
+        case positions.Named("1/i"):
             return g.op("Div", g.float(ordinary), g.float(g.op("Max", i, one)))
-        case Named("i^2"):
+        case positions.Named("i^2"):
             return g.float(g.op("Mul", i, i))
-        case Named("(-1)^i"):
+        case positions.Named("(-1)^i"):
             odd = g.op("Mod", index, g.ints([2]))
             return g.float(g.op("Sub", g.ints([1]), g.op("Mul", odd, g.ints([2]))))
-        case Named("first"):
+        case positions.Named("first"):
             return g.float(g.op("And", own, g.op("Equal", index, g.ints([1]))))
-        case Named("last"):
+        case positions.Named("last"):
             return g.float(g.op("And", own, g.op("Equal", index, length)))
-        case Named(name):
+        case positions.Named(name):
             raise SofthatError(f"unknown position feature {name!r}")
 
 

@@ -24,6 +24,7 @@ from softhat.frontends.programs.syntax import Expression, Variable, parts
 from softhat.io.errors import FormulaError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, FIRST, LAST, TRUE, Formula, Term
+from softhat.program.selections import count_seen
 
 MOST_CASES = 256
 """Cases of a number, and ways in which attention may depend on i."""
@@ -312,19 +313,8 @@ def _gate(kind: str, f: Formula, g: Formula) -> Formula:
 
 
 def _count(mask: syntax.Mask, f: Formula) -> Term:
-    """How many j of the mask satisfy f: j < i is j <= i of the position before."""
-    if f == FALSE:
-        return nodes.Integer(0)
-    match mask:
-        case "<=":
-            return nodes.Count(f)
-        case "<":
-            return nodes.Count(nodes.Yesterday(f))
-        case ">=":
-            return nodes.CountFuture(f)
-        case ">":
-            return nodes.CountFuture(nodes.Tomorrow(f))
-    return nodes.CountAll(f)
+    """How many j of the mask satisfy f."""
+    return nodes.Integer(0) if f == FALSE else count_seen(f, mask)
 
 
 def _attend(

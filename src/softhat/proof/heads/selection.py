@@ -47,6 +47,18 @@ class Codes:
     sharpness: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A head of a selection: what its scores are multiplied by, the sinks' score, the rows of
+    queries and keys that compare bits, and all weights."""
+
+    head: HeadWeights
+    beta: Fraction
+    sink: Fraction
+    rows: list[tuple[Form, Form]]
+    weights: tuple[float, ...]
+
+
 def is_selection(head: HeadWeights, cells: list[Cell]) -> bool:
     """Do its scores read bits and the sinks only, and no position?"""
     forms = [form for form in (*head.query, *head.key) if form]
@@ -76,27 +88,16 @@ def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> Select
         raise VoidError("the sinks have no score of their own")
     if not rows:
         raise VoidError("it matches nothing")
-    numbers = {w for query, key in zip(head.query, head.key, strict=True) for w in query.values()}
-    numbers |= {w for key in head.key for w in key.values()}
-    weights = tuple(sorted(numbers))
+    numbers = {w for form in (*head.query, *head.key) for w in form.values()}
+    scored = _Scored(head, beta, sink, rows, tuple(sorted(numbers)))
     doubled = any(abs(w) == 2.0 for _, key in rows for w in key.values())
-    if doubled:
-        return _codes(head, rows, sink, beta, weights, cells, atoms)
-    return _table(head, rows, sink, beta, weights, cells, atoms)
+    return _codes(scored, cells, atoms) if doubled else _table(scored, cells, atoms)
 
 
-def _table(
-    head: HeadWeights,
-    rows: list[tuple[Form, Form]],
-    sink: Fraction,
-    beta: Fraction,
-    weights: tuple[float, ...],
-    cells: list[Cell],
-    atoms: Atoms,
-) -> SelectionTable:
+def _table(scored: _Scored, cells: list[Cell], atoms: Atoms) -> SelectionTable:
     pairs: list[Pair] = []
     gain: Fraction | None = None
-    for query, key in rows:
+    for query, key in scored.rows:
         unit = _unit(query)
         if gain is not None and gain != unit:
             raise VoidError("its matches have different scores")
@@ -113,22 +114,20 @@ def _table(
                     continue
                 raise VoidError("a key can match in two ways at once")
     return SelectionTable(
-        head.mask, frozenset(pairs), gain * beta, sink, weights, head.sharpness, len(rows)
+        scored.head.mask,
+        frozenset(pairs),
+        gain * scored.beta,
+        scored.sink,
+        scored.weights,
+        scored.head.sharpness,
+        len(scored.rows),
     )
 
 
-def _codes(
-    head: HeadWeights,
-    rows: list[tuple[Form, Form]],
-    sink: Fraction,
-    beta: Fraction,
-    weights: tuple[float, ...],
-    cells: list[Cell],
-    atoms: Atoms,
-) -> Codes:
+def _codes(scored: _Scored, cells: list[Cell], atoms: Atoms) -> Codes:
     digits: list[Pair] = []
     gain: Fraction | None = None
-    for query, key in rows:
+    for query, key in scored.rows:
         unit = _digit_unit(query, cells)
         if gain is not None and gain != unit:
             raise VoidError("its digits have different scores")
@@ -140,8 +139,9 @@ def _codes(
         digits.append((asked, given))
     assert gain is not None
     # A digit adds ±unit: one that differs costs twice that.
-    cost = 2 * gain * beta
-    return Codes(head.mask, tuple(sorted(digits)), cost, sink, weights, head.sharpness)
+    cost, head = 2 * gain * scored.beta, scored.head
+    ordered = tuple(sorted(digits))
+    return Codes(head.mask, ordered, cost, scored.sink, scored.weights, head.sharpness)
 
 
 def is_sinks(form: Form, cells: list[Cell]) -> bool:

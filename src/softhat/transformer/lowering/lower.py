@@ -11,25 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named, text
-from softhat.program.heads import (
-    At,
-    Average,
-    Latest,
-    Match,
-    MatchMean,
-    Previous,
-    Shift,
-    StrictLatest,
-    Width,
-)
-from softhat.program.inputs import (
-    FirstPosition,
-    LastPosition,
-    PositionBit,
-    PositionIn,
-    PositionMod,
-    TokenIn,
-)
+from softhat.program import heads, inputs
 from softhat.program.recalls import without_recalls
 from softhat.program.registers import Register, allocate
 from softhat.program.schedule import Schedule, schedule
@@ -115,15 +97,15 @@ def lowered(program: Program, attention: Attention) -> Lowered:
 def _needs_end(signal: Signal) -> bool:
     """Whether a head looks only to the right, or averages over everything: it needs `<eos>`."""
     match signal:
-        case Latest(direction="future") | StrictLatest(direction="future"):
+        case heads.Latest(direction="future") | heads.StrictLatest(direction="future"):
             return True
-        case Previous(direction="future") | Shift(direction="future"):
+        case heads.Previous(direction="future") | heads.Shift(direction="future"):
             return True
-        case Average(range="future" | "total"):
+        case heads.Average(range="future" | "total"):
             return True
-        case Match(selector) | MatchMean(selector) | Width(selector):
+        case heads.Match(selector) | heads.MatchMean(selector) | heads.Width(selector):
             return selector.mask in (">=", ">")
-        case At(mask=mask):
+        case heads.At(mask=mask):
             return mask in (">=", ">")
     return False
 
@@ -157,15 +139,15 @@ def _positions(
 def _feature(signal: Signal) -> Feature | None:
     """The position feature that an input is."""
     match signal:
-        case FirstPosition():
+        case inputs.FirstPosition():
             return Named("first")
-        case LastPosition():
+        case inputs.LastPosition():
             return Named("last")
-        case PositionMod(modulus, remainder):
+        case inputs.PositionMod(modulus, remainder):
             return Mod(modulus, remainder, sinks=False)
-        case PositionBit(bit, position, length, constant):
+        case inputs.PositionBit(bit, position, length, constant):
             return DigitFeature(bit, position, length, constant)
-        case PositionIn(predicate):
+        case inputs.PositionIn(predicate):
             return Holds(predicate)
         case _:
             return None
@@ -175,7 +157,7 @@ def _embedding(program: Program, sinks: int, place: Place, d_model: int) -> Spar
     rank = {symbol: at for at, symbol in enumerate(program.symbols)}
     entries: Entries = []
     for at, signal in enumerate(program.signals):
-        if isinstance(signal, TokenIn):
+        if isinstance(signal, inputs.TokenIn):
             column = place.get(Register(at, False))
             if column is not None:
                 entries += [((rank[s], column), 1.0) for s in signal.symbols]

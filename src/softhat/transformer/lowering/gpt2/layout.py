@@ -31,20 +31,8 @@ from softhat.program.registers import Register, stored_layers
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
+from softhat.transformer.lowering.stock import plan
 from softhat.transformer.lowering.stock.constants import told_by_positions
-from softhat.transformer.lowering.stock.plan import (
-    BOS_PAIR,
-    ONE,
-    ORDINARY,
-    Key,
-    PlannedCount,
-    StockHeadPlan,
-    bit,
-    counts_of,
-    earlier_bit,
-    heads_of,
-    with_position_inputs,
-)
 
 AMPLITUDES = (2.0**-4, 2.0**-3)
 """A: a raw Boolean output is ±A. LayerNorm's mean, whose error grows with the number of
@@ -68,10 +56,10 @@ class Layout:
     context: int
     bits: int
     """Positions have this many binary digits."""
-    heads: tuple[tuple[StockHeadPlan, ...], ...]
+    heads: tuple[tuple[plan.StockHeadPlan, ...], ...]
     stored: dict[int, int]
-    counts: dict[int, PlannedCount]
-    pair: dict[Key, int]
+    counts: dict[int, plan.PlannedCount]
+    pair: dict[plan.Key, int]
     scratch: tuple[int, ...]
     pads: tuple[int, ...]
     trims: tuple[int, ...]
@@ -115,11 +103,11 @@ class Layout:
 def lay_out(program: Program, context: int, dense: bool = False, steady: bool = False) -> Layout:
     """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
     program = spelled_out(program) if dense else gathered(program)
-    program = told_by_positions(with_position_inputs(program), context)
+    program = told_by_positions(plan.with_position_inputs(program), context)
     program = narrowed(program, WIDEST)
     layers = schedule(program, store_outputs=True, widest=WIDEST)
     stored = stored_layers(program, layers)
-    counts = counts_of(program, context)
+    counts = plan.counts_of(program, context)
     bits = (context - 1).bit_length()
     # 1/√d_head is a power of two. A dense head has room for what scores do not see.
     codes = max((2 * len(s.keys) + 2 for s in program.signals if isinstance(s, Recall)), default=0)
@@ -129,13 +117,15 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
             f"a recall by {codes // 2 - 1} digits: a head has room for {(60 - bits) // 2}"
         )
     heads = tuple(
-        tuple(head for group in layer.heads for head in heads_of(program, group, counts, d_head))
+        tuple(
+            head for group in layer.heads for head in plan.heads_of(program, group, counts, d_head)
+        )
         for layer in layers.layers
     )
     flat = [head for block in heads for head in block]
-    keys: list[Key] = [ONE, BOS_PAIR, ORDINARY, *map(bit, range(bits))]
+    keys: list[plan.Key] = [plan.ONE, plan.BOS_PAIR, plan.ORDINARY, *map(plan.bit, range(bits))]
     for distance in sorted({head.distance for head in flat if head.distance}):
-        keys += [earlier_bit(b, distance) for b in range(bits)]
+        keys += [plan.earlier_bit(b, distance) for b in range(bits)]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     scratch_keys = [target for head in flat for target in head.targets]
     # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
@@ -193,7 +183,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 
 
 def _dense_mean_amplitude(
-    heads: tuple[tuple[StockHeadPlan, ...], ...], squares: int, means: int, steady: bool
+    heads: tuple[tuple[plan.StockHeadPlan, ...], ...], squares: int, means: int, steady: bool
 ) -> float:
     """The larger, the less drowns in rounding; but the means' squares move the norm, by which later
     blocks read: a mean then loses its sign at 2^-15, a Latest head its step at 2^-12, a gate far

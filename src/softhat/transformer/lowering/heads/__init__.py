@@ -10,20 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softhat.numbers.laws import ONE, Constant, Law
-from softhat.program.heads import (
-    At,
-    Average,
-    Head,
-    Latest,
-    Match,
-    MatchMean,
-    Previous,
-    Recall,
-    Shift,
-    Sign,
-    StrictLatest,
-    Width,
-)
+from softhat.program import heads as planned
 from softhat.program.registers import Register
 from softhat.program.schedule import HeadGroup
 from softhat.program.signals import Signal
@@ -58,9 +45,9 @@ def head_rows(group: HeadGroup, wiring: Wiring) -> HeadRows:
     )
 
 
-def _head(signal: Signal) -> Head:
+def _head(signal: Signal) -> planned.Head:
     """A signal of a group is a head."""
-    assert isinstance(signal, Head)
+    assert isinstance(signal, planned.Head)
     return signal
 
 
@@ -86,42 +73,46 @@ def _sharpness(wide: bool) -> float:
     return SHARPNESS * (2 if wide else 1)
 
 
-def _scores(head: Head, wide: bool, wiring: Wiring) -> HeadScores:
+def _scores(head: planned.Head, wide: bool, wiring: Wiring) -> HeadScores:
     sharpness = _sharpness(wide)
     match head:
-        case Latest():
+        case planned.Latest():
             return latest_scores(head, sharpness, wiring)
-        case StrictLatest():
+        case planned.StrictLatest():
             return strict_latest_scores(head, sharpness, wiring)
-        case Previous():
+        case planned.Previous():
             return previous_scores(head, sharpness, wiring)
-        case Shift():
+        case planned.Shift():
             return shift_scores(head, sharpness, wiring)
-        case Average():
+        case planned.Average():
             return average_scores(head)
-        case Sign():
+        case planned.Sign():
             return sign_scores(head, sharpness, wiring)
-        case Match(selector, _) | MatchMean(selector, _):
+        case planned.Match(selector, _) | planned.MatchMean(selector, _):
             return match_scores(selector, wide, wiring)
-        case Width(selector):
+        case planned.Width(selector):
             return width_scores(selector, wiring)
-        case At():
+        case planned.At():
             return at_scores(head, wide, wiring)
-        case Recall():
+        case planned.Recall():
             raise TypeError("a recall has no head here: `lower` spells it out")
 
 
-def _value(head: Head, wiring: Wiring) -> Row:
+def _value(head: planned.Head, wiring: Wiring) -> Row:
     match head:
-        case Latest(value=value) | StrictLatest(value=value) | Previous(value=value):
+        case (
+            planned.Latest(value=value)
+            | planned.StrictLatest(value=value)
+            | planned.Previous(value=value)
+        ):
             return wiring.bit(value)
-        case Shift(value=value) | Match(value=value) | At(value=value):
+        case planned.Shift(value=value) | planned.Match(value=value) | planned.At(value=value):
             return wiring.bit(value)
-        case Average(terms=terms) | MatchMean(terms=terms):
+        case planned.Average(terms=terms) | planned.MatchMean(terms=terms):
             return wiring.weighted(terms)
-        case Sign():
+        case planned.Sign():
             return {ORDINARY: 1.0}
-        case Width():
+        case planned.Width():
             return dict(SINKS)
-        case Recall():
+        case planned.Recall():
             raise TypeError("a recall has no head here: `lower` spells it out")

@@ -33,19 +33,9 @@ from softhat.transformer.lowering.llama.inputs import (
 )
 from softhat.transformer.lowering.llama.resting import rested
 from softhat.transformer.lowering.llama.rotary import Rotary
+from softhat.transformer.lowering.stock import plan
 from softhat.transformer.lowering.stock.forms import PairForm, values_of
 from softhat.transformer.lowering.stock.heads import KINDS
-from softhat.transformer.lowering.stock.plan import (
-    BOS_PAIR,
-    ONE,
-    ORDINARY,
-    Key,
-    PlannedCount,
-    StockHeadPlan,
-    counts_of,
-    heads_of,
-    with_position_inputs,
-)
 
 PAD = "pad"
 LARGEST_MEAN = 2.0**-8
@@ -67,7 +57,7 @@ or logits are stated."""
 class KeyGroup:
     """Query heads that share keys and values: rows of the slow pairs, and values."""
 
-    heads: tuple[StockHeadPlan, ...]
+    heads: tuple[plan.StockHeadPlan, ...]
     contents: tuple[PairForm, ...]
     values: tuple[PairForm, ...]
 
@@ -85,8 +75,8 @@ class LlamaLayout:
     """Signals that are predicates of the position, as conjunctions of digits."""
     groups: tuple[tuple[KeyGroup, ...], ...]
     stored: dict[int, int]
-    counts: dict[int, PlannedCount]
-    coordinate: dict[Key, int]
+    counts: dict[int, plan.PlannedCount]
+    coordinate: dict[plan.Key, int]
     pads: tuple[int, ...]
     zeros: tuple[int, ...]
     mean_amplitude: float
@@ -120,29 +110,29 @@ def lay_out(
     program = with_both_values(program) if rotary.recalls else without_recalls(program)
     program = gathered(program) if rotary.shifts else spelled_out(program)
     by_digits = rotary.positions == "bits"
-    program = with_position_inputs(program) if by_digits else without_positions(program)
+    program = plan.with_position_inputs(program) if by_digits else without_positions(program)
     if rotary.dense:
         program = within(program, rotary.context)
     layers = schedule(program, store_outputs=True, clean_keys=False)
     if rotary.dense or rotary.recalls:
         layers = rested(program, layers)
     stored = stored_layers(program, layers)
-    counts = counts_of(program, rotary.context)
+    counts = plan.counts_of(program, rotary.context)
     tables: dict[int, list[Digits]] = {}
     for at, signal in enumerate(program.signals):
         holds = position_table(signal, rotary.context)
         if holds is not None and at in stored:
             tables[at] = conjunctions(holds, program.labels[at])
-    blocks: list[list[StockHeadPlan]] = [
+    blocks: list[list[plan.StockHeadPlan]] = [
         [
             replace(head, distance=min(head.distance, rotary.context - 1))
             for group in layer.heads
-            for head in heads_of(program, group, counts, rotary.head_dim)
+            for head in plan.heads_of(program, group, counts, rotary.head_dim)
         ]
         for layer in layers.layers
     ]
     latest = any(head.kind in ("Latest", "Recall") for block in blocks for head in block)
-    digits = [StockHeadPlan("Digit", digit=b) for b in range(rotary.digits)]
+    digits = [plan.StockHeadPlan("Digit", digit=b) for b in range(rotary.digits)]
     if rotary.dense:
         digits.reverse()
     together = DENSE_DIGITS if rotary.dense else len(digits)
@@ -151,7 +141,7 @@ def lay_out(
         finding = []
     blocks[:0] = finding
     grouped, n_head, n_kv = _shared(counts, blocks, rotary)
-    keys: list[Key] = [ONE, BOS_PAIR, ORDINARY]
+    keys: list[plan.Key] = [plan.ONE, plan.BOS_PAIR, plan.ORDINARY]
     keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     flat = [head for block in blocks for head in block]
     keys += [target for head in flat if head.kind != "Average" for target in head.targets]
@@ -207,7 +197,7 @@ def _mean_amplitude(means: int, d_model: int) -> float:
 def _dense_mean_amplitude(
     kinds: Sequence[AbstractSet[str]],
     squares: int,
-    counts: Mapping[int, PlannedCount],
+    counts: Mapping[int, plan.PlannedCount],
     steady: bool,
     context: int,
 ) -> float:
@@ -237,8 +227,8 @@ def _dense_mean_amplitude(
 
 
 def _shared(
-    counts: dict[int, PlannedCount],
-    blocks: Sequence[Sequence[StockHeadPlan]],
+    counts: dict[int, plan.PlannedCount],
+    blocks: Sequence[Sequence[plan.StockHeadPlan]],
     rotary: Rotary,
 ) -> tuple[tuple[tuple[KeyGroup, ...], ...], int, int]:
     """Groups for each block, with the number of query heads and of heads of keys and values: as
@@ -256,8 +246,8 @@ def _shared(
 
 
 def _packed(
-    counts: dict[int, PlannedCount],
-    heads: Iterable[StockHeadPlan],
+    counts: dict[int, plan.PlannedCount],
+    heads: Iterable[plan.StockHeadPlan],
     head_dim: int,
     size: int,
 ) -> list[KeyGroup]:
