@@ -1,7 +1,8 @@
 """Regular languages in logarithmic depth on the command line: `--regex … --depth log`.
 
-`--depth log@4096` says the longest word; `--depth auto` takes a formula where there is one, and
-counting where that is smaller. `front_ends` puts that before the mark of the expression or
+`--depth log` is one block of weights, run as often as a word asks; `--depth log@4096` says the
+longest word, and its rounds are so many layers. `--depth auto` takes a formula where there is one,
+and counting where that is smaller. `front_ends` puts that before the mark of the expression or
 automaton, so a command sees one argument: `log@4096 regex:(aa)*`.
 """
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from softhat.models.value_model import ValueModel
 
 LENGTH = 1_024
-"""Without another one."""
+"""Without another one, where counting is compared with doubling."""
 _MARKED = re.compile(
     r"(?P<depth>log|auto)(?:@(?P<length>\d{1,9}))? (?P<mark>regex:|dfa:)(?P<source>.*)", re.DOTALL
 )
@@ -46,19 +47,19 @@ def read_log_depth(
 
 def _read(
     argument: str, alphabet: list[str] | None, max_length: int | None
-) -> tuple[DFA, str, str, int]:
+) -> tuple[DFA, str, str, int | None]:
     marked = _MARKED.fullmatch(argument)
     assert marked is not None  # is_log_depth
     said, depth = marked["length"], marked["depth"]
     if said and max_length is not None and int(said) != max_length:
         raise SofthatError(f"--depth {depth}@{said} and --max-length {max_length} differ: give one")
-    longest = int(said) if said else max_length or LENGTH
+    longest = int(said) if said else max_length or (LENGTH if depth == "auto" else None)
     dfa = read_automaton(marked["mark"], marked["source"], alphabet)
     return dfa, depth, marked["source"] if marked["mark"] == "regex:" else "automaton", longest
 
 
 def _model(
-    dfa: DFA, depth: str, text: str, longest: int, attention: Attention
+    dfa: DFA, depth: str, text: str, longest: int | None, attention: Attention
 ) -> Model | ValueModel:
     from softhat.frontends.regular.doubling import LogDepth  # most commands need none
     from softhat.frontends.regular.translate import translated
@@ -89,6 +90,7 @@ def check_language(argument: str, alphabet: list[str] | None, as_json: bool) -> 
     """`softhat check` of a regular language: how it is computed, and the least depth known."""
     from softhat.frontends.regular.dfa import minimal
     from softhat.frontends.regular.least_depth import attained, least_depth
+    from softhat.models.loop_model import LoopModel
 
     dfa, depth, text, longest = _read(argument, alphabet, None)
     least = minimal(dfa)
@@ -100,8 +102,10 @@ def check_language(argument: str, alphabet: list[str] | None, as_json: bool) -> 
         "empty word": "belongs to the language"
         if least.start in least.accepting
         else "does not belong",
-        "layers": str(model.size.layers),
-        "least depth": attained(least_depth(least), model.size.layers),
+        "layers": f"{model.size.layers}, run ⌈log₂ n⌉ times"
+        if isinstance(model, LoopModel)
+        else str(model.size.layers),
+        "least depth": attained(least_depth(least), len(model.transformer.layers)),
     }
     if as_json:
         print_json({name.replace(" ", "_"): said for name, said in facts.items()})

@@ -91,8 +91,9 @@ def compile(
     `max_length` of its sequences; with `causal` positions see only what is not after them. The
     model's `values` are the program's.
 
-    A regular language (`softhat.from_regex(text, depth="log")`) needs a `max_length` too. The
-    model's truth at a position is whether the prefix up to it belongs.
+    Of a regular language (`softhat.from_regex(text, depth="log")`) the model's truth at a position
+    is whether the prefix up to it belongs. With a `max_length` its rounds are so many layers;
+    without, they are one block of weights that is run as often as a word asks.
 
     A machine (`softhat.machine`) becomes a model with one output a token, "this one comes next".
     """
@@ -142,13 +143,19 @@ def _of_a_front_end(
 def _regular(
     language: LogDepth, alphabet: Any, attention: Attention, max_length: int | None
 ) -> ValueModel:
+    from softhat.models.loop_model import LoopModel
     from softhat.models.regular import regular_model
 
     longest = language.max_length if max_length is None else max_length
-    if longest is None:
-        raise SofthatError("logarithmic depth needs the longest word's length: max_length=4096")
     symbols = checked_symbols({}, language.alphabet if alphabet is None else alphabet, None)
-    return regular_model(language, symbols, attention, longest)
+    if longest is not None:
+        return regular_model(language, symbols, attention, longest)
+    if language.may_count:
+        raise SofthatError(
+            "depth='auto' needs the longest word's length, to compare counting with doubling: "
+            "max_length=4096"
+        )
+    return LoopModel.of(language, symbols, attention)
 
 
 def _rasp(

@@ -46,6 +46,8 @@ def _load(folder: Path) -> Model | Simulation | ValueModel:
             return _load_compiled(folder, config)
         case "rasp":
             return _load_rasp(folder, config)
+        case "loop":
+            return _load_loop(folder, config)
         case "simulation":
             from softhat.ahat.simulation.folder import load_simulation
 
@@ -113,6 +115,18 @@ def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
             config, read_tensors(folder / "model.safetensors", inside=folder)
         )
         return ValueModel.read(transformer, read_json(folder / "rasp.json", inside=folder))
+    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise SofthatError(f"{folder} is damaged: {what}") from None
+
+
+def _load_loop(folder: Path, config: dict[str, Any]) -> ValueModel:
+    from softhat.models.loop_model import LANGUAGE, LoopModel
+
+    try:
+        block = transformer_of(config, read_tensors(folder / "model.safetensors", inside=folder))
+        language = read_json(folder / LANGUAGE, inside=folder)
+        return LoopModel.read_loop(block, config["loop"], language)
     except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SofthatError(f"{folder} is damaged: {what}") from None

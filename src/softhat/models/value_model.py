@@ -69,7 +69,7 @@ class ValueModel(Answers):
     def __repr__(self) -> str:
         s = self.size
         return (
-            f"<softhat.ValueModel {self.name} to length {self.compiled.max_length}: "
+            f"<softhat.ValueModel {self.name} to length {self.max_length}: "
             f"{s.layers} layers, {s.heads} heads, d_model {s.d_model}, {s.parameters} parameters>"
         )
 
@@ -81,6 +81,11 @@ class ValueModel(Answers):
     @property
     def max_length(self) -> int:
         return self.compiled.max_length
+
+    @property
+    def decoder(self) -> Decoder:
+        """How outputs are read as values."""
+        return self.compiled.decoder
 
     @property
     def program(self) -> Any:
@@ -155,7 +160,7 @@ class ValueModel(Answers):
             if chosen == "linear":
                 try:
                     for at in places:
-                        results[at] = self.decoded(self.linear(dtype).margins(encoded[at]))
+                        results[at] = self.decoded(self.linear_for(n, dtype).margins(encoded[at]))
                     continue
                 except TooManyError:
                     if runtime == "linear":
@@ -174,7 +179,7 @@ class ValueModel(Answers):
         columns = {name: rows[:, at] for at, name in enumerate(self.transformer.outputs)}
         bits = {name: (column > 0).tolist() for name, column in columns.items()}
         numbers = {name: column.astype(np.float64).tolist() for name, column in columns.items()}
-        return decode(self.compiled.decoder, bits, numbers, len(rows))
+        return decode(self.decoder, bits, numbers, len(rows))
 
     def exact_values(self, codes: NDArray[Any]) -> list[Value]:
         """What the attention program means on an encoded word, without rounding."""
@@ -203,7 +208,7 @@ class ValueModel(Answers):
 
     @cached_property
     def _places(self) -> dict[Any, int]:
-        return {tagged(token): at for at, token in enumerate(self.compiled.alphabet)}
+        return {tagged(token): at for at, token in enumerate(self.alphabet)}
 
     def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
         """At the last position, unless `at` says otherwise."""

@@ -111,12 +111,16 @@ class Answers(ABC):
         """The files of its folder that loading needs, by name."""
         from safetensors.numpy import save as to_bytes
 
-        weights = {k: np.ascontiguousarray(t) for k, t in tensors_of(self.transformer).items()}
+        weights = {k: np.ascontiguousarray(t) for k, t in tensors_of(self.stored()).items()}
         return {
             "config.json": json_bytes(self.config()),
             "model.safetensors": to_bytes(weights),
             **self.meaning(),
         }
+
+    def stored(self) -> Transformer:
+        """The weights that its folder holds."""
+        return self.transformer
 
     def save(self, folder: str | Path) -> None:
         """Write a model folder: config.json, model.safetensors, certificate.json, and what it
@@ -256,7 +260,7 @@ class Answers(ABC):
             self.check_length(n, dtype, strict, chosen)
             if chosen == "linear":
                 for at in places:
-                    results[at] = self.linear(dtype).margins(encoded[at])[:, column]
+                    results[at] = self.linear_for(n, dtype).margins(encoded[at])[:, column]
                 continue
             step = max(1, BATCH // (n + 2))
             for start in range(0, len(places), step):
@@ -354,6 +358,10 @@ class Answers(ABC):
         if isinstance(found, SofthatError):
             raise SofthatError(f"this model cannot run in linear time ({found}): run it densely")
         return found
+
+    def linear_for(self, n: int, dtype: str | None = None) -> LinearModel:
+        """The linear-time runtime for words of length n."""
+        return self.linear(dtype)
 
     def ready(self, dtype: str) -> Ready:
         """The weights in a number format, made once."""

@@ -11,7 +11,7 @@ of the weights comes last, so an average of integers is rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,7 +166,8 @@ class Ready:
         self.attention = Attention(form, transformer.attention == "hard")
         self.embedding = form.load(transformer.embedding.dense().T)
         self.position_embedding = SparseProduct(transformer.position_embedding, form)
-        self.layers = [ReadyLayer(layer, form) for layer in transformer.layers]
+        ready = {id(layer): ReadyLayer(layer, form) for layer in _different(transformer)}
+        self.layers = [ready[id(layer)] for layer in transformer.layers]
         self.readout = SparseProduct(transformer.readout, form)
         self.readout_bias = form.load(transformer.readout_bias)[:, None]
         self._features: tuple[int, Array] = -1, np.zeros((0, 0))
@@ -239,6 +240,11 @@ class Ready:
     def read_out(self, flat: Array) -> Array:
         """(outputs, columns): the margins of a residual stream (d_model, columns)."""
         return walk.read_out(Floats(self.form), self.readout, self.readout_bias, flat)
+
+
+def _different(transformer: Transformer) -> Iterable[Layer]:
+    """The layers, each once: a block that is repeated is one."""
+    return {id(layer): layer for layer in transformer.layers}.values()
 
 
 def _used(tensor: Sparse, h: int) -> NDArray[np.int64]:

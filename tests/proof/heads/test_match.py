@@ -103,10 +103,16 @@ def test_scores_are_whole_and_representable() -> None:
     bfloat16, float32 = FORMATS["bfloat16"], FORMATS["float32"]
     scores_fit((1.0, 9.0), 18.0, 9.0, 1.0, bfloat16)
     scores_fit((1.0, 257.0), 18.0, 9.0, 1.0, float32)
+    for size, grid in ((512.0, 256.0), (800.0, 40.0), (36.0 * 28, 36.0)):
+        scores_fit((1.0,), size, grid, 1.0, bfloat16)
+        multiples = np.arange(0.0, size + 1, grid)
+        assert np.array_equal(bfloat16.load(multiples), multiples)
     for weights, size, grid, form in (
         ((1.0, 257.0), 18.0, 9.0, bfloat16),
         ((1.0,), 18.0, 9.5, float32),
-        ((1.0,), 512.0, 256.0, bfloat16),
+        ((1.0,), 514.0, 2.0, bfloat16),
+        ((1.0,), 257.0, 1.0, bfloat16),
+        ((1.0,), 36.0 * 29, 36.0, bfloat16),
     ):
         with pytest.raises(VoidError, match="not representable"):
             scores_fit(weights, size, grid, 1.0, form)

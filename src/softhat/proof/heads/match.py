@@ -86,11 +86,13 @@ class Selects(Kind):
 def scores_fit(
     weights: tuple[float, ...], size: float, grid: float, sharpness: float, form: Format
 ) -> None:
-    """Weights are stored as they are and all scores, multiples of `grid`, are exact."""
+    """Weights are stored as they are and all scores, multiples of `grid`, are exact: they are
+    multiples of the power of two in it."""
     if any(form.stored(weight) != weight for weight in weights):
         raise VoidError("its weights are not representable")
     whole = grid == int(grid) and sharpness == int(sharpness)
-    if not whole or max(size, sharpness) > 2.0**form.digits or size > form.largest:
+    fine = float(int(grid) & -int(grid)) if whole else 1.0
+    if not whole or max(size / fine, sharpness) > 2.0**form.digits or size > form.largest:
         raise VoidError("its scores are not representable")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named, text
 from softhat.program import heads, inputs
 from softhat.program.recalls import without_recalls
-from softhat.program.registers import Register, allocate
+from softhat.program.registers import Allocation, Register, allocate
 from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program, Signal
 from softhat.transformer.lowering.gates import (
@@ -54,7 +54,13 @@ def lowered(program: Program, attention: Attention) -> Lowered:
     """The same, with the plan that it follows."""
     program = without_recalls(program)
     plan = schedule(program)
-    allocation = allocate(program, plan)
+    return realised(program, plan, allocate(program, plan), attention)
+
+
+def realised(
+    program: Program, plan: Schedule, allocation: Allocation, attention: Attention
+) -> Lowered:
+    """A program whose layers are planned and whose registers have their coordinates."""
     stored = allocation.stored
     wiring = Wiring(program, PositionUnits(scaled=attention == "temperature"))
     sinks = (BOS, EOS) if any(map(_needs_end, program.signals)) else (BOS,)
