@@ -20,6 +20,7 @@ LAWS = (
     "!(!c | b | 2*#*(a) >= #>(a) - 3*#>(c))", "!1*#*(a) != n & !a <-> !c",  # one comparison
     "Z (#(b) = #(c) + i & Y c)", "#*(first) != 0 U O a", "-1*#(O c) - #(!c) = -1",  # kept sums
     "#(Y O O b) <= 1*#(c xor O c)", "-2 + #(Z #(b) <= 2*#(a)) != -1",  # counts of the same
+    "H #*(X a xor G 3 - 2*#(b) >= 0) != #*(2*#(#>(G a) >= 0) >= 4 - n)",  # always true, and counted
 )  # fmt: skip
 
 

@@ -210,15 +210,13 @@ class Matcher:
         return None
 
     def at_least(self, form: Linear, bound: int) -> tuple[str, int]:
-        """The hint of `form >= bound`, and its function."""
+        """The hint of `form >= bound`, and its function.
+
+        A signal of the program comes first, even for what is always true: where the compiler built
+        a comparison as written, others count that very signal."""
         space = self.space
         direction, factor = form.direction()
-        low, high = form.extreme(-1), form.extreme(1)
-        if low.length >= 0 and low.position + low.length >= 0 and bound <= low.at_one:
-            return "Decided true", space.true
-        if high.length <= 0 and high.position + high.length <= 0 and bound > high.at_one:
-            return "Decided false", space.false
-        for at in self._signs.get(direction, ()):
+        for at in self._signs.get(direction, ()) if factor else ():
             sign = self.signals[at]
             assert isinstance(sign, heads.Sign)
             other = self.sum_of(sign)
@@ -231,6 +229,11 @@ class Matcher:
                 function = self._functions[at]
                 hint = f"Compared {at} {abs(d)} {boolean(turned)}"
                 return hint, space.negation(function) if turned else function
+        low, high = form.extreme(-1), form.extreme(1)
+        if low.length >= 0 and low.position + low.length >= 0 and bound <= low.at_one:
+            return "Decided true", space.true
+        if high.length <= 0 and high.position + high.length <= 0 and bound > high.at_one:
+            return "Decided false", space.false
         return self._new_sign(form, bound, abs(factor))
 
     def _new_sign(self, form: Linear, bound: int, divisor: int) -> tuple[str, int]:
