@@ -100,3 +100,72 @@ Proof.
     rewrite Same. apply Q. eapply Rle_trans; [|exact Lk]. right. unfold leak. apply others_ext. intros j Hj _.
     apply weight_ext; [|exact Hj]. intros k _. ring.
 Qed.
+
+(** * Previous *)
+
+(* the score, as a multiple of 4 *)
+Definition previous_number (i j : nat) : Z :=
+  (Z.of_nat j - Z.of_nat i - (if Nat.even (i + j) then 4 else 0))%Z.
+
+Lemma previous_multiple i j : previous_score 4 i j = 4 * IZR (previous_number i j).
+Proof.
+  unfold previous_score, previous_number. rewrite alternating, !minus_IZR, <- !INR_IZR_INZ.
+  destruct (Nat.even (i + j)); ring.
+Qed.
+
+Lemma previous_wins p : previous_number (S p) p = (- 1)%Z.
+Proof.
+  unfold previous_number. replace (S p + p)%nat with (1 + 2 * p)%nat by lia.
+  rewrite Nat.even_add_mul_2. cbn [Nat.even]. lia.
+Qed.
+
+Lemma previous_loses p j : (j < S (S p))%nat -> (- Z.of_nat p - 5 <= previous_number (S p) j <= - 1)%Z.
+Proof.
+  intros Hj. unfold previous_number. destruct (Nat.even (S p + j)) eqn:E; [lia|].
+  assert (j <> S p).
+  { intros ->. replace (S p + S p)%nat with (0 + 2 * S p)%nat in E by lia.
+    rewrite Nat.even_add_mul_2 in E. discriminate. }
+  lia.
+Qed.
+
+(* The head Previous with C = 4 at position p + 1: it returns the bit of position p, to 1/16. *)
+Theorem previous_head_binary32 v p o : (Z.of_nat p <= 8190)%Z ->
+  (forall j, (j <= S p)%nat -> v j = 0 \/ v j = 1) ->
+  attends (S (S p)) (previous_scores (S p)) v o -> Rabs (o - v p) <= 1 / 16.
+Proof.
+  intros Hp V A.
+  assert (E : forall j, (j < S (S p))%nat -> previous_scores (S p) j = 4 * IZR (previous_number (S p) j)).
+  { intros j Hj. rewrite <- previous_multiple, <- four.
+    apply (@previous_exact 24 (-149) ZnearestE _ _ 2); [lia|lia|exact Hj]. }
+  set (g := fun j => 4 * IZR (previous_number (S p) j + 1)).
+  assert (D : forall j, (j < S (S p))%nat -> previous_scores (S p) j - previous_scores (S p) p = g j).
+  { intros j Hj. rewrite (E j Hj), (E p) by lia. rewrite previous_wins. unfold g. rewrite plus_IZR. ring. }
+  assert (Top : forall j, (j < S (S p))%nat -> g j <= 0).
+  { intros j Hj. pose proof (proj2 (previous_loses p j Hj)) as L. apply IZR_le in L. unfold g.
+    rewrite plus_IZR. lra. }
+  apply (row_binary32 (S (S p)) (previous_scores (S p)) v o p g); try assumption.
+  - lia.
+  - lia.
+  - intros j Hj. apply V. lia.
+  - intros j Hj. rewrite (E j Hj). destruct (previous_loses p j Hj) as [L1 L2]. apply Rabs_le.
+    assert (B : IZR (- 8195) <= IZR (previous_number (S p) j) <= IZR (- 1)) by (split; apply IZR_le; lia).
+    assert (bpow radix2 20 <= bpow radix2 60) by (apply bpow_le; lia). simpl (bpow radix2 20) in *. lra.
+  - intros j Hj. pose proof (D j Hj). pose proof (Top j Hj). lra.
+  - intros j Hj N. split; [apply multiple_format|right; apply (D j Hj)].
+    pose proof (previous_loses p j Hj). lia.
+  - (* the sum is that of the reals *)
+    pose proof (previous_leak 4 p ltac:(lra)) as Lk. rewrite leak_eq in Lk by lia.
+    pose proof (tail_nonneg (previous_score 4 (S p)) (S (S p)) p) as T0.
+    assert (Same : others p (fun j => exp (g j)) (S (S p)) = tail (previous_score 4 (S p)) (S (S p)) p).
+    { unfold tail. apply others_ext. intros j Hj _. f_equal. rewrite !previous_multiple, previous_wins.
+      unfold g. rewrite plus_IZR. ring. }
+    rewrite Same. set (t := tail _ _ _) in *. pose proof exp_4 as E4.
+    assert (E8 : exp (- (2 * 4)) = exp (- 4) * exp (- 4)) by (rewrite <- exp_plus; f_equal; lra).
+    assert (E12 : exp (- (3 * 4)) = exp (- 4) * exp (- 4) * exp (- 4)) by (rewrite <- !exp_plus; f_equal; lra).
+    rewrite E8, E12 in Lk. set (x := exp (- 4)) in *.
+    assert (X2 : 0 < x * x <= 1 / 2704) by nra. assert (X3 : 0 < x * x * x <= 1 / 2704) by nra.
+    assert (L : (x * x + x * x * x) / (1 - x * x) <= 1 / 52).
+    { apply Rmult_le_reg_r with (1 - x * x); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra. lra. }
+    assert (T : t / (1 + t) <= 1 / 52) by lra.
+    apply (fraction_iff t (1 / 52) T0 ltac:(lra)) in T. lra.
+Qed.

@@ -1,6 +1,6 @@
 (** What is proved, in one file. Each theorem below is a claim that softhat's README makes, restated
     with nothing but definitions; each proof is one line that names where the work was done. Everything
-    is about real numbers but the last theorem: rounding is the business of softhat's own checker.
+    is about real numbers but the last two theorems: rounding is the business of softhat's own checker.
 
     To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines), `Model.logit`
     what a model computes (Model.v, 40 lines), `Simulated.hard_value` and `soft_value` the same for
@@ -91,3 +91,9 @@ Theorem latest_in_float32 bad v i p o : (Z.of_nat i <= 8191)%Z -> p <= i ->
   bad p = 0%R -> (forall j, p < j <= i -> bad j = 1%R) ->
   attends (S i) (latest_scores bad i) v o -> (Rabs (o - v p) <= 1 / 16)%R.
 Proof. exact (latest_head_binary32 bad v i p o). Qed.
+
+(** The same for Previous: at position p + 1 it returns the bit of position p, to 1/16. *)
+Theorem previous_in_float32 v p o : (Z.of_nat p <= 8190)%Z ->
+  (forall j, j <= S p -> v j = 0%R \/ v j = 1%R) ->
+  attends (S (S p)) (previous_scores (S p)) v o -> (Rabs (o - v p) <= 1 / 16)%R.
+Proof. exact (previous_head_binary32 v p o). Qed.

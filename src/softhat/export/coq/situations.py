@@ -19,7 +19,7 @@ from softhat.program.inputs import TokenIn
 
 Codes = NDArray[np.int64]
 
-MOST_ROWS = 1 << 18
+MOST_ROWS = 1 << 20
 """Values of situations that are looked at before the question is left open: Coq looks at each."""
 
 
