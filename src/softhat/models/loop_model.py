@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from softhat.transformer.stored import DamagedError, config_of
 from softhat.transformer.weights import Attention, Size, Transformer
 
 if TYPE_CHECKING:
+    from softhat.numerics.formats import Format
     from softhat.proof.certificate import Certificate
     from softhat.proof.loops import LoopClaim
     from softhat.runtime.linear.runtime import LinearModel
@@ -133,12 +134,11 @@ class LoopModel(ValueModel):
         program = rounds(self.language, self.block.symbols, digits, digits).program
         return Compiled(program, self.alphabet, self.decoder, self.max_length, causal=True)
 
-    @cached_property
-    def certificate(self) -> Certificate:
-        """For which lengths and number formats the block, run ⌈log₂ n⌉ times, is proved right."""
+    def _proof(self, longest: int, formats: Mapping[str, Format]) -> Certificate:
+        """The block, run ⌈log₂ n⌉ times or more often, against the automaton."""
         from softhat.proof.loops import certify_loop
 
-        return certify_loop(self.block, self._claim())
+        return certify_loop(self.block, self._claim(), longest, formats)
 
     def _claim(self) -> LoopClaim:
         from softhat.proof.loops import LoopClaim

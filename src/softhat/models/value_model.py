@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +25,7 @@ from softhat.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softhat.frontends.regular.doubling import LogDepth
+    from softhat.numerics.formats import Format
     from softhat.proof.certificate import Certificate
     from softhat.proof.kernels import Kernel
     from softhat.proof.numbers import Use
@@ -96,26 +97,29 @@ class ValueModel(Answers):
     def certificate(self) -> Certificate:
         """For which lengths and number formats the values are proved right, and how exact
         numbers are (`error`)."""
+        from softhat.numerics.formats import FORMATS
+
+        return self._proof(self.max_length, FORMATS)
+
+    def _proof(self, longest: int, formats: Mapping[str, Format]) -> Certificate:
+        """What is proved of words up to `longest` in some formats."""
         from softhat.proof.programs import certify_program
 
         compiled = self.compiled
         uses = _uses(compiled.decoder)
-        return certify_program(self.transformer, compiled.program, compiled.max_length, uses)
+        return certify_program(self.transformer, compiled.program, longest, uses, formats)
 
     def kernel_certificate(self, kernel: Kernel, longest: int | None = None) -> dict[str, Any]:
         """What is proved about an export to PyTorch or ONNX, which takes words up to `longest`."""
         from softhat.proof.document import document
         from softhat.proof.kernels import ASSUMPTIONS, kernel_formats
-        from softhat.proof.programs import AGREE, certify_program
 
-        compiled = self.compiled
-        uses, formats = _uses(compiled.decoder), kernel_formats(kernel)
-        most = min(compiled.max_length, longest or compiled.max_length)
-        proof = certify_program(self.transformer, compiled.program, most, uses, formats)
+        most = min(self.max_length, longest or self.max_length)
+        proof = self._proof(most, kernel_formats(kernel))
         return document(
             "export",
             proof.max_length,
-            (*ASSUMPTIONS[kernel], AGREE),
+            (*ASSUMPTIONS[kernel], proof.assumptions[-1]),
             proof.void,
             target=kernel,
             kernel=kernel,
@@ -240,14 +244,15 @@ class ValueModel(Answers):
     def _linear_length(self, dtype: str) -> int:
         """How far values of the linear runtime are proved.
 
-        It rounds where the PyTorch kernel does and sums gates in the same format, and means and
-        selections are exact sums and one division in float64, within what that proof allows.
+        It rounds where the PyTorch kernel does and sums gates in the same format, and means,
+        selections and what is looked up by number are exact sums and one division in float64,
+        within what that proof allows.
         Nothing is said of models that have heads of other shapes.
         """
-        from softhat.transformer.shapes import Classes, Uniform
+        from softhat.transformer.shapes import Classes, Numbered, Uniform
 
         heads = [head for layer in self.linear(dtype).layers for head in layer.heads]
-        if not all(isinstance(head.shape, Classes | Uniform) for head in heads):
+        if not all(isinstance(head.shape, Classes | Numbered | Uniform) for head in heads):
             return 0
         return self._torch_lengths[dtype]
 

@@ -61,13 +61,19 @@ class LoopClaim:
 
 
 def certify_loop(
-    t: Transformer, claim: LoopClaim, formats: Mapping[str, Format] = FORMATS
+    t: Transformer,
+    claim: LoopClaim,
+    longest: int = CAP,
+    formats: Mapping[str, Format] = FORMATS,
 ) -> Certificate:
-    """The certificate of a transformer whose one layer is repeated ⌈log₂ n⌉ times."""
+    """The certificate of a transformer whose one layer is repeated ⌈log₂ n⌉ times, for words up to
+    `longest`."""
     proof = Proof(parts=PARTS)
     reasons: list[str] = []
     try:
         _derive(t, claim, proof)
+        if longest < proof.longest:
+            proof.longest, proof.end = longest, "no longer words are asked for"
     except UNPROVED as error:
         reasons.append(reason_of(error))
         proof.outputs.clear()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from softhat.numbers.laws import ONE, Constant, Law
-from softhat.numbers.positions import Feature, Mod, Named
+from softhat.numbers.positions import DigitFeature, Feature, Mod, Named
 from softhat.numerics.formats import Format
 from softhat.transformer.rows import Row, UnknownShapeError
 from softhat.transformer.shapes import (
@@ -22,6 +22,7 @@ from softhat.transformer.shapes import (
     Factor,
     HeadForm,
     Local,
+    Numbered,
     Penalty,
     Ramp,
     Residues,
@@ -151,6 +152,10 @@ class Reader:
             raise UnknownShapeError("hard attention is not a softmax")
         if not terms and mask in ("none", "<=", ">="):
             return Uniform()
+        if mask == "<=" and any(
+            isinstance(self._feature(key), DigitFeature) for _, key, _ in terms
+        ):
+            return self._numbered(terms)
         if content or mask == "none" or self._is_content(terms, values):
             return self._classes(terms)
         if any(isinstance(self._feature(left), Mod) for left, _, _ in terms):
@@ -206,6 +211,48 @@ class Reader:
             column = 0 if k is None else 1 + keys.index(k)
             weights[row, column] += terms[at]
         return Classes(queries, keys, tuple(map(tuple, weights.tolist())))
+
+    def _numbered(self, terms: Terms) -> Numbered:
+        """At: every digit of a key's number is compared with one bit of the query.
+
+        Σ half·(±1)(±1) over digits and -half·(digits - 1) off the sink are, in bits,
+        half·Σ ±(4qk - 2q - 2k + 1) - half·(digits - 1): exactly these terms, and no others.
+        """
+        pairs: dict[int, tuple[int, float, DigitFeature]] = {}
+        for (left, right, power), weight in terms.items():
+            digit = self._feature(right)
+            if not isinstance(left, int) or not isinstance(digit, DigitFeature):
+                continue
+            if power or digit.bit in pairs:
+                raise UnknownShapeError("a digit that is compared twice")
+            pairs[digit.bit] = (left, weight / 4, digit)
+        count = len(pairs)
+        halves = {abs(weight) for _, weight, _ in pairs.values()}
+        numbers = {(d.position, d.length, d.constant) for _, _, d in pairs.values()}
+        if sorted(pairs) != list(range(count)) or len(halves) != 1 or len(numbers) != 1:
+            raise UnknownShapeError("keys that are not the digits of one number")
+        ((half,), ((position, length, constant),)) = halves, numbers
+        if length or (position, constant >= 0) not in ((1, True), (-1, True)):
+            raise UnknownShapeError("keys that are not numbered one after the other")
+        wanted: Terms = {("1", "ordinary", 0): -half * (count - 1)}
+
+        def add(left: Factor, right: Factor, weight: float) -> None:
+            wanted[left, right, 0] = wanted.get((left, right, 0), 0.0) + weight
+
+        keys = {self.fixed[c]: c for c in self.fixed}
+        for left, weight, digit in pairs.values():
+            key = keys[digit]
+            add(left, key, 4 * weight)
+            add(left, "ordinary", -2 * weight)
+            add("ordinary", key, -2 * weight)
+            add("ordinary", "ordinary", weight)
+        if {at: w for at, w in wanted.items() if w} != terms:
+            raise UnknownShapeError("digits that are not compared as ±1")
+        if 3 * half < NEGLIGIBLE:
+            raise UnknownShapeError(f"digits that cost {2 * half:g} each: two of them would count")
+        flipped = sum(1 << b for b, (_, weight, _) in pairs.items() if weight < 0)
+        queries = tuple(pairs[b][0] for b in range(count))
+        return Numbered(queries, flipped, half, position < 0, constant)
 
     def _local(self, terms: Terms, mask: Mask) -> Local:
         here = "i" if mask in ("<=", "<") else "r"

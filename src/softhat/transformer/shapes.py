@@ -2,14 +2,15 @@
 
 A head's score is a bilinear form Σ w·a_i·b_j in residual coordinates of the query i and the
 key j. Coordinates that only ever hold a position feature are known functions of the position,
-so the form can be compared with five shapes whose softmax is a closed form:
+so the form can be compared with six shapes whose softmax is a closed form:
 
 - `Local`: slope·(j - i), less a cost for even distances, less a penalty on *bad* keys
   (Latest, strict or not, Previous and their mirror images);
 - `Residues`: slope·(j - i), less a penalty on keys that are not at one distance modulo m (Shift);
 - `Uniform`: 0 (Average);
 - `Ramp`: A_i + B_i·j on the word's own positions and 0 at the sink (Sign);
-- `Classes`: a function of the stored bits of query and key (Match, Width).
+- `Classes`: a function of the stored bits of query and key (Match, Width);
+- `Numbered`: how many binary digits of the query's number differ from the key's place (At).
 
 Terms that do not depend on the key cancel in the softmax and are dropped. Nothing is taken from
 the head's name: constants are those of the weights, in the number format that runs.
@@ -88,7 +89,21 @@ class Classes:
     weights: tuple[tuple[float, ...], ...]
 
 
-Shape = Local | Residues | Uniform | Ramp | Classes
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Score half·(1 - 2d) where d digits differ, and 0 at the sink. The digits of the key at j are
+    those of ±j + constant, `down` for -j; the query's are bits, some of them `flipped`."""
+
+    queries: tuple[int, ...]
+    """The coordinate of each digit, the lowest first."""
+    flipped: int
+    """The digits of which the negation is meant, as a number."""
+    half: float
+    down: bool
+    constant: int
+
+
+Shape = Local | Residues | Uniform | Ramp | Classes | Numbered
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,19 @@ from softhat.runtime.linear.kernels import (
     UniformKernel,
     Word,
 )
+from softhat.runtime.linear.lookups import LookupKernel
 from softhat.runtime.linear.shifts import ShiftKernel
 from softhat.transformer.rows import Row, hidden_units, rows_of
 from softhat.transformer.shape_reader import Reader
-from softhat.transformer.shapes import Classes, HeadForm, Local, Ramp, Residues, Uniform
+from softhat.transformer.shapes import (
+    Classes,
+    HeadForm,
+    Local,
+    Numbered,
+    Ramp,
+    Residues,
+    Uniform,
+)
 from softhat.transformer.weights import Layer, Transformer
 
 UNKNOWN_LENGTH = 1 << 62
@@ -183,7 +192,7 @@ def reads(head: HeadForm) -> set[int]:
     match head.shape:
         case Ramp(contents=contents):
             return keys_read(head) | {c for c, _, _ in contents}
-        case Classes(queries, _):
+        case Classes(queries, _) | Numbered(queries):
             return keys_read(head) | set(queries)
     return keys_read(head)
 
@@ -203,6 +212,8 @@ def kernel(head: HeadForm) -> HeadKernel:
             return RampKernel(head, head.shape)
         case Classes():
             return ClassKernel(head, head.shape)
+        case Numbered():
+            return LookupKernel(head, head.shape)
 
 
 def weighted(row: Row, columns: list[Column], size: int, form: Format) -> Array:
