@@ -8,6 +8,7 @@
 From Coq Require Import Reals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
   Matching Laws Model Kernel Values Compiled Simulated FloatRow FloatHeads.
+From Softhat Require Histories Spelled StepCounter.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -73,6 +74,27 @@ Proof. exact (checked_ahat_right A d). Qed.
 (** "A checker that reads the weights." The laws that softhat's own checker, which is Python, relies on. *)
 Theorem checker_laws f g n w q i : 1 <= i <= n -> Forall (holds_at n w q i) (Laws.laws f g).
 Proof. exact (every_law f g n w q i). Qed.
+
+(** "Counter machines, run token by token." Whatever a counter machine and its input, after the prompt
+    and any number of steps the formulas that softhat builds for it allow exactly one token: that of
+    the next step, or the end where the machine halts. So greedy generation is the machine's run. *)
+Theorem counter_machine_step m v h s : StepCounter.well_formed m = true -> StepCounter.history m v h s ->
+  Histories.decides StepCounter.same (StepCounter.tokens m) (StepCounter.formula m) (StepCounter.ends m)
+    h (StepCounter.next m s).
+Proof. exact (StepCounter.counter_step m v h s). Qed.
+
+Theorem counter_machine_run m v most : StepCounter.well_formed m = true ->
+  Histories.greedy StepCounter.same (StepCounter.tokens m) (StepCounter.formula m) (StepCounter.ends m)
+    most (rev (StepCounter.prompt m v))
+  = Histories.run (StepCounter.next m) (StepCounter.after m) most (0, v).
+Proof. exact (StepCounter.counter_run m v most). Qed.
+
+(** What these formulas say of a history is what they mean in the language (Surface.v). *)
+Theorem history_formulas (token : Type) same (number : token -> nat) :
+  (forall s t, same s t = Nat.eqb (number s) (number t)) ->
+  forall w q f s, Spelled.spelled number f = Some s -> forall i, 1 <= i <= length w ->
+  sat (length w) (Spelled.symbols_of number w) q s i = Histories.holds same f (Spelled.history w i).
+Proof. exact (Spelled.spelled_holds same number). Qed.
 
 (** "The leak is known exactly." A row of scores s with winner p, at inverse temperature beta, puts at
     most delta of its weight elsewhere if and only if the sum of e^(-beta·gap) over the others is at

@@ -10,7 +10,8 @@ no positions, and no memory besides attention.
 A step is right: on a history that is a prompt and the tokens of the machine's first t steps, the
 one token whose formula holds is that of step t + 1, or `<eos>` if the machine has halted: the last
 token names the instruction, `#(adds) <= #(takes)` holds iff the counter is 0, because it is never
-negative, and the formulas of the two outcomes of `dec` differ in that test alone.
+negative, and the formulas of the two outcomes of `dec` differ in that test alone. Machine-checked:
+`counter_step` and `counter_run` of proofs/StepCounter.v.
 """
 
 from __future__ import annotations
