@@ -52,6 +52,9 @@ _COMMAND = re.compile(
     r"|Primitive|Register|Inductive|CoInductive)\b([^.]*)",
     re.MULTILINE,
 )
+_REQUIRED = re.compile(r"(?:\bFrom\s+([\w.]+)\s+)?\bRequire\b")
+LIBRARIES = {"Coq", "Flocq", "Softhat"}
+"""Where a source may take its theorems from: coqchk believes any other library, too."""
 _OPENING = re.compile(r"^\s*(?:Section|Module)\s+(\w+)|^\s*End\s+(\w+)", re.MULTILINE)
 _ASSUMED = re.compile(r"^\s*(?:Variables?|Hypothes[ie]s|Context)\b", re.MULTILINE)
 
@@ -136,6 +139,10 @@ def suspects(path: Path) -> Iterator[str]:
         if name in ("Set", "Unset") and rest[:1] and rest[0] in INNOCENT:
             continue
         yield f"{where}: {name} {' '.join(rest[:3])}".rstrip()
+    for required in _REQUIRED.finditer(text):
+        if required.group(1) not in LIBRARIES:
+            known = ", ".join(sorted(LIBRARIES))
+            yield f"{place(required.start())}: Require from a library other than {known}"
     open_sections: list[str] = []
     events = [(m.start(), m) for m in _OPENING.finditer(text)]
     events += [(m.start(), m) for m in _ASSUMED.finditer(text)]

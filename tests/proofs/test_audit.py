@@ -109,6 +109,10 @@ PLANTS = {
         PARADOX, others=(("CoqMakefile.local", "COQEXTRAFLAGS += -type-in-type\n"),)
     ),
     "flags from the environment": Plant(PARADOX, environment=("COQEXTRAFLAGS=-type-in-type",)),
+    "a library that nobody looks at": Plant(
+        f"From Unseen Require Import Other.\n{NO}\nProof. exact no. Qed.\n",
+    ),
+    "a library by its whole name": Plant(f"Require Unseen.Other.\n{HONEST}"),
     "a plugin": Plant(f'Declare ML Module "plugin".\n{HONEST}'),
     "code of a plugin": Plant(HONEST, others=(("plugin.ml", "let () = ()\n"),)),
     "Load": Plant("Load other.\n", others=(("other.v.txt", f"{NO}\nAdmitted.\n"),)),
@@ -139,6 +143,24 @@ def test_a_planted_proof_fails(name: str, tmp_path: Path) -> None:
     needs_coq()
     done = _made(PLANTS[name], tmp_path)
     assert done.returncode != 0, done.stdout
+
+
+LIBRARY_SEEN = "From Coq Require Import Arith.\nTheorem yes : 0 = 0.\nProof. reflexivity. Qed.\n"
+
+
+@pytest.mark.parametrize("require", ["From Unseen Require Import Other", "Require Import Other"])
+def test_a_library_of_the_environment_fails(require: str, tmp_path: Path) -> None:
+    """coqchk believes libraries that it is not told to check: a build sees none but Coq's own."""
+    needs_coq()
+    library, project = tmp_path / "libraries" / "Unseen", tmp_path / "project"
+    library.mkdir(parents=True)
+    project.mkdir()
+    (library / "Other.v").write_text(f"Unset Guard Checking.\n{LOOP}\n")
+    subprocess.run(["coqc", "-q", "-R", ".", "Unseen", "Other.v"], cwd=library, check=True)
+    plant = f"{require}.\n{NO}\nProof. exact no. Qed.\n"
+    path = f"COQPATH={library.parent}"
+    assert _made(Plant(plant, environment=(path,)), project).returncode != 0
+    assert _made(Plant(LIBRARY_SEEN, environment=(path,)), project).returncode == 0
 
 
 SWITCHED = ("Unset Guard Checking", "Unset Positivity Checking", "Unset Universe Checking",
