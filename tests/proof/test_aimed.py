@@ -51,7 +51,8 @@ def wrong_at(
     for n in sorted({1, 2, 3, 5, 17, min(limit, 90)}):
         if 0 < n <= limit:
             words = words_of(n, rng)
-            truth = np.stack([formula.truth("".join("abc"[c] for c in word)) for word in words])
+            symbols = model.transformer.symbols
+            truth = np.stack([formula.truth("".join(symbols[c] for c in word)) for word in words])
             if (answers(words) != truth).any():
                 return n
     return None

@@ -21,11 +21,65 @@ from softhat.export.reading import read_export
 from tests.export.stock_models import answers, stock, torch
 
 Truth = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+Tensors = dict[str, NDArray[Any]]
+Mutate = Callable[[np.random.Generator, Tensors, int | None], tuple[str, NDArray[Any]]]
+"""A generator, all tensors, the size of a head (None in GPT-2) -> a tensor changed, by its name."""
 FACTORS = (0.0, -1.0, 0.5, 2.0, 0.125, 1.25, 1.0000001)
 
 
+def together(
+    rng: np.random.Generator, held: Tensors, head_dim: int | None
+) -> tuple[str, NDArray[Any]]:
+    """What belongs together is changed together."""
+    while True:
+        names = [n for n in held if n.endswith("weight") and not n.startswith("score")]
+        name = str(rng.choice([n for n in names if "norm" not in n and "ln_" not in n]))
+        tensor = np.array(held[name])
+        if not tensor.any():
+            continue
+        if head_dim is None:
+            changed = _gpt2(rng, name, tensor)
+        else:
+            changed = _llama(rng, name, tensor, head_dim)
+        if not np.array_equal(changed, held[name]):
+            return name, changed
+
+
+def anywhere(
+    rng: np.random.Generator, held: Tensors, head_dim: int | None
+) -> tuple[str, NDArray[Any]]:
+    """One entry of any tensor, norms, biases, the read-out and unused rows too; often one that is
+    0, sometimes by a number that few formats hold, or two entries that change places."""
+    names = sorted(name for name, tensor in held.items() if tensor.dtype.kind == "f")
+    while True:
+        name = str(rng.choice(names))
+        tensor = np.array(held[name])
+        nonzero = np.argwhere(tensor)
+        if rng.random() < 0.4 and len(nonzero):
+            at = tuple(rng.choice(nonzero))
+        else:
+            at = tuple(int(rng.integers(size)) for size in tensor.shape)
+        match int(rng.integers(4)):
+            case 0:
+                tensor[at] *= np.float32(rng.choice(FACTORS))
+            case 1:
+                tensor[at] += np.float32(rng.choice((1.0, -1.0, 2.0**-20, 2.0**-40, -(2.0**-10))))
+            case 2:
+                tensor[at] = np.float32(rng.choice((-0.0, 1e-40, 1e30, -1e10, 0.0, 2.0**-126)))
+            case _:
+                other = int(rng.integers(len(tensor)))
+                tensor[[at[0], other]] = tensor[[other, at[0]]]
+        if tensor.tobytes() != held[name].tobytes():
+            return name, tensor
+
+
 def attack(
-    folder: Path, truth: Truth, words: Iterable[NDArray[np.int64]], mutations: int, seed: int
+    folder: Path,
+    truth: Truth,
+    words: Iterable[NDArray[np.int64]],
+    mutations: int,
+    seed: int,
+    mutate: Mutate = together,
 ) -> Counter[str]:
     """Change the weights of an export so many times: whatever is certified is right on `words`,
     in every format for which it is, cut to the certified length."""
@@ -38,7 +92,7 @@ def attack(
     told = [(codes, truth(codes)) for codes in words]
     seen: Counter[str] = Counter()
     for _ in range(mutations):
-        name, tensor = _mutated(rng, held, getattr(checkpoint, "head_dim", None))
+        name, tensor = mutate(rng, held, getattr(checkpoint, "head_dim", None))
         changed = replace(export, checkpoint=replace(checkpoint, tensors={**held, name: tensor}))
         lengths = certify_export(changed).max_length
         if not any(lengths.values()):
@@ -56,23 +110,6 @@ def attack(
             model.load_state_dict({name: kept}, strict=False)
         seen["certified"] += 1
     return seen
-
-
-def _mutated(
-    rng: np.random.Generator, held: dict[str, NDArray[Any]], head_dim: int | None
-) -> tuple[str, NDArray[Any]]:
-    while True:
-        names = [n for n in held if n.endswith("weight") and not n.startswith("score")]
-        name = str(rng.choice([n for n in names if "norm" not in n and "ln_" not in n]))
-        tensor = np.array(held[name])
-        if not tensor.any():
-            continue
-        if head_dim is None:
-            changed = _gpt2(rng, name, tensor)
-        else:
-            changed = _llama(rng, name, tensor, head_dim)
-        if not np.array_equal(changed, held[name]):
-            return name, changed
 
 
 def _gpt2(rng: np.random.Generator, name: str, tensor: NDArray[Any]) -> NDArray[Any]:
