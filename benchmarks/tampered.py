@@ -1,14 +1,14 @@
-"""Tampered models of every kind, and fresh AHATs: how many are certified, and how many of those wrong.
+"""Tampered models of every kind, and fresh AHATs: how many are certified, and of those wrong.
 
     python benchmarks/tampered.py [--seed N] [--share X] [--json FILE]
 
-Weights are changed with the checker in mind (tests/proof/aimed*.py and tests/proof/stock/attack.py),
-and whatever is still certified is run: in softhat's dense and linear runtimes in every number format,
-a share of it in PyTorch and ONNX Runtime, exports in the stock class of transformers. Answers are
-compared with the formula's definition. `--share 0.01` is a quick look at all of them.
+Weights are changed with the checker in mind (tests/proof/aimed*.py, tests/proof/stock/attack.py),
+and whatever is still certified is run: in softhat's dense and linear runtimes in every number
+format, a share of it in PyTorch and ONNX Runtime, exports in the stock class of transformers.
+Answers are compared with the formula's definition. `--share 0.01` is a quick look at all of them.
 
-The file says which commit was attacked, the seeds, and for each kind the models, those certified and
-those certified and wrong. The last must be 0; it also is what the command exits with.
+The file says which commit was attacked, the seed, and for each kind the models, those certified
+and those certified and wrong. The last must be 0; the command exits with 1 if it is not.
 """
 
 from __future__ import annotations

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import marshal
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -391,3 +395,45 @@ def test_types_are_compared() -> None:
     for other in others:
         with pytest.raises(softhat.SofthatError, match="here: "):
             check_document("here", other, {"a": [1, {"b": 0.5}]})
+
+
+@pytest.mark.parametrize("kind", NATIVE)
+def test_bytecode_beside_the_program(kind: str, exports: dict[str, Path], tmp_path: Path) -> None:
+    """Python runs `__pycache__` in place of the source, and need not compare the two (PEP 552)."""
+    folder = copied(exports[kind], tmp_path)
+    source = folder / "module_softhat.py"
+    code = compile(source.read_text() + "\nplanted = True\n", str(source), "exec")
+    unchecked = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)
+    compiled = Path(importlib.util.cache_from_source(str(source)))
+    compiled.parent.mkdir()
+    compiled.write_bytes(unchecked + marshal.dumps(code))
+    if kind == "torch":  # so there is something to refuse
+        command = [sys.executable, "-c", "import module_softhat as m; print(m.planted)"]
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        assert ran.stdout == "True\n"
+    assert "__pycache__" in refused(folder)
+
+
+def weak(folder: Path, kind: str) -> Path:
+    """A language model whose logits float16 does not hold: they are all 0 there."""
+    return written(kind, folder, "lm", margin=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("margin", [-5, 0, -0.0, -1e9, None, [], "-inf", "nan", True, missing])
+def test_a_margin_that_is_none(kind: str, margin: Any, tmp_path: Path) -> None:
+    """A margin is a claim: one that wrong logits keep proves nothing."""
+    folder = weak(tmp_path / "m", kind)
+
+    def claim(document: dict[str, Any]) -> None:
+        del document["margin"]
+        if margin is not missing:
+            document["margin"] = margin
+
+    changed(folder, "certificate.json", claim)
+    try:
+        certified = softhat.certify(folder)
+    except softhat.SofthatError as error:
+        assert "margin" in str(error) and "\n" not in str(error)
+    else:
+        assert certified.void and not any(certified.max_length.values())

@@ -1,8 +1,8 @@
 """Mutations with the ledger in mind: something more, something less, something elsewhere.
 
-`aimed` keeps what a model computes in the reals. Here it may change: a hidden unit more, a head twice,
-two heads that cancel, a layer again, symbols that change places, other position features, thresholds
-on the edge. What is still certified must then be right all the same.
+`aimed` keeps what a model computes in the reals. Here it may change: a hidden unit more, a head
+twice, two heads that cancel, a layer again, symbols that change places, other position features,
+thresholds on the edge. What is still certified must then be right all the same.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import softhat
 from softhat.models.model import Model
 from softhat.proof.kernels import kernel_certificate
 from tests.proof.aimed import MUTATIONS, Mutate, Open, originals, tampered
+from tests.proof.aimed_ledger import tampered_ledger
 from tests.proof.aimed_selections import (
     changed_places,
     flipped_digit,
@@ -137,6 +138,31 @@ HEADS: tuple[Mutate, ...] = (
 @pytest.mark.parametrize("start", range(0, 40, 10))
 def test_a_slice_of_heads(models: list[Model], start: int) -> None:
     attack_many(models, range(start, start + SLICE), torch=False, mutations=HEADS)
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_a_slice_with_something_more(models: list[Model], start: int) -> None:
+    attack_ledger(models, range(start, start + 20))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("start", range(6_000, 8_000, 100))
+def test_many_with_something_more(models: list[Model], start: int) -> None:
+    attack_ledger(models, range(start, start + 100))
+
+
+def attack_ledger(models: list[Model], seeds: range) -> None:
+    certified = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        model = models[seed % len(models)]
+        names, weights = tampered_ledger(model.transformer, rng)
+        mutant = Model(weights, model.formulas)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            assert attack(mutant, rng, torch=False) is None, (seed, names, str(mutant.formulas))
+        certified += not mutant.certificate.void
+    assert certified, "every mutation voids: the suite tests nothing"
 
 
 @pytest.mark.full

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import softhat
+from softhat.models.model import Model
 from softhat.proof import lengths
 from softhat.proof.lengths import _ends, _search
 from softhat.transformer.weights import scale
+from tests.proof.aimed import MUTATIONS, originals, tampered_weights
+from tests.proof.aimed_ledger import tampered_ledger
 
 
 @pytest.mark.parametrize("scaled", [True, False])
@@ -59,3 +64,33 @@ def test_asking_once_for_all_lengths_changes_nothing(
     found = certified()
     monkeypatch.setattr(lengths.Report, "_worst", lambda self, kind, form, upto: "not asked")
     assert certified() == found
+
+
+@pytest.mark.parametrize("start", [0, pytest.param(1_000, marks=pytest.mark.full)])
+def test_no_length_within_the_limit_fails(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search asks few lengths. Here every one to 60 is asked, and many beyond, of models that
+    were tampered with so that bounds may behave otherwise than the search expects."""
+    search = lengths._search
+
+    def every(
+        fails: Callable[[int], str | None], upto: int, scaled: bool, landmarks: list[int]
+    ) -> tuple[int, str]:
+        limit, why = search(fails, upto, scaled, landmarks)
+        steps = np.geomspace(1, max(1, limit), 40).astype(np.int64).tolist()
+        near = (limit // 2, limit // 2 + 1, limit - 2, limit - 1, limit)
+        for n in {*range(1, 61), *steps, *near}:
+            assert not 0 < n <= limit or fails(n) is None, (n, limit)
+        return limit, why
+
+    monkeypatch.setattr(lengths, "_search", every)
+    models = list(originals(("unbounded", "temperature")))
+    with np.errstate(all="ignore"):
+        for seed in range(start, start + (40 if not start else 2_000)):
+            rng = np.random.default_rng(seed)
+            model = models[seed % len(models)]
+            _, weights = (
+                tampered_ledger(model.transformer, rng)
+                if seed % 2
+                else tampered_weights(model.transformer, rng, MUTATIONS)
+            )
+            assert Model(weights, model.formulas).certificate is not None

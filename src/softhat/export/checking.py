@@ -142,10 +142,21 @@ def _proved(export: Export) -> dict[str, Any]:
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":
         formulas = export.next_tokens()
-        margin = float(export.stated.get("margin", 0.0))
+        margin = _margin(export)
     kernel = export.kernel
     assert kernel is not None  # config.json chooses one
     return certify_stock(c, formulas, kernel, margin, export.directions).to_json()
+
+
+def _margin(export: Export) -> float:
+    """How far apart a language model's logits are claimed to be."""
+    margin = export.stated.get("margin")
+    if isinstance(margin, bool) or not isinstance(margin, int | float):
+        raise SofthatError(
+            f"{export.path}: certificate.json states the margin {margin!r}, not a number: "
+            "export the model again"
+        )
+    return float(margin)
 
 
 def _differences(export: Export, document: dict[str, Any]) -> list[str]:

@@ -21,8 +21,9 @@ from softhat.io.files import RECORD, json_bytes, parse_json, read_bytes, read_js
 AGAIN = "export the model again"
 UNREAD = frozenset({"README.md", "LICENSE", "labels.json", ".gitattributes", ".gitignore"})
 """Files that no runtime reads: texts for people, and labels of parts."""
-UNREAD_FOLDERS = frozenset({".git", ".cache", "__pycache__"})
-"""What git, the Hugging Face hub and Python keep for themselves."""
+UNREAD_FOLDERS = frozenset({".git", ".cache"})
+"""What git and the Hugging Face hub keep for themselves. `__pycache__` is not among them:
+Python runs what is in there in place of the program files beside it."""
 
 
 def check_document(where: str, found: Any, expected: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import exp
+from math import exp, inf
 from typing import Any, Generic, Protocol, TypeVar
 
 from softhat.io.errors import VoidError
@@ -224,7 +224,13 @@ class Prover(ABC, Generic[C]):
         return longest(bounds.check_length, most, bounds.bounds, bounds.check)
 
     def verdicts(self, directions: Directions | None) -> tuple[Verdicts, tuple[str, ...]]:
-        """What is proved of a checkpoint, which is disguised if it has directions."""
+        """What is proved of a checkpoint, which is disguised if it has directions.
+
+        A margin is a claim as well: one that is not above 0 is kept by wrong logits too.
+        """
+        if self.margin is not None and not 0 < self.margin < inf:
+            reason = f"the margin that is claimed is {self.margin:g}, not a number above 0"
+            return dict.fromkeys(NAMES, FormatVerdict(0, reason, {})), (reason,)
         if directions is None:
             return self.plain()
         most = self.checkpoint.context - 1
