@@ -39,8 +39,10 @@ console.log(JSON.stringify(asked.map(({view, text}) => {
       most = Math.max(most, softhat.answers.leakOf(head, run.hard.layers[l].heads[h], row, size));
     return [most, view.transformer.layers[l].heads[h].leak];
   })).flat();
+  const laws = view.transformer.layers.flatMap((layer) => layer.heads.flatMap((head) =>
+    [head.beta, head.gap].filter(Boolean).map((law) => softhat.laws.logAt(law, word.length))));
   const at = run.output.at === "first" ? 0 : word.length - 1;
-  return { length: word.length, wrong: run.wrong.filter(Boolean).length, leaks,
+  return { length: word.length, wrong: run.wrong.filter(Boolean).length, leaks, laws,
     accepted: view.formula ? Boolean(run.expected[at]) : null, at: run.output.at,
     why: view.formula ? because(view.formula.nodes, run.truth, word, run.output.root, at) : "" };
 })));
@@ -73,6 +75,7 @@ def check(asked: list[tuple[str, dict[str, Any]]]) -> None:
         assert answer["wrong"] == 0, name
         for leak, bound in answer["leaks"]:
             assert bound is None or leak <= bound * 1.0001 + 1e-12, name
+        assert all(isinstance(law, float | int) for law in answer["laws"]), name  # null: no number
         if answer["accepted"] is not None:
             assert answer["why"], name
         if kind == "zoo":

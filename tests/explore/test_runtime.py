@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import subprocess
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import softhat
 from softhat.explore.view import view_of
+from softhat.numbers import laws
 from tests.cases import CASES, Case
 from tests.explore.browser import assets
 
@@ -132,6 +134,40 @@ def test_truth_of_every_operator() -> None:
         (formula,) = model.formulas.values()
         for word, answer in zip(some, answers, strict=True):
             assert answer["truth"][0] == formula.truth(word).astype(int).tolist(), (formula, word)
+
+
+LAWS: list[laws.Law] = [
+    laws.as_law(Fraction(7, 3)),
+    laws.Length(3),
+    laws.Lcm(0),
+    laws.PowerOfTwo(1),
+    laws.Sum((laws.N, laws.Lcm(1))),
+    laws.Product((laws.N, laws.as_law(Fraction(2, 5)))),
+    laws.Power(laws.N, -2),
+    laws.Log(laws.Length(2)),
+    laws.Maximum((laws.N, laws.as_law(12))),
+    laws.Minimum((laws.N, laws.as_law(12))),
+    laws.RoundedUp(laws.Product((laws.N, laws.as_law(Fraction(101, 7)))), 4),
+    laws.Tabled((Fraction(1, 2), Fraction(5)), laws.N),
+]
+
+
+def test_laws_of_every_kind() -> None:
+    kinds = {kind.__name__ for kind in laws.Law.__subclasses__()}
+    assert {type(law).__name__ for law in LAWS} == kinds
+    lengths = [1, 2, 3, 7, 11, 12, 13, 40]
+    source = (assets() / "runtime.js").read_text("utf-8").replace("module.exports = softhat", "0")
+    script = source + (
+        f"const some = {json.dumps([law.to_json() for law in LAWS])}, n = {lengths};"
+        "console.log(JSON.stringify(some.map((law) => n.map((k) =>"
+        " [softhat.laws.at(law, k), softhat.laws.logAt(law, k)]))));"
+    )
+    assert NODE is not None
+    done = subprocess.run([NODE, "-e", script], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for law, values in zip(LAWS, json.loads(done.stdout), strict=True):
+        expected = [[float(law.at(n)), law.log_at(n)] for n in lengths]
+        np.testing.assert_allclose(values, expected, rtol=1e-12, err_msg=law.text)
 
 
 def test_rounding_to_narrow_formats() -> None:

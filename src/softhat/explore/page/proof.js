@@ -21,11 +21,18 @@ softhat.proof = (() => {
   function answer(view, run, state) {
     const place = byId("answer");
     const wrong = run.wrong.filter(Boolean).length;
-    const at = meaning.readAt(run, state) ?? run.word.length - 1;
     place.className = wrong ? "wrong" : "right";
-    const said = `${view.decoder ? valueText(run.decoded[at]) : run.margins[at] > 0 ? "true" : "false"} at position ${at + 1}`;
-    place.textContent = wrong ? `✘ ${said}; wrong at ${wrong} of ${run.wrong.length} positions` : `✔ ${said}, and right at every position`;
+    const said = answerAt(view, run, meaning.readAt(run, state));
+    const [wrongly, rightly] = said ? [`${said}; `, `${said}, and `] : ["", ""];
+    place.textContent = wrong ? `✘ ${wrongly}wrong at ${wrong} of ${run.wrong.length} positions` : `✔ ${rightly}right at every position`;
     byId("answer-how").textContent = `softmax in ${run.dtype} at ${inverseTemperature(view, run.factor)}; ${promised(view, run)}`;
+  }
+
+  /** What softmax answers where the word is read; nothing while that is to be chosen. */
+  function answerAt(view, run, at) {
+    if (view.decoder) at ??= run.word.length - 1;
+    if (at === null) return "";
+    return `${view.decoder ? valueText(run.decoded[at]) : run.margins[at] > 0 ? "true" : "false"} at position ${at + 1}`;
   }
 
   /** Whether the certificate speaks of what is on the screen. */

@@ -73,6 +73,8 @@ softhat.laws = (() => {
         return of.reduce((sum, part) => sum + logAt(part, n), 0);
       case "max":
         return Math.max(...of.map((part) => logAt(part, n)));
+      case "min":
+        return Math.min(...of.map((part) => logAt(part, n)));
       case "log":
         return Math.log(logAt(of, n));
       case "power":
@@ -105,6 +107,8 @@ softhat.laws = (() => {
         return of.reduce((product, part) => product * at(part, n), 1);
       case "max":
         return Math.max(...of.map((part) => at(part, n)));
+      case "min":
+        return Math.min(...of.map((part) => at(part, n)));
       case "log":
         return logAt(of, n);
       case "power":
