@@ -1,6 +1,7 @@
 """`softhat check`."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -161,9 +162,19 @@ def test_help() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_full_disk_is_one_line() -> None:
+@pytest.mark.parametrize(
+    ("unbuffered", "said"),
+    [
+        ("1", "error: [Errno 28] No space left on device"),
+        ("", "error: cannot write the output: No space left on device"),
+    ],
+)
+def test_a_full_disk_is_one_line(unbuffered: str, said: str) -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-c", "from softhat.cli import main; main()", "check", "a"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
+        )
     assert done.returncode == 2
-    assert done.stderr.splitlines() == ["error: [Errno 28] No space left on device"]
+    assert done.stderr.splitlines() == [said]

@@ -159,3 +159,33 @@ def test_bad_input_is_one_message_and_exit_code_2(
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["run", "certify", "check", "compile"])
+def test_a_formula_loads_nothing_of_other_front_ends(command: str, tmp_path: Path) -> None:
+    """Start-up counts: what a formula's model does not use is not imported."""
+    folder = str(tmp_path / "model")
+    softhat.compile("!c S a", alphabet="abc").save(folder)
+    arguments = {
+        "run": ["run", folder, "abca"],
+        "certify": ["certify", folder],
+        "check": ["check", "!c S a", "--alphabet", "abc"],
+        "compile": ["compile", "!c S a", "--alphabet", "abc", "-o", str(tmp_path / "new")],
+    }[command]
+    code = (
+        "import sys\n"
+        "from softhat.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    code = end.code\n"
+        "unused = ('softhat.ahat', 'softhat.frontends.', 'softhat.circuits', 'softhat.explore',\n"
+        "          'softhat.trained', 'softhat.models.value_model', 'torch')\n"
+        "unused += ('softhat.models.compiler',) if sys.argv[1] != 'compile' else ()\n"
+        "loaded = [name for name in sys.modules if name.startswith(unused)]\n"
+        "print(code, loaded, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120
+    )
+    assert done.stderr.splitlines()[-1] == "0 []"

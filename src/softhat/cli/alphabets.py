@@ -9,16 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from softhat.cli.front_ends import MODULAR
 from softhat.cli.inputs import RASP, ZOO
 from softhat.cli.output import tell_later
 from softhat.io.files import is_file, is_folder
 from softhat.logic.fragments import describe
-from softhat.logic.optimise.settle import settled
-from softhat.logic.optimise.simplify import simplify
-from softhat.logic.semantics.batch import all_words, evaluate, unpack
 from softhat.logic.syntax.nodes import Constant, Formula
 
 _MOST_NODES = 500
@@ -80,6 +75,9 @@ def warn_if_trivial(formulas: Iterable[Formula], symbols: Sequence[str]) -> None
 
 
 def _over(formula: Formula, symbols: tuple[str, ...]) -> Formula:
+    from softhat.logic.optimise.settle import settled
+    from softhat.logic.optimise.simplify import simplify
+
     return settled(simplify(formula), symbols, False)
 
 
@@ -87,6 +85,10 @@ def _constant(formula: Formula, symbols: tuple[str, ...]) -> bool | None:
     """Its value, if it has the same one everywhere in all short words."""
     if isinstance(formula, Constant):
         return formula.value
+    import numpy as np
+
+    from softhat.logic.semantics.batch import all_words, evaluate, unpack
+
     values: set[bool] = set()
     length = 1
     while length <= _LONGEST and len(symbols) ** length <= _MOST_WORDS and len(values) < 2:

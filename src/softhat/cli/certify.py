@@ -11,7 +11,7 @@ import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import AttentionOption, ModelArgument, read_model, refuse_ahat
+from softhat.cli.models import AttentionOption, ModelArgument, has_values, read_model, refuse_ahat
 from softhat.cli.output import (
     head_name,
     length_and_reason,
@@ -26,11 +26,11 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, write_file
 from softhat.io.work import progress
 from softhat.models.model import Model
-from softhat.models.value_model import ValueModel
 from softhat.proof.certificate import Certificate, HeadCertificate
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
+    from softhat.models.value_model import ValueModel
 
 
 def command(
@@ -75,7 +75,7 @@ def command(
         _export(model, explain, as_json)
     ready = read_model(model, alphabet, attention, symbols, props)
     refuse_ahat(ready, model)
-    if not isinstance(ready, Model | ValueModel):
+    if not (isinstance(ready, Model) or has_values(ready)):
         if coq:
             raise SofthatError("for a simulation: softhat simulate AHAT --coq -o FILE.v")
         _simulation(model, ready, explain, as_json)
@@ -106,10 +106,10 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
 
     formulas: Mapping[str, object] = {}
     said_if_accepted = SAID
-    stated = of_values(model) if isinstance(model, ValueModel) else model
+    stated = model if isinstance(model, Model) else of_values(model)
     if stated is not None:
         text, formulas = theorem(stated), stated.formulas
-    elif isinstance(model, ValueModel):
+    elif not isinstance(model, Model):
         text, said_if_accepted = value_theorem(model), said_of(model)
     write_file(file, text.encode())
     with progress(quiet=as_json) as show:

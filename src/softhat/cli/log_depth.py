@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from softhat.cli.inputs import read_automaton
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
-from softhat.models.compiler import compile as compile_language
-from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
     from softhat.frontends.regular.dfa import DFA
     from softhat.models.model import Model
     from softhat.models.value_model import ValueModel
+    from softhat.transformer.weights import Attention
 
 LENGTH = 1_024
 """Without another one, where counting is compared with doubling."""
@@ -63,6 +62,7 @@ def _model(
 ) -> Model | ValueModel:
     from softhat.frontends.regular.doubling import LogDepth  # most commands need none
     from softhat.frontends.regular.translate import translated
+    from softhat.models.compiler import compile as compile_language
 
     language = translated(dfa, text, False, depth, None)
     if isinstance(language, LogDepth):

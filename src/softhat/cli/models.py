@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import typer
 
@@ -23,14 +23,13 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, is_folder
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.words import Word
-from softhat.models.compiler import compile as compile_formula
 from softhat.models.folders import load
 from softhat.models.model import Model
-from softhat.models.value_model import ValueModel
 from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
     from softhat.ahat.model import AHAT
+    from softhat.models.value_model import ValueModel
 
 ModelArgument = Annotated[
     str,
@@ -61,11 +60,27 @@ def read_ahat(argument: str, alphabet: str | None) -> AHAT:
     return load_ahat(argument)
 
 
-def refuse_ahat(read: Any, argument: str) -> None:
-    """Only softmax models can be exported, certified or verified."""
+def is_hard(read: object) -> TypeGuard[AHAT]:
+    """Is it an AHAT? Their module is imported only where no formula's model was read."""
+    if isinstance(read, Model):
+        return False
     from softhat.ahat.model import AHAT
 
-    if isinstance(read, AHAT):
+    return isinstance(read, AHAT)
+
+
+def has_values(read: object) -> TypeGuard[ValueModel]:
+    """Is it the model of a RASP program? As in `is_hard`, a formula's model imports nothing."""
+    if isinstance(read, Model):
+        return False
+    from softhat.models.value_model import ValueModel
+
+    return isinstance(read, ValueModel)
+
+
+def refuse_ahat(read: Any, argument: str) -> None:
+    """Only softmax models can be exported, certified or verified."""
+    if is_hard(read):
         raise SofthatError(
             f"{argument} is an AHAT: make a softmax model of it, softhat simulate {argument} -o DIR"
         )
@@ -98,6 +113,8 @@ def read_model(
 
 
 def _compiled(given: Given, names: Sequence[str], props: bool, attention: Attention) -> Model:
+    from softhat.models.compiler import compile as compile_formula
+
     kind: dict[str, Any] = {"propositions" if props else "alphabet": names}
     return compile_formula(given.formula, **kind, attention=attention, at=given.at)
 
@@ -118,12 +135,12 @@ def read_model_and_words(
     check_standard_input(argument, arguments)
     if is_folder(argument) or is_rasp(argument) or is_log_depth(argument):
         model = read_model(argument, alphabet, attention, symbols)
-        if isinstance(model, Model | ValueModel):
+        if isinstance(model, Model) or has_values(model):
             transformer = model.transformer
             props = transformer.propositional
             symbols = not props and are_tokens(symbols, props, transformer.symbols)
         words = read_words(arguments, symbols, props)
-        if isinstance(model, ValueModel):
+        if has_values(model):
             return model, [to_tokens(model, word) for word in words]
         return model, words
     if is_ahat(argument):

@@ -15,12 +15,11 @@ from softhat.cli.inputs import RASP
 from softhat.cli.output import print_json, print_table
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file
-from softhat.models.compiler import compile as compile_program
-from softhat.transformer.weights import Attention
 
 if TYPE_CHECKING:
     from softhat.frontends.rasp.language import SOp
     from softhat.models.value_model import ValueModel
+    from softhat.transformer.weights import Attention
 
 LENGTH = 64
 """Without another one."""
@@ -49,6 +48,8 @@ def read_rasp(
     causal: bool = False,
 ) -> ValueModel:
     """The compiled program of `file.py:NAME`."""
+    from softhat.models.compiler import compile as compile_program
+
     asked = read_program(argument, alphabet, max_length)
     if asked.tokens is None:
         raise SofthatError(f"give --alphabet, or say alphabet = [...] in {asked.where}")

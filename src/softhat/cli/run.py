@@ -6,17 +6,18 @@ import io
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softhat.ahat.model import AHAT
 from softhat.cli import inputs
 from softhat.cli.models import (
     AttentionOption,
     DtypeOption,
     ModelArgument,
     OutputNameOption,
+    has_values,
+    is_hard,
     read_model,
     read_model_and_words,
 )
@@ -26,7 +27,10 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
 from softhat.logic.semantics.words import Word
 from softhat.models.model import Model
-from softhat.models.value_model import ValueModel
+
+if TYPE_CHECKING:
+    from softhat.ahat.model import AHAT
+    from softhat.models.value_model import ValueModel
 
 _MOST_POSITIONS = 60
 _BIG = 1 << 20
@@ -77,10 +81,10 @@ def command(
         _stream(ready, words, dtype, output, strict, symbols)
         return
     ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
-    if isinstance(ready, AHAT):
+    if is_hard(ready):
         _run_hard(ready, read, at, as_json)
         return
-    if isinstance(ready, ValueModel):
+    if has_values(ready):
         _values(ready, read, dtype, strict, as_json)
         return
     if isinstance(ready, Model):

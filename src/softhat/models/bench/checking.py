@@ -18,8 +18,14 @@ from softhat.models.compiler import compile
 from softhat.models.verification.verify import verify
 
 FORMULAS = ("a S b", "Y (a S b)", "(Y a | b) S (c S a)", "#(a) >= #(b)", "#(a) > #>(b) + #*(a)")
-GOALS = {"softhat --help": 0.5, "softhat compile": 0.7}
-"""Seconds that a command may take, start to finish."""
+GOALS = {
+    "softhat --help": 0.25,
+    "softhat compile": 0.35,
+    "softhat certify": 0.35,
+    "softhat check": 0.35,
+    "softhat run": 0.35,
+}
+"""Processor seconds that a command may take, start to finish."""
 
 
 def verification(settings: BenchSettings) -> BenchTable:
@@ -47,23 +53,31 @@ def verification(settings: BenchSettings) -> BenchTable:
 def startup(settings: BenchSettings) -> BenchTable:
     """Commands in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model")
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "import numpy": [sys.executable, "-c", "import numpy"],
             "import softhat": [sys.executable, "-c", "import softhat"],
             "softhat --help": _softhat("--help"),
-            "softhat compile": _softhat(
-                "compile", "a S b", "--alphabet", "abc", "-o", str(Path(folder) / "model")
-            ),
+            "softhat compile": _softhat("compile", "a S b", "--alphabet", "abc", "-o", model),
+            "softhat certify": _softhat("certify", model),
+            "softhat check": _softhat("check", "a S b", "--alphabet", "abc"),
+            "softhat run": _softhat("run", model, "abca"),
         }
         rows: list[tuple[Cell, ...]] = []
         for name, command in commands.items():
             wall, processor = _run(command, 2 if settings.quick else 5)
             goal = GOALS.get(name)
-            ratio = None if goal is None else wall / goal
+            ratio = None if goal is None else processor / goal
             rows.append((name, wall, processor, goal, ratio))
     columns = ("command", "seconds", "processor seconds", "goal", "ratio to the goal")
-    return BenchTable("Start-up", columns, tuple(rows), "Wall-clock seconds, start to finish.")
+    return BenchTable(
+        "Start-up",
+        columns,
+        tuple(rows),
+        "Start to finish, by the clock on the wall and in processor seconds; goals are processor "
+        "seconds. `compile` writes the model's certificate too.",
+    )
 
 
 def _run(command: list[str], repeat: int) -> tuple[float, float]:
