@@ -240,8 +240,8 @@ def compare(s: Subject, scores: Scores) -> dict[str, Any]:
     found = softhat.score(s.circuit, {"edges": graph}, model=s.folder)
     assert found.ablation is not None
     return {
-        "edges, F1": found.edges.f1,
-        "edges, AUROC": found.edges.auroc,
+        "edges, F1": found.f1,
+        "edges, AUROC": found.auroc,
         "nodes, F1": found.nodes.f1,
         "nodes, AUROC": found.nodes.auroc,
         "completeness": found.ablation.completeness,

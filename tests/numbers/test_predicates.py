@@ -21,7 +21,6 @@ from softhat.numbers.predicates import (
     named,
     read_lines,
     tabulated,
-    to_json,
 )
 
 
@@ -61,7 +60,7 @@ def test_functions_become_tables() -> None:
     ids=["built-in", "periodic", "only a period", "table", "by length"],
 )
 def test_files(predicate: Any) -> None:
-    assert from_json(to_json(predicate), "here") == predicate
+    assert from_json(predicate.to_json(), "here") == predicate
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def test_the_facts_are_the_format_s(name: str) -> None:
     assert form.largest == float(info.max) and form.normal == float(info.tiny)
     assert form.smallest == float(info.smallest_subnormal)
     wide = ml_dtypes.finfo(np.float64 if name == "float64" else np.float32)
-    assert form.sum_digits == wide.nmant + 1 and form.sum_largest == float(wide.max)
-    assert form.sum_smallest == float(wide.smallest_subnormal)
+    assert form.sum_digits == wide.nmant + 1 and form.summed.largest == float(wide.max)
+    assert form.summed.smallest == float(wide.smallest_subnormal)
 
 
 @pytest.mark.parametrize("name", FORMATS)

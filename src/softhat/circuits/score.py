@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -33,20 +33,20 @@ class Measures:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """Edges and nodes, with edges that carry constants in or out of the truth."""
+class Score(Measures):
+    """How well edges were predicted, with edges that carry constants in or out of the truth, and
+    how well the nodes at their ends."""
 
-    edges: Measures
     nodes: Measures
     constants: bool
     ablation: Ablation | None = None
     """What the model itself says of the predicted edges, if it was given."""
 
     def __repr__(self) -> str:
-        e = self.edges
         return (
-            f"<softhat.Score of {e.predicted} edges, {e.true} true: precision {e.precision:.3g}, "
-            f"recall {e.recall:.3g}, f1 {e.f1:.3g}, auroc {e.auroc:.3g}>"
+            f"<softhat.Score of {self.predicted} edges, {self.true} true: precision "
+            f"{self.precision:.3g}, recall {self.recall:.3g}, f1 {self.f1:.3g}, "
+            f"auroc {self.auroc:.3g}>"
         )
 
     @property
@@ -57,24 +57,9 @@ class Score:
     def minimality(self) -> float | None:
         return None if self.ablation is None else self.ablation.minimality
 
-    @property
-    def precision(self) -> float:
-        return self.edges.precision
-
-    @property
-    def recall(self) -> float:
-        return self.edges.recall
-
-    @property
-    def f1(self) -> float:
-        return self.edges.f1
-
-    @property
-    def auroc(self) -> float:
-        return self.edges.auroc
-
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        return {"edges": {field.name: data.pop(field.name) for field in fields(Measures)}, **data}
 
 
 def score(
@@ -106,11 +91,12 @@ def score(
     counted = [name for name in every if name not in ignored]
     inside -= ignored
     nodes = possible_nodes(circuit.config)
+    edges = _measures({name: given[name] for name in counted}, inside, true)
     return Score(
-        _measures({name: given[name] for name in counted}, inside, true),
-        _measures(_best_of_ends(given, counted, nodes), _all_ends(inside), _all_ends(true)),
-        constants,
-        None if network is None else ablate(network, circuit, inside),
+        **asdict(edges),
+        nodes=_measures(_best_of_ends(given, counted, nodes), _all_ends(inside), _all_ends(true)),
+        constants=constants,
+        ablation=None if network is None else ablate(network, circuit, inside),
     )
 
 

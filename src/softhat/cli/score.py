@@ -42,7 +42,7 @@ def command(
     names = ("precision", "recall", "f1", "auroc", "true", "predicted")
     rows = [
         [what, *(f"{getattr(measures, name):.4g}" for name in names)]
-        for what, measures in (("edges", marks.edges), ("nodes", marks.nodes))
+        for what, measures in (("edges", marks), ("nodes", marks.nodes))
     ]
     print_table(["", *names], rows)
     ablation = marks.ablation

@@ -33,7 +33,6 @@ from softhat.io.files import write_file
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax import nodes
 from softhat.models.model import Model
-from softhat.numbers.predicates import to_json
 from softhat.proof.stock.automata import formulas_alone
 from softhat.transformer.lowering.llama.rotary import Positions
 from softhat.transformer.lowering.llama.weights import row_of
@@ -121,7 +120,7 @@ def _facts(made: StockLlama) -> dict[str, Any]:
         **found,
         "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.asked.shown.items()),
         "predicates": [
-            to_json(p) for p in predicates_of(*formulas_alone(made.asked.shown).values()).values()
+            p.to_json() for p in predicates_of(*formulas_alone(made.asked.shown).values()).values()
         ],
     }
 

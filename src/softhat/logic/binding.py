@@ -14,7 +14,6 @@ from softhat.numbers.predicates import (
     define,
     longest,
     tabulated,
-    to_json,
     unknown,
 )
 
@@ -98,5 +97,5 @@ def predicates_file(*formulas: Formula) -> dict[str, bytes]:
     if not predicates:
         return {}
     return {
-        "predicates.json": json_bytes([to_json(predicate) for predicate in predicates.values()])
+        "predicates.json": json_bytes([predicate.to_json() for predicate in predicates.values()])
     }

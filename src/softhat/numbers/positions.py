@@ -277,7 +277,7 @@ def to_json(feature: Feature) -> Any:
         case Table(entries):
             return {"table": [rationals.to_json(x) for x in entries]}
         case Holds(predicate):
-            return predicates.to_json(predicate)
+            return predicate.to_json()
 
 
 def from_json(data: Any, place: str) -> Feature:

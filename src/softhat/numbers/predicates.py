@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,55 +32,98 @@ LONGEST_BY_LENGTH = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Unbound:
+class Predicate:
+    """A set of positions with a name, for words of every length n."""
+
+    name: str
+
+    def among(self, index: Index, n: int) -> Bools:
+        """Which of these positions, all in 1..n, belong in a word of length n."""
+        raise unknown(self.name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The predicate as plain data, for files."""
+        raise unknown(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound(Predicate):
     """Only its name is known."""
 
-    name: str
-
 
 @dataclass(frozen=True, slots=True)
-class BuiltIn:
+class BuiltIn(Predicate):
     """One of `BUILT_IN`."""
 
-    name: str
+    def among(self, index: Index, n: int) -> Bools:
+        return BUILT_IN[self.name](index, n)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"predicate": self.name}
 
 
 @dataclass(frozen=True, slots=True)
-class Periodic:
+class Periodic(Predicate):
     """The bits `start`, then `period` over and over."""
 
-    name: str
     start: str
     period: str
 
+    def among(self, index: Index, n: int) -> Bools:
+        begun = len(self.start)
+        place = np.where(index <= begun, index - 1, begun + (index - 1 - begun) % len(self.period))
+        return _bits(self.start + self.period)[place]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"predicate": self.name, "bits": f"{self.start}({self.period})"}
+
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Predicate):
     """A bit for each position of words of at most that many symbols."""
 
-    name: str
     bits: str
+
+    def among(self, index: Index, n: int) -> Bools:
+        _check_length(self.name, int(index.max(initial=1)), len(self.bits))
+        return _bits(self.bits)[index - 1]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"predicate": self.name, "bits": self.bits}
 
 
 @dataclass(frozen=True, slots=True)
-class ListedByLength:
+class ListedByLength(Predicate):
     """For each length n up to `longest` the bits of positions 1..n, packed one after another."""
 
-    name: str
     longest: int
     bits: bytes
 
+    def among(self, index: Index, n: int) -> Bools:
+        _check_length(self.name, n, self.longest)
+        return _unpacked(self)[n * (n - 1) // 2 + index - 1]
+
+    def to_json(self) -> dict[str, Any]:
+        text = base64.b64encode(self.bits).decode()
+        return {"predicate": self.name, "longest": self.longest, "by_length": text}
+
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Function(Predicate):
     """Any function of i, or of i and n, that says whether position i belongs."""
 
-    name: str
     function: Callable[..., Any]
     takes_length: bool
 
+    def among(self, index: Index, n: int) -> Bools:
+        given = (n,) if self.takes_length else ()
+        said = (_said(self.name, self.function, int(i), *given) for i in index)
+        return np.fromiter(said, np.bool_, len(index))
 
-Predicate: TypeAlias = Unbound | BuiltIn | Periodic | Listed | ListedByLength | Function
+    def to_json(self) -> dict[str, Any]:
+        raise SofthatError(
+            f"the numerical predicate {self.name!r} is a function: tabulate it first"
+        )
 
 
 def named(name: str) -> Predicate:
@@ -91,30 +134,9 @@ def named(name: str) -> Predicate:
 def column(predicate: Predicate, index: Index, n: int) -> Bools:
     """Which of these positions belong, in a word of length n. Positions outside 1..n do not."""
     own = (index >= 1) & (index <= n)
-    asked = np.where(own, index, 1)
-    match predicate:
-        case BuiltIn(name):
-            return own & BUILT_IN[name](asked, n)
-        case Periodic(_, start, period):
-            begin, cycle = _bits(start), _bits(period)
-            place = np.where(
-                asked <= len(start), asked - 1, len(start) + (asked - 1 - len(start)) % len(period)
-            )
-            return own & np.concatenate([begin, cycle])[place]
-        case Listed(name, bits):
-            _check_length(name, int(asked.max(initial=1)), len(bits))
-            return own & _bits(bits)[asked - 1]
-        case ListedByLength(name, longest, _):
-            _check_length(name, n, longest)
-            return own & _unpacked(predicate)[n * (n - 1) // 2 + asked - 1]
-        case Function(name, function, takes_length):
-            ask = (lambda i: function(i, n)) if takes_length else function
-            values = [
-                bool(here) and _said(name, ask, int(i)) for i, here in zip(index, own, strict=True)
-            ]
-            return np.array(values, np.bool_)
-        case Unbound(name):
-            raise unknown(name)
+    belongs = np.zeros(index.shape, np.bool_)
+    belongs[own] = predicate.among(index[own], n)
+    return belongs
 
 
 def unknown(name: str) -> SofthatError:
@@ -152,9 +174,9 @@ def _unpacked(predicate: ListedByLength) -> Bools:
     return np.unpackbits(packed, count=size).view(np.bool_)
 
 
-def _said(name: str, function: Callable[[int], Any], i: int) -> bool:
+def _said(name: str, function: Callable[..., Any], i: int, *n: int) -> bool:
     try:
-        value = function(i)
+        value = function(i, *n)
     except Exception as error:  # whatever a user's function may raise
         raise SofthatError(
             f"the numerical predicate {name!r} failed at position {i}: {error}"
@@ -298,24 +320,6 @@ def read_lines(text: str, place: str) -> dict[str, str]:
             raise SofthatError(f"{place}, line {number}: the predicate {name!r} stands there twice")
         bits_of[name] = bits
     return bits_of
-
-
-def to_json(predicate: Predicate) -> dict[str, Any]:
-    """The predicate as plain data, for files."""
-    match predicate:
-        case BuiltIn(name):
-            return {"predicate": name}
-        case Periodic(name, start, period):
-            return {"predicate": name, "bits": f"{start}({period})"}
-        case Listed(name, bits):
-            return {"predicate": name, "bits": bits}
-        case ListedByLength(name, length, packed):
-            text = base64.b64encode(packed).decode()
-            return {"predicate": name, "longest": length, "by_length": text}
-        case Unbound(name):
-            raise unknown(name)
-        case Function(name):
-            raise SofthatError(f"the numerical predicate {name!r} is a function: tabulate it first")
 
 
 def from_json(data: Mapping[str, Any], place: str) -> Predicate:

@@ -93,27 +93,18 @@ class Format:
 
     @cached_property
     def summed(self) -> Format:
-        """The format that sums are taken in."""
+        """The format that sums are taken in: nothing summed is larger than its largest number
+        or spaced finer than its smallest."""
         return FORMATS["float32" if self.sum_digits == 24 else "float64"]
-
-    @cached_property
-    def sum_largest(self) -> float:
-        """The largest number where sums are taken."""
-        return self.summed.largest
-
-    @cached_property
-    def sum_smallest(self) -> float:
-        """The least positive number where sums are taken: no product and no sum is spaced finer."""
-        return self.summed.smallest
 
     @cached_property
     def lost(self) -> float:
         """e^-x is 0 in the accumulating dtype for x from here on."""
-        return float(ceil(log(2) - log(self.sum_smallest)))
+        return float(ceil(log(2) - log(self.summed.smallest)))
 
     def grid(self, size: float) -> float:
         """The spacing at which sums up to `size` are rounded."""
-        return max(_spacing(size, self.sum_digits), self.sum_smallest)
+        return max(_spacing(size, self.sum_digits), self.summed.smallest)
 
     # Scores and weights: dense attention rounds them to storage, others keep them as summed
 
@@ -144,7 +135,7 @@ class Format:
     def grid_of_score(self, size: float, products: int) -> float:
         """The spacing at which scores up to `size` are summed."""
         digits = self.wide_digits if products > NARROW else self.sum_digits
-        return max(_spacing(size, digits), self.sum_smallest)
+        return max(_spacing(size, digits), self.summed.smallest)
 
     # Numbers in this format
 

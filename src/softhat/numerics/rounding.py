@@ -104,7 +104,7 @@ class Arithmetic:
         self.fits(matrix.size)
         self.fits(size)
         rounds = gamma(held.sums, self.u_sum)
-        lost = np.where(held.growing, 0.0, held.terms * self.form.sum_smallest)
+        lost = np.where(held.growing, 0.0, held.terms * self.form.summed.smallest)
         error = self.passed(x, matrix) + x_hat @ held.load.T + rounds * size + lost
         grid = self.on_grid(matrix.product_grid(x.grid, self.form), size)
         error = np.where((grid > 0) | (held.terms == 0), 0.0, error)
@@ -122,7 +122,7 @@ class Arithmetic:
         """How far rows of one entry, a product, keep equal numbers apart; inf for other rows."""
         used = held.size > 0
         apart = np.where(used, held.size * np.where(used, tied, 0.0), 0.0).sum(axis=1)
-        apart = np.where(apart > 0, (1 + self.u_sum) * apart + self.form.sum_smallest, 0.0)
+        apart = np.where(apart > 0, (1 + self.u_sum) * apart + self.form.summed.smallest, 0.0)
         return np.where(held.terms == 1, apart, np.inf)
 
     def shift(self, x: Rounded, bias: Entries) -> Rounded:

@@ -90,7 +90,7 @@ def rows_of(scores: Scores, n: int, form: Format) -> list[Row]:
         raise VoidError(BETA)
     scaled = scale(scores.attention, n)
     rows = [row_of(query, key, n, scaled, form) for query, key in scores.rows]
-    if sum(max(-row.low, row.high) + row.error for row in rows) > form.sum_largest:
+    if sum(max(-row.low, row.high) + row.error for row in rows) > form.summed.largest:
         raise VoidError("the parts of scores overflow")
     return rows
 
@@ -173,13 +173,13 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
         if not form.holds(reach, unit):
             features = False
             below += abs(entry.weight) * form.smallest
-    if made.size + error > form.largest or made.total + error > form.sum_largest:
+    if made.size + error > form.largest or made.total + error > form.summed.largest:
         raise VoidError("positions times weights overflow")
     if not features:
         relative += 2.0**-form.digits
     if relative or not form.holds(made.size, made.grid):
         error += relative * (1 + relative) * made.total + below
-        error += form.smallest + len(side) * form.sum_smallest
+        error += form.smallest + len(side) * form.summed.smallest
     return made, error * CARE
 
 
@@ -261,7 +261,7 @@ def total_of(rows: list[Row], sharpness: float, form: Format) -> ScoreTotal:
 def temperature_fits(scores: Scores, n: int, form: Format) -> bool:
     """Whether the inverse temperature is a number with all its digits where sums are taken."""
     beta = scores.sharpness * scale(scores.attention, n)
-    return form.sum_smallest * 2.0**form.sum_digits <= beta <= form.sum_largest
+    return form.summed.smallest * 2.0**form.sum_digits <= beta <= form.summed.largest
 
 
 def rounded(total: ScoreTotal, sharpness: float, size: float, form: Format) -> float:

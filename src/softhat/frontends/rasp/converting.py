@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import partial
 
 from softhat.frontends.rasp.changes import affine_values, changing, fitted_line, plain, positions_of
@@ -22,7 +22,17 @@ from softhat.frontends.rasp.values import (
     tagged,
 )
 from softhat.frontends.rasp.workshop import MOST_CASES, MOST_ENTRIES, Workshop
-from softhat.program.literals import TRUE, Literal
+from softhat.program.literals import FALSE, TRUE, Literal
+
+
+def case_pairs(
+    shop: Workshop, x: Quantity, y: Quantity
+) -> Iterator[tuple[Literal, QuotientCase, QuotientCase]]:
+    """The cases of two numbers, and when they hold together; never those that cannot."""
+    for one in x.cases:
+        for other in y.cases:
+            if (when := shop.both(one.when, other.when)) != FALSE:
+                yield when, one, other
 
 
 def quantity_of(shop: Workshop, known: Known) -> Quantity:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Literal as Choice
 
 from softhat.frontends.rasp.conditions import Condition
-from softhat.frontends.rasp.converting import to_categories
+from softhat.frontends.rasp.converting import case_pairs, to_categories
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.points import coded, is_always_there, point_bit
 from softhat.frontends.rasp.resolving import (
@@ -318,18 +318,14 @@ def _mean(shop: Workshop, looked: Masked, values: Categories, default: Value) ->
         raise shop.fault(f"the default {default!r} of a mean is no number")
     mean = _one_head(shop, looked, values)
     cases = []
-    for one in sums.cases:
-        for other in counts.cases:
-            when = shop.both(one.when, other.when)
-            if when == FALSE:
-                continue
-            some = shop.at_least(other.above.plus(CountForm.of_constant(-1)), f"{shop.name}: some")
-            if other.above.is_constant and other.above.constant == 0:
-                some = FALSE
-            if (case := shop.both(when, some)) != FALSE:
-                cases.append(QuotientCase(case, one.above, other.above, mean))
-            if default is not None and (none := shop.both(when, ~some)) != FALSE:
-                cases.append(QuotientCase(none, CountForm.of_constant(exact(default))))
+    for when, one, other in case_pairs(shop, sums, counts):
+        some = shop.at_least(other.above.plus(CountForm.of_constant(-1)), f"{shop.name}: some")
+        if other.above.is_constant and other.above.constant == 0:
+            some = FALSE
+        if (case := shop.both(when, some)) != FALSE:
+            cases.append(QuotientCase(case, one.above, other.above, mean))
+        if default is not None and (none := shop.both(when, ~some)) != FALSE:
+            cases.append(QuotientCase(none, CountForm.of_constant(exact(default))))
     return Quantity(tuple(cases))
 
 

@@ -11,7 +11,13 @@ from fractions import Fraction
 from functools import partial
 
 from softhat.frontends.rasp.changes import changing, fitted_line
-from softhat.frontends.rasp.converting import always_defined, quantity_of, to_categories, union
+from softhat.frontends.rasp.converting import (
+    always_defined,
+    case_pairs,
+    quantity_of,
+    to_categories,
+    union,
+)
 from softhat.frontends.rasp.means import is_positive, mapped_mean
 from softhat.frontends.rasp.operations import Between, LinearMap, Negate, Value, With
 from softhat.frontends.rasp.places import places_of, tried
@@ -306,29 +312,25 @@ def _arithmetic(
                 "them categorical"
             )
     cases = []
-    for one in x.cases:
-        for other in y.cases:
-            when = shop.both(one.when, other.when)
-            if when == FALSE:
-                continue
-            if other.below.is_constant and other.above.is_constant:
-                constant = other.above.constant / other.below.constant
-                cases.append(one.line(first, second * constant).where(when))
-            elif one.below.is_constant and one.above.is_constant:
-                constant = one.above.constant / one.below.constant
-                cases.append(other.line(second, first * constant).where(when))
-            elif one.below.key == other.below.key:
-                above = one.above.times(first).plus(other.above, second)
-                mean = None
-                if one.mean is not None and other.mean is not None:
-                    mean = one.mean.line(first, 0).plus(other.mean, second)
-                cases.append(QuotientCase(when, above, one.below, mean))
-            elif one.below.is_constant and other.below.is_constant:
-                above = one.above.times(first / one.below.constant)
-                above = above.plus(other.above, second / other.below.constant)
-                cases.append(QuotientCase(when, above))
-            else:
-                raise shop.fault("means over different selections cannot be added or compared")
+    for when, one, other in case_pairs(shop, x, y):
+        if other.below.is_constant and other.above.is_constant:
+            constant = other.above.constant / other.below.constant
+            cases.append(one.line(first, second * constant).where(when))
+        elif one.below.is_constant and one.above.is_constant:
+            constant = one.above.constant / one.below.constant
+            cases.append(other.line(second, first * constant).where(when))
+        elif one.below.key == other.below.key:
+            above = one.above.times(first).plus(other.above, second)
+            mean = None
+            if one.mean is not None and other.mean is not None:
+                mean = one.mean.line(first, 0).plus(other.mean, second)
+            cases.append(QuotientCase(when, above, one.below, mean))
+        elif one.below.is_constant and other.below.is_constant:
+            above = one.above.times(first / one.below.constant)
+            above = above.plus(other.above, second / other.below.constant)
+            cases.append(QuotientCase(when, above))
+        else:
+            raise shop.fault("means over different selections cannot be added or compared")
     result = Quantity(tuple(cases))
     if sign == "+":
         return result

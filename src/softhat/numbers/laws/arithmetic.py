@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws.lcm import lcm_to, log_lcm_to
@@ -87,57 +87,64 @@ class Constant(Law):
 
 
 @dataclass(frozen=True, slots=True)
-class Length(Law):
-    """n + shift, but at least 1."""
+class _Shifted(Law):
+    """A law of m = n + shift, or of 1 where that is less."""
 
     shift: int = 0
+    key: ClassVar[str]
+    """Its name in files."""
+
+    def moved(self, n: int) -> int:
+        """m."""
+        return max(1, n + self.shift)
+
+    def to_json(self) -> Any:
+        return {self.key: self.shift}
+
+
+class Length(_Shifted):
+    """n + shift, but at least 1."""
+
+    __slots__ = ()
+    key = "n"
 
     def at(self, n: int) -> Value:
-        return Fraction(max(1, n + self.shift))
+        return Fraction(self.moved(n))
 
     @property
     def text(self) -> str:
         return f"n{self.shift:+d}" if self.shift else "n"
 
-    def to_json(self) -> Any:
-        return {"n": self.shift}
 
-
-@dataclass(frozen=True, slots=True)
-class Lcm(Law):
+class Lcm(_Shifted):
     """lcm(1, …, n + shift): less than 3^(n + shift), about e^n."""
 
-    shift: int = 0
+    __slots__ = ()
+    key = "lcm"
 
     def at(self, n: int) -> Value:
-        return Fraction(lcm_to(max(1, n + self.shift)))
+        return Fraction(lcm_to(self.moved(n)))
 
     def log_at(self, n: int) -> float:
-        return log_lcm_to(max(1, n + self.shift))
+        return log_lcm_to(self.moved(n))
 
     @property
     def text(self) -> str:
         return f"lcm(1..{Length(self.shift).text})"
 
-    def to_json(self) -> Any:
-        return {"lcm": self.shift}
 
-
-@dataclass(frozen=True, slots=True)
-class PowerOfTwo(Law):
+class PowerOfTwo(_Shifted):
     """The least power of two that is at least n + shift."""
 
-    shift: int = 0
+    __slots__ = ()
+    key = "power_of_two"
 
     def at(self, n: int) -> Value:
-        return Fraction(1 << (max(1, n + self.shift) - 1).bit_length())
+        return Fraction(1 << (self.moved(n) - 1).bit_length())
 
     @property
     def text(self) -> str:
         return f"2^⌈log2({Length(self.shift).text})⌉"
-
-    def to_json(self) -> Any:
-        return {"power_of_two": self.shift}
 
 
 @dataclass(frozen=True, slots=True)

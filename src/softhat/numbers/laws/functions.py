@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from softhat.numbers.laws.arithmetic import Constant, Law
 from softhat.numbers.laws.values import LARGEST_LOG, Value, log_of
@@ -29,43 +29,40 @@ class Log(Law):
 
 
 @dataclass(frozen=True, slots=True)
-class Maximum(Law):
+class _Extreme(Law):
+    """The one of some laws that `best` picks at each n."""
+
+    of: tuple[Law, ...]
+    best: ClassVar[Any]
+    """max or min."""
+
+    def at(self, n: int) -> Value:
+        value: Value = self.best(law.at(n) for law in self.of)
+        return value
+
+    def log_at(self, n: int) -> float:
+        return float(self.best(law.log_at(n) for law in self.of))
+
+    @property
+    def text(self) -> str:
+        return f"{self.best.__name__}({', '.join(law.text for law in self.of)})"
+
+    def to_json(self) -> Any:
+        return {self.best.__name__: [law.to_json() for law in self.of]}
+
+
+class Maximum(_Extreme):
     """The greatest of laws."""
 
-    of: tuple[Law, ...]
-
-    def at(self, n: int) -> Value:
-        return max(law.at(n) for law in self.of)
-
-    def log_at(self, n: int) -> float:
-        return max(law.log_at(n) for law in self.of)
-
-    @property
-    def text(self) -> str:
-        return f"max({', '.join(law.text for law in self.of)})"
-
-    def to_json(self) -> Any:
-        return {"max": [law.to_json() for law in self.of]}
+    __slots__ = ()
+    best = max
 
 
-@dataclass(frozen=True, slots=True)
-class Minimum(Law):
+class Minimum(_Extreme):
     """The least of laws."""
 
-    of: tuple[Law, ...]
-
-    def at(self, n: int) -> Value:
-        return min(law.at(n) for law in self.of)
-
-    def log_at(self, n: int) -> float:
-        return min(law.log_at(n) for law in self.of)
-
-    @property
-    def text(self) -> str:
-        return f"min({', '.join(law.text for law in self.of)})"
-
-    def to_json(self) -> Any:
-        return {"min": [law.to_json() for law in self.of]}
+    __slots__ = ()
+    best = min
 
 
 @dataclass(frozen=True, slots=True)

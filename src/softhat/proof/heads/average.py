@@ -65,7 +65,7 @@ class AverageKind(Kind):
             raise VoidError("values are not representable")
         if self.weights and max(n * size, self.mass) > 2.0**form.sum_digits * self.grid:
             raise VoidError("sums of values are not exact")
-        if max(n * size, self.mass) > form.sum_largest:
+        if max(n * size, self.mass) > form.summed.largest:
             raise VoidError("sums of values overflow")
         if n + 2 > 2.0**form.sum_digits:
             raise VoidError("the number of positions is not exact")

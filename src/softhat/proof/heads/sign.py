@@ -165,7 +165,7 @@ class SignKind(Kind):
         at_sink = sum((n + 1) * max(0.0, mean.high) for mean in self.means) + self.steep * n
         parts = sum(max(-row.low, row.high) + row.error for row in rows)
         parts += (n + 2) * sum(max(-mean.low, mean.high) for mean in self.means) / scores.sharpness
-        if parts > form.sum_largest:
+        if parts > form.summed.largest:
             raise VoidError("the parts of scores overflow")
         summed = sum(row.error for row in rows) + (means + len(rows)) * form.grid_of_score(
             parts, means + len(rows)
