@@ -31,14 +31,11 @@ class GPT2Network(StockNetwork):
 
     classifier = "classifier.weight"
     language_model = "lm_head.weight"
+    sizes = ("n_positions", "n_embd", "n_head", "n_layer")
     attention_bias = "h.{}.attn.c_proj.bias"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.longest = int(self.config["n_positions"]) - 1  # `<bos>` has a position too
-        self.heads = int(self.config["n_head"])
-        self.layers = int(self.config["n_layer"])
-        self.d_model = int(self.config["n_embd"])
         self.width = self.d_model // self.heads
         if self.config["activation_function"] not in _ACTIVATIONS:
             raise SofthatError(f"unknown activation {self.config['activation_function']!r}")

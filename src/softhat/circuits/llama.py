@@ -21,13 +21,12 @@ class LlamaNetwork(StockNetwork):
 
     classifier = "score"
     language_model = "lm_head"
+    sizes = (
+        "max_position_embeddings", "hidden_size", "num_attention_heads", "num_hidden_layers",
+    )  # fmt: skip
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.longest = int(self.config["max_position_embeddings"]) - 1  # `<bos>` has a position too
-        self.d_model = int(self.config["hidden_size"])
-        self.heads = int(self.config["num_attention_heads"])
-        self.layers = int(self.config["num_hidden_layers"])
         self.shared = self.heads // int(self.config["num_key_value_heads"])
         self.width = len(self.w["layers.0.self_attn.q_proj"]) // self.heads
         rope = self.config["rope_parameters"]

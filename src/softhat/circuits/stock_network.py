@@ -28,6 +28,8 @@ class StockNetwork(ABC):
     """The read-out of a classifier."""
     language_model: ClassVar[str]
     """The read-out of a language model."""
+    sizes: ClassVar[tuple[str, ...]]
+    """What config.json calls the context, the residual stream's width, the heads and the blocks."""
     attention_bias: ClassVar[str] = ""
     """What a block's attention adds beside its heads, by the block's number."""
     propositional = False
@@ -42,6 +44,9 @@ class StockNetwork(ABC):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.config = read_json(folder / "config.json")
+        sizes = (int(self.config[name]) for name in self.sizes)
+        context, self.d_model, self.heads, self.layers = sizes
+        self.longest = context - 1  # `<bos>` has a position too
         self.w = self.named(read_tensors(folder / "model.safetensors"))
         vocabulary = read_json(folder / "tokenizer.json")["model"]["vocab"]
         special = {self.config["bos_token_id"], self.config["eos_token_id"]}

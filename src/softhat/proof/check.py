@@ -51,11 +51,7 @@ def certify(
         _derive(transformer, formulas, proof)
     except UNPROVED as error:
         reasons.append(reason_of(error))
-    reasons += [
-        f"output {output!r} does not compute its formula"
-        for output, _, equal in proof.outputs
-        if not equal
-    ]
+    reasons += proof.unmet("its formula")
     try:
         return Report(transformer, formulas, proof, reasons, formats).run()
     except ArithmeticError as error:

@@ -56,6 +56,14 @@ class Proof:
     end: str = CONSIDERED
     """Why there is nothing beyond `longest`."""
 
+    def unmet(self, what: str) -> list[str]:
+        """A reason for each output that does not compute what it is claimed to."""
+        return [
+            f"output {output!r} does not compute {what}"
+            for output, _, equal in self.outputs
+            if not equal
+        ]
+
 
 class Report:
     """From what was derived to lengths."""

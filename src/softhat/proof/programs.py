@@ -62,11 +62,7 @@ def certify_program(
             proof.longest, proof.end = longest, "the program is compiled to this length"
     except UNPROVED as error:
         reasons.append(reason_of(error))
-    reasons += [
-        f"output {output!r} does not compute its part of the program"
-        for output, _, equal in proof.outputs
-        if not equal
-    ]
+    reasons += proof.unmet("its part of the program")
     claims = {name: program.label(literal) for name, literal in program.outputs}
     report = Report(transformer, claims, proof, reasons, formats)
     report.also.append(lambda n, form: numbers_fail(numbers, n, form, proof))

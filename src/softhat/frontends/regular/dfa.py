@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -96,22 +96,38 @@ def complement(dfa: DFA) -> DFA:
 
 def intersection(left: DFA, right: DFA) -> DFA:
     """The product automaton, minimal."""
-    pairs = {(left.start, right.start): 0}
-    queue = [(left.start, right.start)]
-    step = []
-    for p, q in queue:
-        row = []
-        for to in zip(left.step[p], right.step[q], strict=True):
-            if to not in pairs:
-                check_states(len(pairs) + 1)
-                pairs[to] = len(pairs)
-                queue.append(to)
-            row.append(pairs[to])
-        step.append(tuple(row))
+
+    def follow(pair: tuple[int, int]) -> Iterable[tuple[int, int]]:
+        return zip(left.step[pair[0]], right.step[pair[1]], strict=True)
+
+    pairs, step = explored((left.start, right.start), follow)
     accepting = frozenset(
         k for (p, q), k in pairs.items() if p in left.accepting and q in right.accepting
     )
-    return minimal(DFA(left.alphabet, 0, accepting, tuple(step)))
+    return minimal(DFA(left.alphabet, 0, accepting, step))
+
+
+State = TypeVar("State", bound=Hashable)
+
+
+def explored(
+    start: State, follow: Callable[[State], Iterable[State]]
+) -> tuple[dict[State, int], tuple[tuple[int, ...], ...]]:
+    """All states that can be reached, numbered as they are found, and for each the numbers of those
+    that follow it, symbol by symbol."""
+    numbers = {start: 0}
+    queue = [start]
+    step = []
+    for state in queue:
+        row = []
+        for to in follow(state):
+            if to not in numbers:
+                check_states(len(numbers) + 1)
+                numbers[to] = len(numbers)
+                queue.append(to)
+            row.append(numbers[to])
+        step.append(tuple(row))
+    return numbers, tuple(step)
 
 
 def check_states(count: int) -> None:

@@ -27,8 +27,8 @@ from softhat.frontends.regular.classes import ClassPlace, members, no_such_escap
 from softhat.frontends.regular.dfa import (
     DFA,
     check_alphabet,
-    check_states,
     complement,
+    explored,
     intersection,
     minimal,
 )
@@ -316,26 +316,19 @@ class _Pieces:
             return closures[state]
 
         reads = sum(1 << state for state, moves in enumerate(self.moves) if moves)
-        sets = {closure(piece.start) & (reads | 1 << piece.end): 0}
-        queue = list(sets)
-        step = []
-        for now in queue:
+        useful = reads | 1 << piece.end  # the others only pass on
+
+        def follow(now: int) -> list[int]:
             targets = [0] * len(self.alphabet)
             for state in _bits(now):
                 for k, to in self.moves[state].items():
                     for end in to:
                         targets[k] |= closure(end)
-            row = []
-            for target in targets:
-                useful = target & (reads | 1 << piece.end)  # the others only pass on
-                if useful not in sets:
-                    check_states(len(sets) + 1)
-                    sets[useful] = len(sets)
-                    queue.append(useful)
-                row.append(sets[useful])
-            step.append(tuple(row))
+            return [target & useful for target in targets]
+
+        sets, step = explored(closure(piece.start) & useful, follow)
         accepting = frozenset(k for now, k in sets.items() if now >> piece.end & 1)
-        return minimal(DFA(self.alphabet, 0, accepting, tuple(step)))
+        return minimal(DFA(self.alphabet, 0, accepting, step))
 
 
 def _number(digits: str, pieces: _Pieces, token: Token) -> int:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softhat.numerics.formats import Format
-from softhat.proof.atoms import Atoms
+from softhat.proof.atoms import Atoms, Direction
 from softhat.proof.cells import Cell, Groups
 from softhat.proof.heads.reading import HeadWeights
+from softhat.proof.scores import Scores
 from softhat.proof.softmax import Bound, RowFact
 
 
@@ -49,6 +50,23 @@ class Kind:
     @property
     def numbers(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in self.NUMBERS}
+
+
+@dataclass(frozen=True, slots=True)
+class SlopedKind(Kind):
+    """A head whose scores fall by `slope` with each step away in its direction, so that one key
+    wins."""
+
+    CALLED: ClassVar[tuple[str, ...]]
+    """Its names where it looks back and where it looks ahead."""
+
+    direction: Direction
+    scores: Scores
+    slope: float
+
+    @property
+    def name(self) -> str:
+        return self.CALLED[self.direction == "future"]
 
 
 @dataclass(frozen=True, slots=True)

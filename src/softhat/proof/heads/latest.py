@@ -20,11 +20,10 @@ from math import exp
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
-from softhat.proof.atoms import Direction
 from softhat.proof.cells import Cell, Feature, Form, Raw, literal
-from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.reading import NO_KIND, Key, Reading, refuse_averages, slope_of
-from softhat.proof.scores import CARE, Scores, rounded, rows_of, total_of
+from softhat.proof.scores import CARE, rounded, rows_of, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {
@@ -34,19 +33,13 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class LatestKind(Kind):
+class LatestKind(SlopedKind):
     """Softmax of B(j - i) - A·i·bad_j."""
 
+    CALLED = tuple(NAMES)
     NUMBERS = ("slope", "penalty")
 
-    direction: Direction
-    scores: Scores
-    slope: float
     penalty: float
-
-    @property
-    def name(self) -> str:
-        return "Latest" if self.direction == "past" else "Earliest"
 
     @property
     def min_gap(self) -> float:

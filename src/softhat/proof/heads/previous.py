@@ -18,11 +18,10 @@ from math import exp, expm1
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
-from softhat.proof.atoms import Direction
 from softhat.proof.cells import Cell, Raw
-from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
-from softhat.proof.scores import Row, Scores, power_of_two, rounded, rows_of, total_of
+from softhat.proof.scores import Row, power_of_two, rounded, rows_of, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {"Previous": "looks at the position before", "Next": "looks at the position after"}
@@ -31,20 +30,14 @@ _SIGN = "(-1)^i"
 
 
 @dataclass(frozen=True, slots=True)
-class PreviousKind(Kind):
+class PreviousKind(SlopedKind):
     """Softmax of B(j - i) - A0 - A1·(-1)^(i+j)."""
 
+    CALLED = tuple(NAMES)
     NUMBERS = ("slope", "offset", "alternation")
 
-    direction: Direction
-    scores: Scores
-    slope: float
     offset: float
     alternation: float
-
-    @property
-    def name(self) -> str:
-        return "Previous" if self.direction == "past" else "Next"
 
     @property
     def min_gap(self) -> float:

@@ -22,11 +22,10 @@ from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import NARROW, Format
-from softhat.proof.atoms import Direction
 from softhat.proof.cells import Bit, Cell, Feature, Form, Raw
-from softhat.proof.heads.kind import Kind
+from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
-from softhat.proof.scores import CARE, Scores, power_of_two, rounded, rows_of, scale, total_of
+from softhat.proof.scores import CARE, power_of_two, rounded, rows_of, scale, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {
@@ -36,21 +35,15 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShiftKind(Kind):
+class ShiftKind(SlopedKind):
     """Softmax of B(j - i) - A·[j ≢ i-c mod m]."""
 
+    CALLED = tuple(NAMES)
     NUMBERS = ("slope", "penalty", "distance", "modulus")
 
-    direction: Direction
-    scores: Scores
-    slope: float
     penalty: float
     distance: int
     modulus: int
-
-    @property
-    def name(self) -> str:
-        return "Shift" if self.direction == "past" else "ShiftAhead"
 
     @property
     def min_gap(self) -> float:

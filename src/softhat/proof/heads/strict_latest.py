@@ -28,9 +28,7 @@ NAMES = {
 class StrictLatestKind(LatestKind):
     """Softmax of B(j - i) - A·i·bad_j over j < i."""
 
-    @property
-    def name(self) -> str:
-        return "StrictLatest" if self.direction == "past" else "StrictEarliest"
+    CALLED = tuple(NAMES)
 
 
 def fits(reading: Reading) -> bool:
