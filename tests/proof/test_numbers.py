@@ -17,11 +17,18 @@ from softhat.program.heads import Average, MatchMean, Selector, Width
 from softhat.program.signals import Number, Program
 from softhat.proof.cells import Bit, Cell, Mean
 from softhat.proof.lengths import Proof
-from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
+from softhat.proof.numbers import (
+    Linear,
+    NumericOutput,
+    Use,
+    is_whole,
+    numbers_fail,
+    numeric_error,
+)
 from softhat.proof.programs import certify_program
 from softhat.transformer.lowering.lower import lower
 
-PLAIN = Use(times_positions=False, whole=False, parts=1)
+PLAIN = Use(over=None, whole=False, parts=1)
 LENGTH = 40
 
 
@@ -49,7 +56,7 @@ def program_of() -> Program:
 def test_values_are_within_the_stated_error(dtype: str, attention: str) -> None:
     program = program_of()
     t = lower(program, attention)
-    certificate = certify_program(t, program, LENGTH, dict.fromkeys(t.outputs, PLAIN))
+    certificate = certify_program(t, program, LENGTH, [(name, PLAIN) for name in t.outputs])
     assert not certificate.void
     n = certificate.max_length[dtype]
     if n == 0:
@@ -89,12 +96,53 @@ def test_uses() -> None:
     form = FORMATS["float32"]
     cells: tuple[Cell, ...] = (Mean("past", ((Fraction(1), 0),), 0),)
     one = output(cells, [1.0]).error(50, form, Proof())
-    times = output(cells, [1.0], Use(True, False, 3)).error(50, form, Proof())
+    times = output(cells, [1.0], Use("past", False, 3)).error(50, form, Proof())
     assert times == pytest.approx(one * 52 * 3)
-    whole = output(cells, [2.0**26], Use(False, True, 1))
+    whole = output(cells, [2.0**26], Use(None, True, 1))
     assert numbers_fail([whole], 50, form, Proof()) == "x is off by half a whole number"
-    assert numbers_fail([output(cells, [1.0], Use(False, True, 1))], 50, form, Proof()) is None
-    huge = output(cells, [1e38], Use(False, False, 1))
+    assert numbers_fail([output(cells, [1.0], Use(None, True, 1))], 50, form, Proof()) is None
+    huge = output(cells, [1e38], Use(None, False, 1))
     assert numbers_fail([huge], 50, FORMATS["float16"], Proof()) == "x overflows"
     assert numeric_error([], 0, form, Proof()) == 0.0
     assert numeric_error([huge], 0, form, Proof()) == inf
+
+
+@pytest.mark.parametrize(
+    ("exact", "use", "whole"),
+    [
+        ({("average", "past", 5): Fraction(3)}, Use("past", True, 1), True),
+        ({("average", "past", 5): Fraction(3)}, Use("total", True, 1), False),
+        ({("average", "past", 5): Fraction(3)}, Use(None, True, 1), False),
+        ({("average", "past", 5): Fraction(1, 2)}, Use("past", True, 1), False),
+        ({("mean", 1, 5): Fraction(1)}, Use(None, True, 1), False),
+        ({("count", 1): Fraction(2), ("1",): Fraction(3)}, Use(None, True, 1), True),
+        ({("count", 1): Fraction(2), ("1",): Fraction(1, 2)}, Use(None, True, 1), False),
+        ({("count", 1): Fraction(2), ("1",): Fraction(3)}, Use("past", True, 1), False),
+        ({("bit", 4): Fraction(2)}, Use(None, True, 1, Fraction(1, 2)), False),
+        ({("bit", 4): Fraction(2), ("mean", 1, 5): Fraction(0)}, Use(None, True, 1), True),
+    ],
+)
+def test_what_is_rounded_is_a_whole_number(exact: Linear, use: Use, whole: bool) -> None:
+    """Half a whole number would be rounded by what the format happens to do."""
+    assert is_whole(exact, use) == whole
+
+
+def test_every_numeric_output_is_read_once() -> None:
+    """Of two uses the worse one counts: none may hide behind the other."""
+    program = program_of()
+    t = lower(program, "unbounded")
+    once = [(name, PLAIN) for name in t.outputs]
+    for uses in (once[:-1], [*once, ("mean", Use("past", True, 1))], [*once, ("x", PLAIN)]):
+        (reason,) = certify_program(t, program, LENGTH, uses).void
+        assert reason == "the numeric outputs are not each read once"
+    rounded = [(name, Use(None, name == "chosen", 1)) for name in t.outputs]
+    (reason,) = certify_program(t, program, LENGTH, rounded).void
+    assert reason == "the numeric output 'chosen' is rounded, and is no whole number"
+
+
+def test_no_longer_than_its_parts_are_made_for() -> None:
+    """Whoever says that a program serves longer words has not made it for them."""
+    program = program_of()
+    t = lower(program, "unbounded")
+    lengths = certify_program(t, program, 10**6, [(name, PLAIN) for name in t.outputs]).max_length
+    assert lengths["float64"] == LENGTH

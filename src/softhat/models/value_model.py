@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.outputs import Decoder, Numbers, decode
+from softhat.frontends.rasp.outputs import AVERAGED, Decoder, Numbers, decode
+from softhat.frontends.rasp.premises import check_premises
 from softhat.frontends.rasp.stored import from_json, to_json
 from softhat.frontends.rasp.values import tagged
 from softhat.io.errors import SofthatError
@@ -60,6 +61,7 @@ class ValueModel(Answers):
     def read(cls, transformer: Transformer, data: Any) -> ValueModel:
         """The model of weights and what stands in a `rasp.json`."""
         compiled = from_json(data)
+        check_premises(compiled)
         if compiled.program.symbols != transformer.symbols:
             raise DamagedError("rasp.json and the weights have different alphabets")
         names = (*compiled.program.outputs, *compiled.program.numbers)
@@ -277,14 +279,14 @@ class ValueModel(Answers):
         return replace(super().run(word, dtype), title=self.name)
 
 
-def _uses(decoder: Decoder) -> dict[str, Use]:
+def _uses(decoder: Decoder) -> list[tuple[str, Use]]:
     """How values are made of the numeric outputs, for the proof."""
     from softhat.proof.numbers import Use
 
     if not isinstance(decoder, Numbers):
-        return {}
-    return {
-        name: Use(scale != "1", case.whole, len(case.terms))
+        return []
+    return [
+        (name, Use(AVERAGED[scale], case.whole, len(case.terms), case.constant))
         for case in decoder.cases
         for name, scale in case.terms
-    }
+    ]

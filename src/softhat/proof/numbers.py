@@ -10,27 +10,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
+from softhat.proof.atoms import Range
 from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole
 from softhat.proof.heads.match import Selects
 from softhat.proof.lengths import Proof
 from softhat.proof.scores import CARE
 from softhat.proof.steps import Decoded
 
+Linear = dict[tuple[object, ...], Fraction]
+"""What a number is made of -> its coefficient."""
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """How a value is made of a numeric output."""
 
-    times_positions: bool
-    """It is multiplied by the number of positions of a range, at most n+2."""
+    over: Range | None
+    """It is multiplied by the number of positions of this range, sinks included: at most n+2."""
     whole: bool
     """The value is rounded to a whole number, so an error below 1/2 vanishes."""
     parts: int
     """How many such outputs are added up to one value."""
+    constant: Fraction = Fraction(0)
+    """What is added to them."""
+
+
+def is_whole(exact: Linear, use: Use) -> bool:
+    """Is what is made of an output a whole number on every word, before it is rounded?
+
+    A mean over a range times its number of positions is a sum; counts and bits are whole as they
+    are. Half a whole number would be rounded by what the format happens to do.
+    """
+    if use.constant.denominator != 1:
+        return False
+    for key, a in exact.items():
+        summed = key[0] == "average" and key[1] == use.over
+        plain = key[0] in ("1", "count", "bit") and use.over is None
+        if a and (a.denominator != 1 or not (summed or plain)):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +81,7 @@ class NumericOutput:
             return inf
         terms = len(self.form) + 1
         total += size * (terms * form.u_sum + form.u) + terms * form.smallest
-        scale = n + 2.0 if self.use.times_positions else 1.0
+        scale = 1.0 if self.use.over is None else n + 2.0
         return total * scale * self.use.parts * CARE
 
 

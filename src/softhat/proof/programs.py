@@ -9,7 +9,7 @@ one) is taken from whoever made the program, and said among the assumptions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -28,13 +28,18 @@ from softhat.proof.check import cells_of, read_outs
 from softhat.proof.gates import read_out
 from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof, Report
-from softhat.proof.numbers import NumericOutput, Use, numbers_fail, numeric_error
+from softhat.proof.numbers import (
+    Linear,
+    NumericOutput,
+    Use,
+    is_whole,
+    numbers_fail,
+    numeric_error,
+)
 from softhat.proof.values import PARTS
 from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import Transformer
 
-Linear = dict[tuple[object, ...], Fraction]
-"""What a number is made of -> its coefficient."""
 AGREE = (
     "the positions that a Match or At head of the program reads agree on the value, and a mean "
     "over a selection is read only where something is selected: shown by the rules of the RASP "
@@ -46,18 +51,19 @@ def certify_program(
     transformer: Transformer,
     program: Program,
     longest: int,
-    uses: Mapping[str, Use],
+    uses: Iterable[tuple[str, Use]],
     formats: Mapping[str, Format] = FORMATS,
 ) -> Certificate:
     """The certificate of weights that are claimed to compute `program` on words up to `longest`.
 
-    `uses` says for each numeric output how values are made of it.
+    `uses` says how values are made of the numeric outputs, each of which is read once.
     """
     proof = Proof(parts=PARTS)
     reasons: list[str] = []
     numbers: list[NumericOutput] = []
     try:
-        numbers = _derive(transformer, program, proof, uses)
+        numbers = _derive(transformer, program, proof, list(uses))
+        longest = max(0, min(longest, *_made_for(program)))
         if longest < proof.longest:
             proof.longest, proof.end = longest, "the program is compiled to this length"
     except UNPROVED as error:
@@ -81,8 +87,11 @@ def certify_program(
 
 
 def _derive(
-    t: Transformer, program: Program, proof: Proof, uses: Mapping[str, Use]
+    t: Transformer, program: Program, proof: Proof, uses: list[tuple[str, Use]]
 ) -> list[NumericOutput]:
+    if sorted(name for name, _ in uses) != sorted(name for name, _ in program.numbers):
+        raise VoidError("the numeric outputs are not each read once")
+    use_of = dict(uses)
     wanted = tuple(name for name, _ in (*program.outputs, *program.numbers))
     if t.outputs != wanted or t.symbols != program.symbols:
         raise VoidError("the outputs or symbols are not those of the program")
@@ -99,13 +108,27 @@ def _derive(
     found = []
     for name, number_ in program.numbers:
         form, bias = rows[name]
-        if not _same(_linear(form, bias, cells, atoms), claims.number(number_)):
+        exact = claims.number(number_)
+        if not _same(_linear(form, bias, cells, atoms), exact):
             raise VoidError(f"the numeric output {name!r} is not that of the program")
+        if use_of[name].whole and not is_whole(exact, use_of[name]):
+            raise VoidError(f"the numeric output {name!r} is rounded, and is no whole number")
         held = tuple(cells[at] for at in form)
-        found.append(NumericOutput(name, form, bias, held, uses[name]))
+        found.append(NumericOutput(name, form, bias, held, use_of[name]))
     ledger.close()
     proof.longest = min(CAP, atoms.longest or CAP)
     return found
+
+
+def _made_for(program: Program) -> Iterator[int]:
+    """The lengths that the parts of a program say they are made for."""
+    yield CAP
+    for signal in program.signals:
+        match signal:
+            case heads.At(longest=longest) | Total(most=longest):
+                yield longest
+            case heads.Match(selector) | heads.MatchMean(selector) | heads.Width(selector):
+                yield selector.longest
 
 
 def _same(left: Linear, right: Linear) -> bool:

@@ -117,3 +117,19 @@ def test_temperatures_of_many_digits_are_refused(folder: Path) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(SofthatError, match="6 significant bits"):
         _ = softhat.load(folder).certificate
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        *(("certificate.json", "epsilon", x) for x in ("first", [], True, 0, -1.0, 10**400)),
+        *(("config.json", "dtype", x) for x in (7, [], "float8", True)),
+    ],
+)
+def test_what_is_no_epsilon_or_dtype(folder: Path, name: str, field: str, value: Any) -> None:
+    path = folder / name
+    document = json.loads(path.read_text())
+    document[field] = value
+    path.write_text(json.dumps(document))
+    with pytest.raises(SofthatError, match="damaged"):
+        _ = softhat.load(folder).certificate

@@ -58,16 +58,17 @@ def _to_a_length(
     betas = {name: float(law.value) for name, law in laws.items() if isinstance(law, Constant)}
     if len(betas) < len(laws):
         raise SofthatError("config.json has laws of β, but a length")
-    return _claimed(folder, source, betas, config["length"], config["dtype"])
+    return _claimed(folder, source, betas, config["length"], _dtype(config))
 
 
 def _claimed(
     folder: Path, source: AHAT, betas: Mapping[HeadId, float], length: int | None, dtype: Any
 ) -> Simulation:
-    claim = from_json(_object(folder, "certificate.json"))
+    document = _object(folder, "certificate.json")
+    claim, epsilon = from_json(document), _epsilon(document)
     if type(length) is not int or length != claim.length or length != len(claim.lengths):
         raise SofthatError("config.json and certificate.json differ in length")
-    proved = partial(recertified, source, betas, claim.epsilon, length, claim.evidence)
+    proved = partial(recertified, source, betas, epsilon, length, claim.evidence)
     return Simulation(source, betas, length, proved, dtype, claimed=True)
 
 
@@ -90,9 +91,7 @@ def _every_length(
     """A simulation for every length: its laws are believed if the evidence in certificate.json
     proves what they do. Nothing else of that file is read; where there is no evidence, as in older
     folders, the laws must be those that follow from the AHAT."""
-    epsilon, dtype = config["epsilon"], config["dtype"]
-    if (epsilon is not None and not 0 < epsilon < math.inf) or dtype not in SHARES:
-        raise SofthatError("config.json has no such epsilon or dtype")
+    epsilon, dtype = _epsilon(config), _dtype(config)
     evidence = _object(folder, "certificate.json").get("evidence")
     if evidence is None:
         made = derived(source, epsilon, dtype)
@@ -108,6 +107,25 @@ def _every_length(
     except VoidError as error:
         raise SofthatError(f"{error}; make it again with simulate") from None
     return Simulation(source, laws, None, partial(certify_laws, made), dtype)
+
+
+def _epsilon(document: Mapping[str, Any]) -> float | None:
+    """How far values may be off; None where only decisions are claimed."""
+    match document["epsilon"]:
+        case None:
+            return None
+        case float(epsilon) if 0 < epsilon < math.inf:
+            return epsilon
+        case int(epsilon) if epsilon > 0 and not isinstance(epsilon, bool):
+            return float(epsilon)
+    raise SofthatError(f"expected an epsilon above 0, not {str(document['epsilon'])[:40]!r}")
+
+
+def _dtype(config: Mapping[str, Any]) -> str | None:
+    dtype = config["dtype"]
+    if not isinstance(dtype, str | None) or dtype not in SHARES:
+        raise SofthatError(f"config.json: no number format {str(dtype)[:40]!r}")
+    return dtype
 
 
 def _version_1(

@@ -53,7 +53,7 @@ def compile_rasp(
         raise RaspError(f"a RASP program is an s-op, not {program!r}")
     if not isinstance(max_length, int) or not 1 <= max_length <= MOST_LENGTH:
         raise RaspError(f"max_length is from 1 to {MOST_LENGTH:,}, not {max_length!r}")
-    tokens, symbols = _alphabet(alphabet)
+    tokens, symbols = tokens_and_symbols(alphabet)
     draft = Draft(symbols)
     shop = Workshop(draft, max_length, causal)
     known = _Compiler(shop, tokens).run(program)
@@ -62,7 +62,8 @@ def compile_rasp(
     return Compiled(draft.finish(asked.bits, asked.numbers), tokens, decoder, max_length, causal)
 
 
-def _alphabet(alphabet: Sequence[Value]) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+def tokens_and_symbols(alphabet: Sequence[Value]) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+    """The tokens, and the symbols that a program has for them."""
     tokens = tuple(alphabet)
     if not tokens:
         raise SofthatError("the alphabet is empty: give at least one token")

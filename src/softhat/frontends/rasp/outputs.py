@@ -192,7 +192,14 @@ def _digits(shop: Workshop, known: Counted, asked: DecoderOutputs) -> Decoder:
     return DigitValues(names, None if there == TRUE else asked.bit(there, "defined"), values)
 
 
-_SCALES: dict[Range, Scale] = {"past": "i+1", "future": "n+2-i", "total": "n+2"}
+AVERAGED: dict[Scale, Range | None] = {
+    "1": None,
+    "i+1": "past",
+    "n+2-i": "future",
+    "n+2": "total",
+}
+"""The range of which a scale is the number of positions."""
+_SCALES = {over: scale for scale, over in AVERAGED.items() if over is not None}
 
 
 def _quantity(shop: Workshop, known: Quantity, asked: DecoderOutputs) -> Decoder:
