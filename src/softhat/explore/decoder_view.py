@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from softhat.frontends.rasp.outputs import Bits, Decoder, DigitValues, Numbers
+from softhat.frontends.rasp.stored import case_to_json
 
 
 def decoder_view(decoder: Decoder, errors: Mapping[str, float]) -> dict[str, Any]:
@@ -26,12 +27,6 @@ def decoder_view(decoder: Decoder, errors: Mapping[str, float]) -> dict[str, Any
                 "kind": "numbers",
                 "errors": {name: e if math.isfinite(e) else 0.0 for name, e in errors.items()},
                 "cases": [
-                    {
-                        "when": case.when,
-                        "terms": [list(term) for term in case.terms],
-                        "constant": float(case.constant),
-                        "whole": case.whole,
-                    }
-                    for case in cases
+                    {**case_to_json(case), "constant": float(case.constant)} for case in cases
                 ],
             }

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files import json_bytes
 from softhat.transformer.weights import BOS, EOS
 
 MOST_PROPOSITIONS = 12
@@ -56,18 +55,6 @@ def vocabulary(symbols: Sequence[str], propositional: bool) -> tuple[str, ...]:
     return tokens
 
 
-def tokenizer_files(
-    tokens: Sequence[str],
-    context: int,
-    add_bos: bool = True,
-    add_eos: bool = False,
-    pad_left: bool = False,
-) -> dict[str, bytes]:
-    """The files from which `AutoTokenizer` makes a tokenizer that adds `<bos>` (and `<eos>`)."""
-    documents = tokenizer_documents(tokens, context, add_bos, add_eos, pad_left)
-    return {name: json_bytes(document) for name, document in documents.items()}
-
-
 def tokenizer_documents(
     tokens: Sequence[str],
     context: int,
@@ -75,7 +62,8 @@ def tokenizer_documents(
     add_eos: bool = False,
     pad_left: bool = False,
 ) -> dict[str, Any]:
-    """What the files hold: all that `tokenizers` and transformers read of a tokenizer.
+    """What the files hold from which `AutoTokenizer` makes a tokenizer that adds `<bos>` (and
+    `<eos>`): all that `tokenizers` and transformers read of one.
 
     `<eos>` is also the padding token: then no tool adds a token beyond the embedding. Batches that
     are to be continued are padded on the left.

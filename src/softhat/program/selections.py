@@ -122,17 +122,12 @@ def _turned(total: Term, turns: Sequence[int]) -> Formula:
 
 def _seen(formula: Formula, mask: Mask) -> Formula:
     """The formula holds at a position that the mask shows."""
-    match mask:
-        case "<=":
-            return nodes.Once(formula)
-        case "<":
-            return nodes.Yesterday(nodes.Once(formula))
-        case ">=":
-            return nodes.Eventually(formula)
-        case ">":
-            return nodes.Tomorrow(nodes.Eventually(formula))
-        case "none":
-            return nodes.Or(nodes.Once(formula), nodes.Eventually(formula))
+    back, ahead = nodes.Once(formula), nodes.Eventually(formula)
+    shown: dict[Mask, Formula] = {
+        "<=": back, "<": nodes.Yesterday(back), ">=": ahead, ">": nodes.Tomorrow(ahead),
+        "none": nodes.Or(back, ahead),
+    }  # fmt: skip
+    return shown[mask]
 
 
 def count_seen(formula: Formula, mask: Mask) -> Term:

@@ -44,16 +44,13 @@ class Step:
 class Decoded(Kind):
     """What steps of some counts add up to: a bit, or a whole number."""
 
+    CALLED = ("Steps",)
     NUMBERS = ()
     bounds_weights = True
 
     of: tuple[tuple[WidthKind | Decoded, int, tuple[Step, ...]], ...]
     """The count, the sinks in its sight (0: it is a whole number), and its steps."""
     is_bit: bool
-
-    @property
-    def name(self) -> str:
-        return "Steps"
 
     @property
     def min_gap(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -42,6 +43,14 @@ def hidden_units(layer: Layer, form: Format) -> list[tuple[Row, list[tuple[float
     for unit, at in enumerate(share.tolist()):
         units[at][1].append((bias[unit], out[unit]))
     return units
+
+
+def bit_rows(rows: Iterable[Row]) -> list[IntegerRow]:
+    """Rows that read stored bits only."""
+    integers = [IntegerRow(row) for row in rows]
+    if any(abs(k) != 1 for row in integers for _, k in row.terms):
+        raise UnknownShapeError("a value that is no stored bit")
+    return integers
 
 
 class IntegerRow:

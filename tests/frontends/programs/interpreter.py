@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from softhat.frontends.programs import syntax
@@ -12,6 +12,9 @@ from softhat.frontends.programs.parse import parse_program
 RELATIONS = {
     "<": operator.lt, "<=": operator.le, "=": operator.eq,
     "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    **RELATIONS, "+": operator.add, "-": operator.sub, "min": min, "max": max,
 }  # fmt: skip
 GATES = {
     "&": lambda a, b: a and b,
@@ -26,10 +29,8 @@ def meaning(text: str, word: Sequence[str]) -> list[bool]:
     """What the program says at every position of the word."""
     program = parse_program(text)
     vectors: dict[str, list[Any]] = {}
-    for definition in program.definitions:
-        vectors[definition.name] = [
-            evaluate(definition.body, word, vectors, {"i": i}) for i in range(len(word))
-        ]
+    for name, body in program.definitions.items():
+        vectors[name] = [evaluate(body, word, vectors, {"i": i}) for i in range(len(word))]
     return [bool(value) for value in vectors[program.accept]]
 
 
@@ -46,28 +47,24 @@ def evaluate(
             return value
         case syntax.PlaceExpression(_, of):
             return len(word) if of == "n" else at[of] + 1
-        case syntax.Vector(_, name, where):
+        case syntax.Said(_, "vector", name, where):
             return vectors[name][at[where]]
-        case syntax.IsSymbol(_, symbol, where):
+        case syntax.Said(_, "symbol", symbol, where):
             return word[at[where]] == symbol
-        case syntax.IsEnd(_, end, where):
+        case syntax.Said(_, "end", end, where):
             return at[where] == (0 if end == "first" else len(word) - 1)
         case syntax.IsMod(_, where, modulus, remainder):
             return (at[where] + 1) % modulus == remainder
         case syntax.Negation(_, operand):
             return not now(operand)
-        case syntax.GateExpression(_, kind, left, right):
-            return GATES[kind](bool(now(left)), bool(now(right)))
-        case syntax.Compare(_, left, relation, right):
-            return RELATIONS[relation](now(left), now(right))
+        case syntax.Operation(_, kind, left, right):
+            if kind in GATES:
+                return GATES[kind](bool(now(left)), bool(now(right)))
+            return NUMBERS[kind](now(left), now(right))
         case syntax.ChoiceExpression(_, condition, then, otherwise):
             return now(then) if now(condition) else now(otherwise)
-        case syntax.Plus(_, left, right, sign):
-            return now(left) + sign * now(right)
         case syntax.Times(_, factor, term):
             return factor * now(term)
-        case syntax.Extreme(_, kind, left, right):
-            return (min if kind == "min" else max)(now(left), now(right))
         case syntax.CountOf(_, mask, body):
             return sum(bool(now(body, j=j)) for j in seen(mask, at["i"], len(word)))
         case syntax.AttentionExpression(_, side, mask, score, value, default):

@@ -24,12 +24,26 @@ LONGER = tuple((n, 12) for n in (6, 7, 8, 9))
 """Lengths of words, and how many."""
 
 
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "&": operator.and_,
+    "|": operator.or_,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenTerm:
     """What is written, and what it is."""
 
     text: str
     value: Any
+
+    def joined(self, sign: str, other: WrittenTerm) -> WrittenTerm:
+        """This and another with an operator between them."""
+        value = _OPERATORS[sign](self.value, other.value)
+        return WrittenTerm(f"{self.text} {sign} {other.text}", value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +54,6 @@ class WrittenProgram:
     text: str
 
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "&": operator.and_,
-    "|": operator.or_,
-    ">=": operator.ge,
-    ">": operator.gt,
-    "==": operator.eq,
-}
 _TOKENS = WrittenTerm("rasp.tokens", rasp.tokens)
 _INDICES = WrittenTerm("rasp.indices", rasp.indices)
 
@@ -114,26 +121,26 @@ class _Drawing:
         """Are they more than half of those that are selected?"""
         order = _select(_INDICES, _INDICES, self._pick(["LT", "LEQ", "GT", "TRUE"]))
         share = _call("Aggregate", order, self._boolean(), WrittenTerm("0", 0))
-        self._name(self.booleans, _joined(share, ">", WrittenTerm("0.5", 0.5)))
+        self._name(self.booleans, share.joined(">", WrittenTerm("0.5", 0.5)))
 
     def _test(self) -> None:
         token = str(self._pick(self.symbols))
-        test = _joined(self._recent(self.tokens), "==", WrittenTerm(repr(token), token))
+        test = self._recent(self.tokens).joined("==", WrittenTerm(repr(token), token))
         self._name(self.booleans, test)
 
     def _comparison(self) -> None:
         count = self._recent(self.counts)
         if len(self.counts) > 1 and self.rng.random() < 0.5:
             other = self._pick([one for one in self.counts if one is not count])
-            self._name(self.booleans, _joined(count, self._pick([">=", ">", "=="]), other))
+            self._name(self.booleans, count.joined(self._pick([">=", ">", "=="]), other))
             return
         limit = int(self.rng.integers(1, 4))
         sign = self._pick([">=", "=="])
-        self._name(self.booleans, _joined(count, sign, WrittenTerm(str(limit), limit)))
+        self._name(self.booleans, count.joined(sign, WrittenTerm(str(limit), limit)))
 
     def _logic(self) -> None:
         one, other = self._recent(self.booleans), self._boolean()
-        joined = _joined(one, self._pick(["&", "|"]), other)
+        joined = one.joined(self._pick(["&", "|"]), other)
         self._name(self.booleans, joined)
 
     def _boolean(self) -> WrittenTerm:
@@ -142,7 +149,7 @@ class _Drawing:
             term = self._recent(self.booleans)
         else:
             token = str(self._pick(self.symbols))
-            test = _joined(_TOKENS, "==", WrittenTerm(repr(token), token))
+            test = _TOKENS.joined("==", WrittenTerm(repr(token), token))
             term = WrittenTerm(f"({test.text})", test.value)
         return WrittenTerm(f"~{term.text}", ~term.value) if self.rng.random() < 0.3 else term
 
@@ -157,7 +164,7 @@ class _Drawing:
                 return _select(_INDICES, _INDICES, self._pick(["LT", "LEQ", "GT"]))
         if self.rng.random() < 0.6:
             order = _select(_INDICES, _INDICES, self._pick(["LT", "LEQ", "GT"]))
-            return _joined(chosen, "&", order)
+            return chosen.joined("&", order)
         return chosen
 
     def _name(self, kind: list[WrittenTerm], term: WrittenTerm) -> None:
@@ -187,10 +194,6 @@ def _call(name: str, *arguments: WrittenTerm) -> WrittenTerm:
 def _select(keys: WrittenTerm, queries: WrittenTerm, comparison: str) -> WrittenTerm:
     chosen = WrittenTerm(f"rasp.Comparison.{comparison}", rasp.Comparison[comparison])
     return _call("Select", keys, queries, chosen)
-
-
-def _joined(one: WrittenTerm, sign: str, other: WrittenTerm) -> WrittenTerm:
-    return WrittenTerm(f"{one.text} {sign} {other.text}", _OPERATORS[sign](one.value, other.value))
 
 
 def _names(text: str) -> set[str]:

@@ -27,10 +27,10 @@ from softhat.export.native.token_classifier import (
     huggingface_config,
     huggingface_state,
 )
-from softhat.export.tokenizer import tokenizer_files, vocabulary
+from softhat.export.tokenizer import tokenizer_documents, vocabulary
 from softhat.export.torch import import_torch, sources, torch_dtype, transformer_of
 from softhat.io.errors import SofthatError
-from softhat.io.files import json_bytes, write_folder
+from softhat.io.files import json_bytes, json_files, write_folder
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.runtime.answers import Answers
@@ -70,7 +70,7 @@ def to_huggingface(
         "model.safetensors": to_bytes(built.state_dict(), metadata={"format": "pt"}),
     }
     tokens = vocabulary(t.symbols, t.propositional)
-    contents |= tokenizer_files(tokens, MOST_TOKENS, add_bos=t.has_bos, add_eos=t.has_eos)
+    contents |= json_files(tokenizer_documents(tokens, MOST_TOKENS, t.has_bos, t.has_eos))
     contents |= sources(*SOURCES)
     contents |= model.meaning(name)
     contents["labels.json"] = json_bytes(labels_of(model).to_json())

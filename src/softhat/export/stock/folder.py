@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from softhat.export.certificates import export_facts, with_machine
 from softhat.export.labels import Labels
 from softhat.export.stock.languages import language_file
-from softhat.export.tokenizer import tokenizer_files
+from softhat.export.tokenizer import tokenizer_documents
 from softhat.frontends.machines.machine import Machine
-from softhat.io.files import json_bytes
+from softhat.io.files import json_bytes, json_files
 from softhat.logic.binding import predicates_file
 from softhat.program.signals import Program
 from softhat.proof.stock.automata import Acceptor, Claimed, formulas_alone
@@ -53,7 +53,7 @@ def stock_files(
     files = {
         "config.json": json_bytes(config),
         "model.safetensors": data,
-        **tokenizer_files(tokens, context, pad_left=machine is not None),
+        **json_files(tokenizer_documents(tokens, context, pad_left=machine is not None)),
         "certificate.json": json_bytes({**proved, **export_facts(t, data)}),
         **_meaning(formulas, machine),
         "README.md": readme.encode(),

@@ -7,6 +7,7 @@ comparisons; `+` and `-`; `*`. So `!C(i) > 1` is `!(C(i) > 1)`, as in formulas.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,8 @@ def parse_program(text: str) -> syntax.ParsedProgram:
     """The program that `text` spells; a `FormulaError` with the position of what is wrong."""
     if not isinstance(text, str):
         raise SofthatError(f"a program is text, not {type(text).__name__}")
-    definitions: dict[str, syntax.Definition] = {}
+    definitions: dict[str, syntax.Expression] = {}
+    starts: dict[str, int] = {}
     accept: _Token | None = None
     at = 0
     for line in text.split("\n"):
@@ -68,23 +70,21 @@ def parse_program(text: str) -> syntax.ParsedProgram:
                 raise FormulaError("a program has one line `accept`", tokens[0].start, text)
             accept = reader.accepted()
             continue
-        definition = reader.definition()
-        if definition.name in definitions:
-            raise FormulaError(f"{definition.name} is defined already", definition.start, text)
-        definitions[definition.name] = definition
+        name, body = reader.definition()
+        if name.text in definitions:
+            raise FormulaError(f"{name.text} is defined already", name.start, text)
+        definitions[name.text], starts[name.text] = body, name.start
     if not definitions:
         raise FormulaError(
             "the program defines nothing: expected lines such as P(i) := Qa(i)", 0, text
         )
     if accept is not None and accept.text not in definitions:
         raise FormulaError(f"{accept.text} is not defined", accept.start, text)
-    name = accept.text if accept is not None else list(definitions)[-1]
-    return syntax.ParsedProgram(text, tuple(definitions.values()), name)
+    accepting = accept.text if accept is not None else list(definitions)[-1]
+    return syntax.ParsedProgram(text, definitions, accepting, starts[accepting])
 
 
-def _tokens(
-    line: str, offset: int, text: str, defined: dict[str, syntax.Definition]
-) -> list[_Token]:
+def _tokens(line: str, offset: int, text: str, defined: Container[str]) -> list[_Token]:
     tokens: list[_Token] = []
     at = 0
     while at < len(line):
@@ -146,7 +146,7 @@ class _LineReader:
         self.end()
         return name
 
-    def definition(self) -> syntax.Definition:
+    def definition(self) -> tuple[_Token, syntax.Expression]:
         name = self.name("a line is a definition such as P(i) := Qa(i), or accept P")
         if self.ahead("("):
             self.take()
@@ -155,7 +155,7 @@ class _LineReader:
         self.expect(":=", "after the name of a definition")
         body = self.expression()
         self.end()
-        return syntax.Definition(name.text, body, name.start)
+        return name, body
 
     def name(self, why: str) -> _Token:
         token = self.take()
@@ -184,7 +184,7 @@ class _LineReader:
             kind: Any = self.take().text
             right_associative = kind == "->"
             right = self.binary(level if right_associative else level + 1)
-            left = syntax.GateExpression(start, kind, left, right)
+            left = syntax.Operation(start, kind, left, right)
         return left
 
     def negation(self) -> syntax.Expression:
@@ -209,7 +209,7 @@ class _LineReader:
         right = self.sum()
         if self.now.text in _RELATIONS:
             raise self.fault("comparisons do not chain: join two with &")
-        return syntax.Compare(start, left, relation, right)
+        return syntax.Operation(start, relation, left, right)
 
     def remainder(self, place: syntax.PlaceExpression) -> syntax.Expression:
         self.take()
@@ -236,8 +236,8 @@ class _LineReader:
         start = self.now.start
         left = self.product()
         while self.now.text in ("+", "-"):
-            sign: Any = 1 if self.take().text == "+" else -1
-            left = syntax.Plus(start, left, self.product(), sign)
+            sign: Any = self.take().text
+            left = syntax.Operation(start, sign, left, self.product())
         return left
 
     def product(self) -> syntax.Expression:
@@ -267,17 +267,16 @@ class _LineReader:
             case _, "min" | "max":
                 return self.extreme(token)
             case _, "first" | "last":
-                end: Any = token.text
-                return syntax.IsEnd(token.start, end, self.variable())
+                return syntax.Said(token.start, "end", token.text, self.variable())
             case "symbol", _:
-                return syntax.IsSymbol(token.start, token.symbol, self.variable())
+                return syntax.Said(token.start, "symbol", token.symbol, self.variable())
             case "word", "i" | "j" | "n":
                 of: Any = token.text
                 return syntax.PlaceExpression(token.start, of)
             case "word", name if name not in _KEYWORDS:
                 if not self.ahead("("):
                     raise self.fault(f"{name} needs its position: {name}(i)", token)
-                return syntax.Vector(token.start, name, self.variable())
+                return syntax.Said(token.start, "vector", name, self.variable())
         raise self.fault(f"expected an expression, found {token.text}", token)
 
     def parenthesised(self) -> syntax.Expression:
@@ -307,7 +306,7 @@ class _LineReader:
         right = self.expression()
         self.expect(")", "after two numbers")
         kind: Any = token.text
-        return syntax.Extreme(token.start, kind, left, right)
+        return syntax.Operation(token.start, kind, left, right)
 
     def mask(self) -> syntax.Mask | None:
         """`j < i`, if that comes next."""

@@ -7,13 +7,14 @@ node knows where it stands in the text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 Variable = Literal["i", "j"]
 Mask = Literal["<", "<=", ">", ">=", "none"]
 """Which j are looked at: those with j < i, j <= i, j > i, j >= i, or all."""
 Relation = Literal["<", "<=", "=", "!=", ">=", ">"]
+Operator = Literal["&", "|", "xor", "->", "<->", "+", "-", "min", "max"] | Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,12 @@ class Expression:
     """Something with a value at a position; `start` is its offset in the text."""
 
     start: int
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Expression))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +38,12 @@ class Truth(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Vector(Expression):
-    """`P(i)`: the value of an earlier definition, a Boolean or a number."""
+class Said(Expression):
+    """What is said of the position `at`: `P(i)`, the value of an earlier definition, a Boolean or a
+    number; `Qa(i)`, the symbol there is a; `first(i)` or `last(i)`."""
 
+    kind: Literal["vector", "symbol", "end"]
     name: str
-    at: Variable
-
-
-@dataclass(frozen=True, slots=True)
-class IsSymbol(Expression):
-    """`Qa(i)`: the symbol there is a."""
-
-    symbol: str
-    at: Variable
-
-
-@dataclass(frozen=True, slots=True)
-class IsEnd(Expression):
-    """`first(i)` or `last(i)`."""
-
-    end: Literal["first", "last"]
     at: Variable
 
 
@@ -65,20 +58,17 @@ class IsMod(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Negation(Expression):
+    """`!e`."""
+
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class GateExpression(Expression):
-    kind: Literal["&", "|", "xor", "->", "<->"]
-    left: Expression
-    right: Expression
+class Operation(Expression):
+    """A gate or a comparison, which are Booleans, or a sum, a difference, a minimum, a maximum."""
 
-
-@dataclass(frozen=True, slots=True)
-class Compare(Expression):
+    kind: Operator
     left: Expression
-    relation: Relation
     right: Expression
 
 
@@ -126,62 +116,18 @@ class PlaceExpression(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Plus(Expression):
-    left: Expression
-    right: Expression
-    sign: Literal[1, -1]
-
-
-@dataclass(frozen=True, slots=True)
 class Times(Expression):
+    """`k * t`, or `-t`."""
+
     factor: int
     term: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme(Expression):
-    """`min(t, u)` or `max(t, u)`."""
-
-    kind: Literal["min", "max"]
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    name: str
-    body: Expression
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
 class ParsedProgram:
-    """Definitions in order, and the name of the one that accepts."""
+    """Definitions in order, the name of the one that accepts, and where that is defined."""
 
     text: str
-    definitions: tuple[Definition, ...]
+    definitions: dict[str, Expression]
     accept: str
-
-
-def parts(node: Expression) -> tuple[Expression, ...]:
-    """The expressions that a node is made of."""
-    match node:
-        case Negation(_, operand):
-            return (operand,)
-        case (
-            GateExpression(_, _, left, right)
-            | Compare(_, left, _, right)
-            | Extreme(_, _, left, right)
-        ):
-            return (left, right)
-        case Plus(_, left, right, _):
-            return (left, right)
-        case ChoiceExpression(_, condition, then, otherwise):
-            return (condition, then, otherwise)
-        case AttentionExpression(_, _, _, score, value, default):
-            return (score, value, default)
-        case CountOf(_, _, body):
-            return (body,)
-        case Times(_, _, term):
-            return (term,)
-    return ()
+    start: int

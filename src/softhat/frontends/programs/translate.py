@@ -20,7 +20,7 @@ from itertools import product
 from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.programs import syntax
 from softhat.frontends.programs.parse import parse_program
-from softhat.frontends.programs.syntax import Expression, Variable, parts
+from softhat.frontends.programs.syntax import Expression, Variable
 from softhat.io.errors import FormulaError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, FIRST, LAST, TRUE, Formula, Term
@@ -37,15 +37,14 @@ def from_program(text: str) -> Formula:
     definition) holds at a position iff the formula does. `FormulaError` where it makes no sense."""
     program = parse_program(text)
     translation = _ProgramTranslation(text)
-    for definition in program.definitions:
-        translation.define(definition)
+    for name, body in program.definitions.items():
+        translation.define(name, body)
     accepted = translation.known[program.accept]
     if not isinstance(accepted, Formula):
-        start = next(d.start for d in program.definitions if d.name == program.accept)
         raise FormulaError(
             f"{program.accept} is a number: a program accepts by a Boolean, such as "
             f"P(i) := {program.accept}(i) > 0",
-            start,
+            program.start,
             text,
         )
     return accepted
@@ -54,12 +53,12 @@ def from_program(text: str) -> Formula:
 def symbols_of(text: str) -> list[str]:
     """The symbols that a program asks for, sorted."""
     symbols = set()
-    stack = [definition.body for definition in parse_program(text).definitions]
+    stack = list(parse_program(text).definitions.values())
     while stack:
         node = stack.pop()
-        if isinstance(node, syntax.IsSymbol):
-            symbols.add(node.symbol)
-        stack.extend(parts(node))
+        if isinstance(node, syntax.Said) and node.kind == "symbol":
+            symbols.add(node.name)
+        stack.extend(node.parts)
     return sorted(symbols)
 
 
@@ -70,33 +69,30 @@ class _ProgramTranslation:
         self.text = text
         self.known: dict[str, Formula | Cases] = {}
 
-    def define(self, definition: syntax.Definition) -> None:
-        body = definition.body
-        if self.is_number(body):
-            self.known[definition.name] = self.cases(body, "i")
-        else:
-            self.known[definition.name] = self.formula(body, "i", {})
+    def define(self, name: str, body: Expression) -> None:
+        number = self.is_number(body)
+        self.known[name] = self.cases(body, "i") if number else self.formula(body, "i", {})
 
     def fault(self, message: str, node: Expression) -> FormulaError:
         return FormulaError(message, node.start, self.text)
 
-    def value(self, node: syntax.Vector) -> Formula | Cases:
+    def value(self, node: syntax.Said) -> Formula | Cases:
         if node.name not in self.known:
             raise self.fault(f"{node.name} is not defined before this line", node)
         return self.known[node.name]
 
     def is_number(self, node: Expression) -> bool:
         match node:
-            case syntax.Vector():
+            case syntax.Said(kind="vector"):
                 return not isinstance(self.value(node), Formula)
             case syntax.ChoiceExpression(_, _, then, _):
                 return self.is_number(then)
             # 0 and 1 alone are false and true
             case syntax.WholeExpression(_, value):
                 return value not in (0, 1)
-            case syntax.CountOf() | syntax.PlaceExpression() | syntax.Plus() | syntax.Times():
+            case syntax.CountOf() | syntax.PlaceExpression() | syntax.Times():
                 return True
-            case syntax.Extreme():
+            case syntax.Operation(kind="+" | "-" | "min" | "max"):
                 return True
         return False
 
@@ -114,30 +110,28 @@ class _ProgramTranslation:
                 return TRUE if value else FALSE
             case syntax.WholeExpression(_, 0 | 1 as value):
                 return TRUE if value else FALSE
-            case syntax.Vector(_, name, where):
+            case syntax.Said(_, kind, name, where):
                 self.check_variable(node, where, at)
+                if kind == "symbol":
+                    return nodes.Symbol(name)
+                if kind == "end":
+                    return FIRST if name == "first" else LAST
                 known = self.value(node)
                 if isinstance(known, Formula):
                     return known
                 raise self.fault(f"{name} is a number, but a Boolean is needed here", node)
-            case syntax.IsSymbol(_, symbol, where):
-                self.check_variable(node, where, at)
-                return nodes.Symbol(symbol)
-            case syntax.IsEnd(_, end, where):
-                self.check_variable(node, where, at)
-                return FIRST if end == "first" else LAST
             case syntax.IsMod(_, where, modulus, remainder):
                 self.check_variable(node, where, at)
                 return nodes.Mod(modulus, remainder)
             case syntax.Negation(_, operand):
                 return negated(self.formula(operand, at, given))
-            case syntax.GateExpression(_, kind, left, right):
+            case syntax.Operation(_, "&" | "|" | "xor" | "->" | "<->" as gate, left, right):
                 f, g = self.formula(left, at, given), self.formula(right, at, given)
-                return _gate(kind, f, g)
+                return _gate(gate, f, g)
             case syntax.ChoiceExpression(_, condition, then, otherwise):
                 c, t, e = (self.formula(x, at, given) for x in (condition, then, otherwise))
                 return any_of([all_of([c, t]), all_of([negated(c), e])])
-            case syntax.Compare(_, left, relation, right):
+            case syntax.Operation(_, "<" | "<=" | "=" | "!=" | ">=" | ">" as relation, left, right):
                 return self.comparison(left, relation, right, at)
             case syntax.AttentionExpression():
                 if at == "j":
@@ -154,11 +148,11 @@ class _ProgramTranslation:
     def about_i(self, node: Expression) -> Formula | str | None:
         """Inside attention: an atom about i, as its formula or (for symbols) the symbol."""
         match node:
-            case syntax.IsSymbol(_, symbol, "i"):
+            case syntax.Said(_, "symbol", symbol, "i"):
                 return symbol
-            case syntax.Vector(_, _, "i") | syntax.IsEnd(_, _, "i") | syntax.IsMod(_, "i", _, _):
+            case syntax.Said(_, _, _, "i") | syntax.IsMod(_, "i", _, _):
                 return self.formula(node, "i", {})
-            case syntax.Compare(_, left, _, right):
+            case syntax.Operation(_, "<" | "<=" | "=" | "!=" | ">=" | ">", left, right):
                 said = _variables(left) | _variables(right)
                 if "i" in said and "j" in said:
                     raise self.fault(
@@ -199,7 +193,7 @@ class _ProgramTranslation:
                     return ((TRUE, nodes.length),)
                 self.check_variable(node, of, at)
                 return ((TRUE, nodes.position),)
-            case syntax.Vector(_, name, where):
+            case syntax.Said(_, "vector", name, where):
                 self.check_variable(node, where, at)
                 known = self.value(node)
                 if isinstance(known, Formula):
@@ -207,11 +201,11 @@ class _ProgramTranslation:
                 return known
             case syntax.Times(_, factor, term):
                 return tuple((g, nodes.Scale(factor, t)) for g, t in self.cases(term, at))
-            case syntax.Plus(_, left, right, sign):
-                join = nodes.Sum if sign == 1 else nodes.Difference
+            case syntax.Operation(_, "+" | "-" as sign, left, right):
+                join = nodes.Sum if sign == "+" else nodes.Difference
                 pairs = product(self.cases(left, at), self.cases(right, at))
                 return self.merged([(all_of([g, h]), join(t, u)) for (g, t), (h, u) in pairs], node)
-            case syntax.Extreme(_, kind, left, right):
+            case syntax.Operation(_, "min" | "max" as kind, left, right):
                 guarded: list[tuple[Formula, Term]] = []
                 for (g, t), (h, u) in product(self.cases(left, at), self.cases(right, at)):
                     first = nodes.Comparison(t, "<=" if kind == "min" else ">=", u)
@@ -265,7 +259,7 @@ class _ProgramTranslation:
             elif about is not None:
                 atoms[about] = None
             else:
-                stack.extend(reversed(parts(part)))
+                stack.extend(reversed(part.parts))
         free = [atom for atom in atoms if atom not in (TRUE, FALSE)]
         fixed = {atom: atom == TRUE for atom in atoms if atom in (TRUE, FALSE)}
         values: list[str | None] = [*symbols, None]
@@ -291,11 +285,11 @@ class _ProgramTranslation:
 def _variables(node: Expression) -> set[str]:
     """The positions whose values a number depends on."""
     match node:
-        case syntax.Vector(_, _, at):
+        case syntax.Said(_, "vector", _, at):
             return {at}
         case syntax.PlaceExpression(_, of):
             return set() if of == "n" else {of}
-    return {v for part in parts(node) for v in _variables(part)}
+    return {v for part in node.parts for v in _variables(part)}
 
 
 def _gate(kind: str, f: Formula, g: Formula) -> Formula:

@@ -116,17 +116,17 @@ def _decoder_to_json(decoder: Decoder) -> dict[str, Any]:
             listed = [value_to_json(v) for v in values]
             return {"digits": list(names), "defined": defined, "values": listed}
         case Numbers(cases):
-            return {
-                "numbers": [
-                    {
-                        "when": case.when,
-                        "terms": [list(term) for term in case.terms],
-                        "constant": str(case.constant),
-                        "whole": case.whole,
-                    }
-                    for case in cases
-                ]
-            }
+            return {"numbers": [case_to_json(case) for case in cases]}
+
+
+def case_to_json(case: NumberCase) -> dict[str, Any]:
+    """A case of a number: when it holds, what is added up, and whether that is rounded."""
+    return {
+        "when": case.when,
+        "terms": [list(term) for term in case.terms],
+        "constant": str(case.constant),
+        "whole": case.whole,
+    }
 
 
 def _decoder_from_json(data: Any) -> Decoder:

@@ -23,6 +23,7 @@ from softhat.io.files.snapshot import read_as_a_whole
 from softhat.io.files.writing import (
     check_writable,
     json_bytes,
+    json_files,
     locked,
     make_folder,
     resolved,
@@ -40,6 +41,7 @@ __all__ = [
     "is_file",
     "is_folder",
     "json_bytes",
+    "json_files",
     "locked",
     "make_folder",
     "opened",

@@ -45,6 +45,11 @@ def json_bytes(document: Any) -> bytes:
     return text.encode() + b"\n"
 
 
+def json_files(documents: Mapping[str, Any]) -> dict[str, bytes]:
+    """JSON documents by the names of their files."""
+    return {name: json_bytes(document) for name, document in documents.items()}
+
+
 def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
     """Put `data` at `path`, in a folder that exists. A device or a pipe is written to.
 

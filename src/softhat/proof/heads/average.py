@@ -33,6 +33,7 @@ _RANGES: dict[Mask, Range] = {"<=": "past", ">=": "future", "none": "total"}
 class AverageKind(Kind):
     """Uniform attention. Values lie in [low, high], integers in units of `grid`."""
 
+    CALLED = tuple(NAMES)
     NUMBERS = ("low", "high")
     bounds_weights = True
 
@@ -43,10 +44,6 @@ class AverageKind(Kind):
     mass: float
     """The largest Σ|a| of a value: no partial sum of a projection is larger."""
     weights: tuple[float, ...]
-
-    @property
-    def name(self) -> str:
-        return "Average"
 
     @property
     def min_gap(self) -> float:

@@ -18,6 +18,8 @@ from softhat.proof.softmax import Bound, RowFact
 class Kind:
     """A head as the proof sees it. Scores are in logits, with the temperature multiplied in."""
 
+    CALLED: ClassVar[tuple[str, ...]]
+    """Its name; where it has a direction, the names by which it looks back and ahead."""
     NUMBERS: ClassVar[tuple[str, ...]]
     """The coefficients of its score that a certificate shows."""
     bounds_weights: ClassVar[bool] = False
@@ -26,7 +28,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        raise NotImplementedError
+        return self.CALLED[0]
 
     @property
     def min_gap(self) -> float:
@@ -56,9 +58,6 @@ class Kind:
 class SlopedKind(Kind):
     """A head whose scores fall by `slope` with each step away in its direction, so that one key
     wins."""
-
-    CALLED: ClassVar[tuple[str, ...]]
-    """Its names where it looks back and where it looks ahead."""
 
     direction: Direction
     scores: Scores

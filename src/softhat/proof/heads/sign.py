@@ -67,6 +67,7 @@ class SignKind(Kind):
     from these. `steep` is D.
     """
 
+    CALLED = tuple(NAMES)
     NUMBERS = ("steep", "at_i", "at_r", "constant", "unit")
     bounds_weights = True
 
@@ -82,10 +83,6 @@ class SignKind(Kind):
     steep: float
     seen_by_sink: bool
     """Whether the other sink's query, where i = r = 0, sees all keys."""
-
-    @property
-    def name(self) -> str:
-        return "Sign"
 
     @property
     def min_gap(self) -> float:

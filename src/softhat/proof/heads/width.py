@@ -33,6 +33,7 @@ NAMES = {"Width": "counts the positions whose category matches"}
 class WidthKind(Kind):
     """The sinks' share s/(s + w + ε)."""
 
+    CALLED = tuple(NAMES)
     NUMBERS = ("gap", "reach")
     bounds_weights = True
 
@@ -41,10 +42,6 @@ class WidthKind(Kind):
     gap: float
     weights: tuple[float, ...]
     sharpness: float
-
-    @property
-    def name(self) -> str:
-        return "Width"
 
     @property
     def min_gap(self) -> float:

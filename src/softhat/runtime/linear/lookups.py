@@ -22,7 +22,7 @@ import numpy as np
 from softhat.runtime.linear.classes import TooManyError
 from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import Word, bit_of
-from softhat.transformer.rows import IntegerRow, UnknownShapeError
+from softhat.transformer.rows import IntegerRow, bit_rows
 from softhat.transformer.shape_reader import NEGLIGIBLE
 from softhat.transformer.shapes import HeadForm, Numbered
 
@@ -52,9 +52,7 @@ class LookupKernel:
 
     def __init__(self, head: HeadForm, shape: Numbered) -> None:
         self.shape = shape
-        self.values = [IntegerRow(row) for row in head.values]
-        if any(abs(k) != 1 for row in self.values for _, k in row.terms):
-            raise UnknownShapeError("a value that is no stored bit")
+        self.values = bit_rows(head.values)
         self.units = [float(row.quantum) for row in self.values]
         self.queries = [IntegerRow(((c, 1.0),)) for c in shape.queries]
         self.size = 1 << len(self.queries)

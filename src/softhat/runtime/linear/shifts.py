@@ -10,7 +10,7 @@ import numpy as np
 
 from softhat.runtime.linear.columns import Array, View
 from softhat.runtime.linear.kernels import LARGEST_EXPONENT, Word, bit_of
-from softhat.transformer.rows import IntegerRow, UnknownShapeError
+from softhat.transformer.rows import UnknownShapeError, bit_rows
 from softhat.transformer.shape_reader import NEGLIGIBLE
 from softhat.transformer.shapes import HeadForm, Residues
 
@@ -30,9 +30,7 @@ class ShiftKernel:
 
     def __init__(self, head: HeadForm, shape: Residues) -> None:
         self.shape = shape
-        self.values = [IntegerRow(row) for row in head.values]
-        if any(abs(k) != 1 for row in self.values for _, k in row.terms):
-            raise UnknownShapeError("a value that is no stored bit")
+        self.values = bit_rows(head.values)
         self.units = [float(row.quantum) for row in self.values]
         self.reach = shape.distance + int(NEGLIGIBLE // shape.slope) + 1
         """Distances from this on are negligible, whatever their residue."""
