@@ -142,3 +142,21 @@ def test_refusals(tmp_path: Path) -> None:
         softhat.to_huggingface(model, tmp_path / "m", output=model.transformer.outputs[0])
     with pytest.raises(SofthatError, match="sees only the past"):
         softhat.to_gpt2(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("kind", ["torch", "huggingface"])
+def test_another_program_beside_the_weights_is_one_line(kind: str, tmp_path: Path) -> None:
+    """Other tokens, or other outputs, than those of the weights."""
+    from softhat.export.torch import to_torch_file
+
+    model = softhat.compile(CHOSEN[0].program, alphabet="ab", max_length=5)
+    other = softhat.compile(CHOSEN[0].program, alphabet="cd", max_length=5)
+    further = softhat.compile(CHOSEN[1].program, alphabet="ab", max_length=5)
+    export: Any = to_torch_file if kind == "torch" else softhat.to_huggingface
+    export(model, tmp_path / "m")
+    for claimed in (other, further):
+        for name, data in claimed.meaning().items():
+            (tmp_path / "m" / name).write_bytes(data)
+        with pytest.raises(SofthatError, match="different alphabets|different outputs") as raised:
+            certify(tmp_path / "m")
+        assert "\n" not in str(raised.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,9 @@ def test_folders(tmp_path: Path) -> None:
         assert file.read_bytes() == (tmp_path / "n" / file.name).read_bytes()
 
 
+NOWHERE: dict[str, Any] = {"accepts": [], "pointer": []}
+
+
 @pytest.mark.parametrize(
     ("file", "change", "message"),
     [
@@ -87,9 +91,14 @@ def test_folders(tmp_path: Path) -> None:
         ("language.json", {"alphabet": ["a", "c"]}, "different alphabets"),
         ("language.json", {"accepting": []}, "not minimal"),
         ("language.json", {"step": []}, "its own states only"),
-        ("config.json", {"loop": {}}, "'function' is missing"),
-        ("config.json", {"loop": {"function": [], "accepts": [], "pointer": []}}, "1 to 40 digits"),
-        ("config.json", {"loop": {"function": 3, "accepts": [], "pointer": []}}, "damaged"),
+        ("language.json", {"more": 1}, "and nothing else"),
+        ("language.json", {"loop": {}}, "'function' is missing"),
+        (
+            "language.json",
+            {"loop": {"function": [], "accepts": [], "pointer": []}},
+            "1 to 40 digits",
+        ),
+        ("language.json", {"loop": {"function": 3, "accepts": [], "pointer": []}}, "damaged"),
     ],
 )
 def test_damaged_folders(tmp_path: Path, file: str, change: dict[str, Any], message: str) -> None:
@@ -131,3 +140,59 @@ def test_as_a_stock_decoder(tmp_path: Path) -> None:
     model = softhat.compile(softhat.from_regex("(aa)*", depth="log"))
     softhat.to_gpt2(model, tmp_path / "g", context=16)
     assert softhat.certify(tmp_path / "g").max_length["float32"] == 15
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The block as so many layers, for runtimes that know nothing of loops."""
+    for name in ("torch", "transformers", "onnx", "onnxruntime"):
+        pytest.importorskip(name)
+    from softhat.export.torch import to_torch_file
+
+    model = softhat.compile(softhat.from_regex("(b*ab*a)*b*", depth="log"))
+    place = tmp_path_factory.mktemp("loops")
+    to_torch_file(model, place / "torch")
+    softhat.to_huggingface(model, place / "huggingface")
+    softhat.to_onnx(model, place / "m.onnx")
+    return {
+        "torch": place / "torch",
+        "huggingface": place / "huggingface",
+        "onnx": place / "m.onnx",
+    }
+
+
+@pytest.mark.parametrize("kind", ["torch", "huggingface", "onnx"])
+def test_exports_are_read_back(kind: str, exported: dict[str, Path]) -> None:
+    found = softhat.certify(exported[kind])
+    assert found.ok and found.max_length["float32"] > 500_000
+    report = softhat.verify(exported[kind], exhaustive=4, random=4, max_length=40)
+    assert report.ok and report.runtime.startswith(("torch", "transformers", "onnxruntime"))
+
+
+def layer_changed(tensors: dict[str, Any], config: dict[str, Any]) -> None:
+    tensors["layers.7.feed_forward.bias"][0] += 1.0
+
+
+def layer_left_out(tensors: dict[str, Any], config: dict[str, Any]) -> None:
+    config["architecture"]["layers"].pop()
+    for name in [name for name in tensors if name.startswith("layers.19.")]:
+        del tensors[name]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [(layer_changed, "its layers differ"), (layer_left_out, "19 rounds, and pointers of 20")],
+)
+def test_exports_of_other_rounds_are_refused(
+    change: Any, said: str, exported: dict[str, Path], tmp_path: Path
+) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    folder = Path(shutil.copytree(exported["torch"], tmp_path / "m"))
+    tensors = load_file(folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    change(tensors, config)
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(softhat.SofthatError, match=said):
+        softhat.certify(folder)

@@ -33,6 +33,7 @@ from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
+from softhat.transformer.stored import DamagedError
 from softhat.transformer.weights import BOS, EOS
 
 Tensors = dict[str, NDArray[Any]]
@@ -108,7 +109,9 @@ def read_export(path: str | Path) -> Export:
 
                 return read_llama(path, config, family)
         raise SofthatError(f"{path} is no folder that `softhat export` wrote")
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (
+        DamagedError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError
+    ) as error:  # fmt: skip
         if isinstance(error, SofthatError):
             raise
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -126,7 +126,7 @@ def _load_loop(folder: Path, config: dict[str, Any]) -> ValueModel:
     try:
         block = transformer_of(config, read_tensors(folder / "model.safetensors", inside=folder))
         language = read_json(folder / LANGUAGE, inside=folder)
-        return LoopModel.read_loop(block, config["loop"], language)
+        return LoopModel.read_loop(block, language)
     except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SofthatError(f"{folder} is damaged: {what}") from None

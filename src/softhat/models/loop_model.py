@@ -18,7 +18,7 @@ from softhat.frontends.regular.pointers import State, rounds
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes
 from softhat.models.value_model import ValueModel
-from softhat.transformer.lowering.blocks import block, repeated
+from softhat.transformer.lowering.blocks import block, block_of, repeated
 from softhat.transformer.stored import DamagedError, config_of
 from softhat.transformer.weights import Attention, Size, Transformer
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from softhat.runtime.trace import Trace
 
 LANGUAGE = "language.json"
-"""The automaton, and what its language is called."""
+"""The automaton, what its language is called, and the coordinates of the state."""
+_KEYS = ("text", "alphabet", "step", "accepting", "loop")
 MOST_DIGITS = 40
 """Of pointers in a folder."""
 
@@ -75,8 +76,23 @@ class LoopModel(ValueModel):
         return cls(made, state, language)
 
     @classmethod
-    def read_loop(cls, one: Transformer, loop: Any, data: Any) -> LoopModel:
-        """The model of weights, `loop` of its configuration, and a `language.json`."""
+    def read_rounds(cls, transformer: Transformer, data: Any) -> LoopModel:
+        """The model of all rounds as layers of their own, and a `language.json`: what exports
+        have, whose runtimes know nothing of loops."""
+        model = cls.read_loop(block_of(transformer), data)
+        if len(transformer.layers) != len(model.state.pointer):
+            raise DamagedError(
+                f"{len(transformer.layers)} rounds, and pointers of {len(model.state.pointer)} "
+                "digits need one each"
+            )
+        return model
+
+    @classmethod
+    def read_loop(cls, one: Transformer, data: Any) -> LoopModel:
+        """The model of a block's weights and a `language.json`."""
+        if not isinstance(data, dict) or set(data) != set(_KEYS):
+            raise DamagedError(f"{LANGUAGE} has {', '.join(_KEYS)}, and nothing else")
+        loop = data["loop"]
         step = tuple(tuple(_whole(to) for to in row) for row in data["step"])
         accepting = frozenset(_whole(at) for at in data["accepting"])
         if tuple(data["alphabet"]) != one.symbols:
@@ -97,7 +113,7 @@ class LoopModel(ValueModel):
             tuple(_whole(at) for at in loop["pointer"]),
         )
         if not 1 <= len(state.pointer) <= MOST_DIGITS:
-            raise DamagedError(f"config.json: pointers have 1 to {MOST_DIGITS} digits")
+            raise DamagedError(f"{LANGUAGE}: pointers have 1 to {MOST_DIGITS} digits")
         return cls(one, state, log_depth(dfa, str(data["text"])))
 
     def __repr__(self) -> str:
@@ -159,27 +175,23 @@ class LoopModel(ValueModel):
         return tuple(tuple(row[k] for k in places) for row in self.automaton.step)
 
     def config(self) -> dict[str, Any]:
-        state = self.state
-        loop = {
-            "function": [list(row) for row in state.function],
-            "accepts": list(state.accepts),
-            "pointer": list(state.pointer),
-        }
-        return {**config_of(self.block, "loop"), "loop": loop}
+        return config_of(self.block, "loop")
 
     def stored(self) -> Transformer:
         """The block, once."""
         return self.block
 
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
-        """The automaton."""
-        document = {
-            "text": self.name,
-            "alphabet": list(self.block.symbols),
-            "step": [list(row) for row in self._step],
-            "accepting": sorted(self.automaton.accepting),
+        """The automaton, and where the block keeps what it computes."""
+        state = self.state
+        loop = {
+            "function": [list(row) for row in state.function],
+            "accepts": list(state.accepts),
+            "pointer": list(state.pointer),
         }
-        return {LANGUAGE: json_bytes(document)}
+        step, accepting = [list(row) for row in self._step], sorted(self.automaton.accepting)
+        parts = (self.name, list(self.block.symbols), step, accepting, loop)
+        return {LANGUAGE: json_bytes(dict(zip(_KEYS, parts, strict=True)))}
 
     def exact_values(self, codes: NDArray[Any]) -> list[Value]:
         """What the automaton says."""

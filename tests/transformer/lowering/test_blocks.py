@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import softhat
 from softhat.frontends.regular.pointers import rounds
+from softhat.numbers.laws import Constant
 from softhat.numerics.formats import format_of
 from softhat.program.evaluate import outputs
 from softhat.program.literals import Literal
 from softhat.runtime.dense import Ready
-from softhat.transformer.lowering.blocks import block, repeated
+from softhat.transformer.lowering.blocks import block, block_of, repeated
 
 
 @pytest.mark.parametrize("attention", ["unbounded", "temperature", "hard"])
@@ -51,3 +55,22 @@ def test_a_repeated_block_is_one_object() -> None:
     assert len(layers) == 5 and all(layer is transformer.layers[0] for layer in layers)
     ready = Ready(repeated(transformer, 5), format_of("float32"))
     assert all(layer is ready.layers[0] for layer in ready.layers)
+
+
+def test_the_block_of_layers_that_are_one() -> None:
+    language = softhat.from_regex("(aa)*", depth="log")
+    one = rounds(language, "a", 1, digits=4)
+    made, _ = block(
+        one.program, one.states[0].places, one.states[1].places, one.heads[0], "unbounded"
+    )
+    assert block_of(repeated(made, 3)).layers == made.layers
+    layer = made.layers[0]
+    for other in (
+        replace(layer, masks=("none",) * len(layer.masks)),
+        replace(layer, into_bias=layer.into_bias + 1),
+        replace(layer, laws=(Constant(Fraction(2)),) * len(layer.laws)),
+    ):
+        with pytest.raises(ValueError, match="its layers differ"):
+            block_of(replace(made, layers=(layer, other)))
+    with pytest.raises(ValueError, match="no layer"):
+        block_of(replace(made, layers=()))

@@ -39,6 +39,7 @@ from softhat.export.tokenizer import tokenizer_documents, vocabulary
 from softhat.export.torch import sources, state, torch_config
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_bytes, read_json, read_tensors, read_text
+from softhat.models.loop_model import LANGUAGE, LoopModel
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.numbers.laws import from_json as law_of
@@ -77,8 +78,7 @@ def read_huggingface(folder: Path, config: dict[str, Any]) -> Export:
     stored = read_tensors(folder / WEIGHTS, inside=folder)
     tensors = {name.removeprefix("softhat.body."): array for name, array in stored.items()}
     classifier, bias = tensors.pop("classifier.weight"), tensors.pop("classifier.bias")
-    is_rasp = (folder / RASP).exists()
-    if is_rasp:
+    if (folder / RASP).exists() or (folder / LANGUAGE).exists():
         outputs = tuple(str(config["id2label"][str(k)]) for k in range(len(bias)))
     elif (folder / SOURCE).exists():
         outputs = (VALUE,)
@@ -124,6 +124,9 @@ def _native(kind: str, folder: Path, t: weights.Transformer, stored: str) -> Exp
     if (folder / RASP).exists():
         program = ValueModel.read(t, read_json(folder / RASP, inside=folder))
         return Export(kind, folder, digest, stated_in(folder), {}, program, None)
+    if (folder / LANGUAGE).exists():
+        loop = LoopModel.read_rounds(t, read_json(folder / LANGUAGE, inside=folder))
+        return Export(kind, folder, digest, stated_in(folder), {}, loop, None)
     if (folder / SOURCE).exists():
         stated, source = stated_in(folder), read_text(folder / SOURCE, inside=folder)
         made = exported_simulation(t, source, stated, stored, str(folder))

@@ -25,7 +25,8 @@ from softhat.export.reading import RASP, Export, check_symbols, formulas_in
 from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.torch import architecture
 from softhat.io.errors import MissingExtraError, SofthatError
-from softhat.io.files import read_bytes, read_json
+from softhat.io.files import parse_json, read_bytes, read_json
+from softhat.models.loop_model import LANGUAGE, LoopModel
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.transformer.weights import Transformer
@@ -51,30 +52,39 @@ def read_onnx(path: Path) -> Export:
         raise SofthatError(f"{path} keeps weights in another file, which is not read")
     if "architecture" not in facts:
         raise SofthatError(f"{path} does not say which architecture it has: export it again")
-    shape = json.loads(facts["architecture"])
-    symbols = check_symbols(tuple(json.loads(facts["alphabet"])))
-    outputs = tuple(json.loads(facts["outputs"]))
+    shape = _fact(facts, "architecture")
+    symbols = check_symbols(tuple(_fact(facts, "alphabet")))
+    outputs = tuple(_fact(facts, "outputs"))
     number = np.dtype(
         np.float64 if read.graph.output[0].type.tensor_type.elem_type == 11 else np.float32
     )
     transformer = _found(read, shape, symbols, outputs, number)
     beside = path.parent / f"{path.stem}.certificate.json"
-    stated = read_json(beside) if beside.exists() else json.loads(facts.get("certificate", "{}"))
+    stated = read_json(beside) if beside.exists() else _fact(facts, "certificate", "{}")
     if RASP in facts:
-        program = ValueModel.read(transformer, json.loads(facts[RASP]))
+        program = ValueModel.read(transformer, _fact(facts, RASP))
         _check_metadata(path, read, transformer, shape, {RASP})
         return Export("onnx", path, digest_of(data), stated, {}, program, None)
+    if LANGUAGE in facts:
+        loop = LoopModel.read_rounds(transformer, _fact(facts, LANGUAGE))
+        _check_metadata(path, read, transformer, shape, {LANGUAGE})
+        return Export("onnx", path, digest_of(data), stated, {}, loop, None)
     if SOURCE in facts:
         made = exported_simulation(transformer, facts[SOURCE], stated, number.name, str(path))
         _check_metadata(path, read, transformer, shape, {SOURCE})
         return Export("onnx", path, digest_of(data), stated, {}, made, None, number.name)
-    predicates = json.loads(facts.get("predicates.json", "[]"))
+    predicates = _fact(facts, "predicates.json", "[]")
     formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
     if tuple(formulas) != transformer.outputs:
         raise SofthatError(f"{path}: formula.txt and the graph have different outputs")
     _check_metadata(path, read, transformer, shape, {"formula.txt", "predicates.json"})
     model = Model(transformer, formulas)
     return Export("onnx", path, digest_of(data), stated, formulas, model, None)
+
+
+def _fact(facts: dict[str, str], name: str, default: str | None = None) -> Any:
+    """A document that stands in the metadata, read as strictly as a file."""
+    return parse_json(facts.get(name, default) if default else facts[name], name)
 
 
 def _check_metadata(

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from softhat.program.gates import And, Table
 from softhat.program.literals import Literal
 from softhat.program.registers import Allocation, Register
@@ -21,7 +24,7 @@ from softhat.program.schedule import (
 )
 from softhat.program.signals import Program
 from softhat.transformer.lowering.lower import realised
-from softhat.transformer.weights import Attention, Transformer
+from softhat.transformer.weights import Attention, Layer, Sparse, Transformer
 
 
 def block(
@@ -75,3 +78,23 @@ def _terms(program: Program, at: int) -> tuple[tuple[Literal, ...], ...]:
 def repeated(transformer: Transformer, rounds: int) -> Transformer:
     """The block as so many layers, all the same object."""
     return replace(transformer, layers=transformer.layers * rounds)
+
+
+def block_of(transformer: Transformer) -> Transformer:
+    """The block that all layers are, `ValueError` if they are not one: what `repeated` undoes."""
+    if not transformer.layers:
+        raise ValueError("a loop has one block, and there is no layer")
+    first, *others = transformer.layers
+    for layer in others:
+        same = layer.masks == first.masks and layer.laws == first.laws
+        for name in Layer.TENSORS:
+            same = same and np.array_equal(_dense(layer, name), _dense(first, name))
+        if not same:
+            raise ValueError("a loop has one block, and its layers differ")
+    return replace(transformer, layers=(first,))
+
+
+def _dense(layer: Layer, name: str) -> NDArray[np.float64]:
+    tensor = getattr(layer, name)
+    array: NDArray[np.float64] = tensor.dense() if isinstance(tensor, Sparse) else tensor
+    return array
