@@ -30,6 +30,7 @@ FORMULA = {
     "state": ["{}"],
     "verify": ["{}"],
     "export": ["{}", "--to", "torch", "-o", "out"],
+    "train": ["{}", "-o", "out"],
 }
 """Commands that take a formula, and most of them a folder in its place."""
 FOLDER = {
@@ -38,21 +39,14 @@ FOLDER = {
     "circuit": ["{}"],
     "score": ["{}", "{}"],
     "prove": ["{}", "--formula", "a", "--alphabet", "ab"],
+    "decompile": ["{}", "--alphabet", "ab"],
+    "radius": ["{}", "--formula", "a", "--alphabet", "ab"],
+    "generate": ["@{}"],
+    "corpus": ["extract", "{}", "0", "-o", "out"],
+    "exam": ["run", "random", "--paper", "{}", "-o", "out"],
 }
 """Commands that take a folder or a file only."""
-NEITHER = {
-    "explore",
-    "corpus",
-    "zoo",
-    "bench",
-    "demo",
-    "machine",
-    "train",
-    "exam",
-    "generate",
-    "decompile",
-    "radius",
-}
+NEITHER = {"explore", "zoo", "bench", "demo"}
 MISSING = ["nofolder", "third-soft", "out/third", "my.model", "modle", "GFa", "нет", "v2"]
 
 
@@ -163,6 +157,28 @@ def test_an_output_over_an_input(place: Path, arguments: list[str], name: str) -
 def test_a_model_is_not_replaced_by_what_is_made_of_it(place: Path, arguments: list[str]) -> None:
     before = contents()
     one_line(softhat(*arguments))
+    assert contents() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "a", "--alphabet", "ab", "-o"],
+        ["explore", "--static"],
+        ["corpus", "--count", "1", "-o"],
+        ["exam", "make", "--only", "level-1", "-o"],
+        ["simulate", "my.json", "--max-length", "4", "-o"],
+        ["export", "my.json", "--to", "torch", "-o"],
+    ],
+)
+@pytest.mark.parametrize("name", ["model", "word.txt"])
+def test_a_folder_is_replaced_only_by_one_of_its_kind(
+    place: Path, arguments: list[str], name: str
+) -> None:
+    """A compiled model is no page, no corpus and no trained model; and a file is no folder."""
+    Path("word.txt").write_text("ab")
+    before = contents()
+    one_line(softhat(*arguments, name))
     assert contents() == before
 
 

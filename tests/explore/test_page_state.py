@@ -249,3 +249,32 @@ def test_one_s_own_transformer(page: Any, address: str) -> None:
     page.fill("#text", page.input_value("#text").replace('"alphabet"', '"letters"'))
     page.wait_for_selector("body[data-status=refused]")
     assert "letters" in page.inner_text("#complaint") or "alphabet" in page.inner_text("#complaint")
+
+
+@pytest.mark.parametrize(
+    ("given", "control", "shown"),
+    [
+        ({"d": "float9"}, "#dtype", "float64"),
+        ({"l": "far", "n": "40"}, "#length", "11"),
+        ({"l": "nosuch"}, "#long", "own"),
+        ({"r": "nosuch"}, "#at", ""),
+        ({"b": "-9"}, "#beta", "-2"),
+        ({"v": "nosuch"}, "input[name=view]:checked", "soft"),
+    ],
+)
+def test_an_address_asks_for_nothing_that_no_control_shows(
+    page: Any, address: str, given: dict[str, str], control: str, shown: str
+) -> None:
+    page.goto(at(address, "!c S a", "ab", a="abc", **given))
+    ready(page)
+    assert page.input_value(control) == shown
+
+
+@pytest.mark.parametrize(("given", "field"), [({"k": "nosuch"}, "kind"), ({"t": "x"}, "attention")])
+def test_an_unknown_choice_is_said_beside_its_field(
+    page: Any, address: str, given: dict[str, str], field: str
+) -> None:
+    page.goto(at(address, "a", "a", **given))
+    page.wait_for_selector("body[data-status=refused]")
+    beside = page.locator(f".field.{field} #complaint")
+    assert beside.is_visible() and beside.inner_text().startswith("unknown")

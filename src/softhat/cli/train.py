@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.inputs import AlphabetOption, FormulaArgument, JsonOption, read_alphabet, read_text
+from softhat.cli.missing import check_is_formula
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_json
@@ -57,6 +58,7 @@ def command(
     elif formula.startswith(("program:", "mod ")):
         raise SofthatError("train takes a formula, --regex or --dfa")
     else:
+        check_is_formula(formula, names)
         wanted = make_spec(
             read_text(formula), alphabet=names, empty=empty, answers=answers, up_to=context
         )

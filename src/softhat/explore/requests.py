@@ -35,9 +35,9 @@ def view_of(request: Mapping[str, Any]) -> dict[str, Any]:
     if len(asked["word"]) > MOST_WORD:
         raise FieldError("word", f"the word has more than {MOST_WORD:,} characters")
     if asked["kind"] not in KINDS:
-        raise SofthatError(f"unknown kind of input {asked['kind']!r}: {', '.join(KINDS)}")
+        raise FieldError("kind", f"unknown kind of input {asked['kind']!r}: {', '.join(KINDS)}")
     if asked["attention"] not in ATTENTIONS:
-        raise SofthatError(f"unknown attention: choose one of {', '.join(ATTENTIONS)}")
+        raise FieldError("attention", f"unknown attention: choose one of {', '.join(ATTENTIONS)}")
     return KINDS[asked["kind"]](asked)
 
 

@@ -17,18 +17,20 @@ from softhat.explore.kept import kept_view
 from softhat.explore.names import offers
 from softhat.explore.requests import ATTENTIONS, KINDS
 from softhat.explore.tapes import zoo_page
-from softhat.io.files import json_bytes, write_folder
+from softhat.io.files import check_folder_writable, json_bytes, write_folder
 from softhat.io.work.progress import Show
 
 
 def write_static(folder: str | Path, show: Show) -> int:
     """Write the page with its catalogue; how many inputs it has."""
+    config = {"format": "softhat-catalogue/1", "softhat": __version__}
+    check_folder_writable(folder, config)
     entries = catalogue(show)
     contents = {
         "index.html": catalogue_page(list(KINDS), entries, __version__).encode(),
         "machines.html": zoo_page().encode(),
         "catalogue.json": json.dumps(entries, allow_nan=False, separators=(",", ":")).encode(),
-        "config.json": json_bytes({"format": "softhat-catalogue/1", "softhat": __version__}),
+        "config.json": json_bytes(config),
     }
     write_folder(folder, contents)
     return len(entries)

@@ -153,9 +153,8 @@ class _Reader:
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         self.folder, self.config = folder, config
         if config.get("model_type") != "gpt2":
-            raise SofthatError(
-                f"{folder} is a {config.get('model_type')!r} model: only GPT-2 can be proved"
-            )
+            kind = config.get("model_type") or config.get("format") or "unknown"
+            raise SofthatError(f"{folder} is a model of kind {kind!r}: only GPT-2 can be proved")
         self.layers = self.number("n_layer", MOST_LAYERS)
         self.width = self.number("n_embd", MOST_WIDTH)
         self.heads = self.number("n_head", self.width)

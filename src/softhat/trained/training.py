@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import MissingExtraError, SofthatError
-from softhat.io.files.writing import json_bytes, write_folder
+from softhat.io.files.writing import check_folder_writable, json_bytes, write_folder
 from softhat.trained.decisions import Decisions
 from softhat.trained.specification import Specification, read_specification
 
@@ -74,6 +74,8 @@ def train(
     torch.use_deterministic_algorithms(True)
     try:
         model = _model(transformers, spec, layers, heads, width, context, activation)
+        kind = {"model_type": "gpt2", "architectures": [type(model).__name__]}
+        check_folder_writable(folder, kind)
         loss = _fit(torch, model, words, steps, learning_rate, weight_decay, progress)
         wrong, asked, least = _measured(torch, model, words)
     finally:

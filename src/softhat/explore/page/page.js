@@ -456,9 +456,23 @@ softhat.page = (() => {
       layers: run.soft.layers.map((layer) => layer.heads.map((head) => ({ from: head.from, scores: plain(head.scores).map(finite), weights: plain(head.weights) }))) };
   }
 
+  /** A number format, a length or a temperature of the address that no control can show becomes one
+      that it can: what is computed is what the controls say. */
+  function keepToControls() {
+    for (const id of ["at", "dtype", "long", "beta", "length"]) {
+      const control = byId(id);
+      control.value = state[id]; // a slider stops at its ends
+      if (control.tagName === "SELECT" && control.selectedIndex < 0) control.selectedIndex = 0;
+      state[id] = typeof state[id] === "number" ? Number(control.value) : control.value;
+    }
+    const views = [...document.querySelectorAll("input[name=view]")].map((radio) => radio.value);
+    if (!views.includes(state.view)) state.view = views[0];
+  }
+
   /** The question of the address; without one, that of the report or the first example. */
   function restore() {
     recall();
+    keepToControls();
     const { word } = state;
     if (source.state) Object.assign(state, source.state, word && { word });
     else if (!location.hash) begin(questionOf(source.kinds[0], source.names[source.kinds[0]][0]));

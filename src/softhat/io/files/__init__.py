@@ -3,8 +3,8 @@
 `names` tells what is there. `reading` opens regular files only, of a bounded size, as UTF-8
 whatever the locale says, JSON without duplicate fields, tensors after their header was checked.
 `writing` puts files and folders in place whole or not at all, and replaces nothing that softhat did
-not write; `protection` keeps outputs off inputs. `snapshot` reads a folder as it was at one moment.
-What the bytes mean is for the callers to say.
+not write (`replacing`); `protection` keeps outputs off inputs. `snapshot` reads a folder as it was
+at one moment. What the bytes mean is for the callers to say.
 """
 
 from softhat.io.files.names import exists, is_file, is_folder
@@ -21,6 +21,7 @@ from softhat.io.files.reading import (
 )
 from softhat.io.files.snapshot import read_as_a_whole
 from softhat.io.files.writing import (
+    check_folder_writable,
     check_writable,
     json_bytes,
     json_files,
@@ -35,6 +36,7 @@ from softhat.io.files.writing import (
 __all__ = [
     "RECORD",
     "check_derived",
+    "check_folder_writable",
     "check_output",
     "check_writable",
     "exists",

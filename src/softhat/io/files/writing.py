@@ -8,7 +8,8 @@ takes back from the dead; what a killed writer left there is put right by the ne
 
 Only what softhat wrote is replaced. A folder's `config.json` lists the digests of the files that
 were written with it, so that a file which came later, or changed since, is known for somebody's
-work and refused by name. The one file that a user names (`-o trace.json`) is replaced as by any
+work and refused by name; and a folder is replaced only by one of its own kind, a model by a model
+and never by a page. The one file that a user names (`-o trace.json`) is replaced as by any
 program, unless it is an input or a part of a model (`protection`); a link stays a link, and devices
 and pipes are written to, never replaced.
 """
@@ -30,13 +31,13 @@ from typing import Any
 
 from softhat.io.errors import SofthatError
 from softhat.io.files.names import is_folder
-from softhat.io.files.protection import RECORD, check_derived, check_output, is_input
-from softhat.io.files.reading import MOST_TENSOR_BYTES, opened, read_json
+from softhat.io.files.protection import RECORD, check_derived, check_output
+from softhat.io.files.reading import MOST_TENSOR_BYTES
+from softhat.io.files.replacing import check_is_folder, check_replaceable
 
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
 _OURS = re.compile(r"\.softhat-[0-9a-f]{16}\.(file|folder|set)\Z")
-_SHOWN = 5  # names of files in the way
 
 
 def json_bytes(document: Any) -> bytes:
@@ -97,6 +98,16 @@ def check_writable(path: str | Path) -> None:
                 fresh.unlink()
 
 
+def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None:
+    """Refuse a folder that could not be written later, before any work is done for it."""
+    with _refusals(Path(folder)):
+        place = Path(os.path.realpath(folder))
+        if place.exists():
+            check_is_folder(folder)
+            with locked(place):
+                check_replaceable(folder, config)
+
+
 def write_files(
     directory: str | Path, contents: Mapping[str, bytes], derived: Mapping[str, str] | None = None
 ) -> None:
@@ -121,7 +132,7 @@ def write_files(
 
 def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
     """Put a folder with these files in place. What may be there already: nothing, an empty folder,
-    or a folder that softhat wrote.
+    or a folder of the same kind that softhat wrote.
 
     `contents` has a `config.json`, in which the digests of the others are recorded.
     """
@@ -131,13 +142,13 @@ def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
     contents = _recorded(contents)
     with _refusals(Path(folder)):
         place = Path(os.path.realpath(folder))
-        if place.exists() and not place.is_dir():
-            raise SofthatError(f"{folder} is a file: give the name of a folder")
         make_folder(place.parent)
         with locked(place.parent):
-            if place.is_dir():
+            if place.exists():
+                check_is_folder(folder)
                 with locked(place):
-                    _exchange(place, contents, _replaceable(Path(folder), place))
+                    old = check_replaceable(folder, json.loads(contents["config.json"]))
+                    _exchange(place, contents, old)
                 return
             fresh = _temporary(place.parent, "folder")
             try:
@@ -159,43 +170,6 @@ def _recorded(contents: Mapping[str, bytes]) -> dict[str, bytes]:
         if name != "config.json"
     }
     return {**contents, "config.json": json_bytes(config)}
-
-
-def _replaceable(shown: Path, folder: Path) -> list[str]:
-    """The entries of a folder, if softhat wrote them all."""
-    entries = sorted(path.name for path in folder.iterdir())
-    if not entries:
-        return []
-    if any(is_input(folder / name) for name in entries):
-        raise SofthatError(
-            f"{shown} is what this command reads: choose another folder for the output"
-        )
-    try:
-        config = read_json(folder / "config.json", inside=folder)
-        record = config[RECORD] if isinstance(config, dict) else {}
-        digests = {"config.json": None, **record}
-    except (SofthatError, KeyError, TypeError):
-        digests = {}
-    foreign = [name for name in entries if not _wrote(folder / name, digests)]
-    if foreign:
-        names = ", ".join(foreign[:_SHOWN])
-        more = f" and {len(foreign) - _SHOWN} more" if len(foreign) > _SHOWN else ""
-        raise SofthatError(
-            f"{shown} is not a model folder that can be replaced, because softhat did not write "
-            f"{names}{more}: choose another name, or move that away"
-        )
-    return entries
-
-
-def _wrote(path: Path, digests: Mapping[str, Any]) -> bool:
-    """Is it the file that softhat put there, byte for byte?"""
-    if path.name not in digests or not stat.S_ISREG(path.lstat().st_mode):
-        return False
-    expected = digests[path.name]
-    if expected is None:  # config.json, which holds the record itself
-        return True
-    with opened(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == expected
 
 
 def _exchange(directory: Path, contents: Mapping[str, bytes], old: Iterable[str]) -> None:
@@ -400,6 +374,8 @@ def make_folder(folder: str | Path) -> None:
         while not directory.exists():
             missing.append(directory)
             directory = directory.parent
+        if not missing:
+            check_is_folder(folder)
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
 
