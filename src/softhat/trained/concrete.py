@@ -4,8 +4,8 @@ This decides a word for every kernel at once: if a margin exceeds its bound, no 
 fused attention can turn the decision. Enumerating all words of a length this way is a proof, for a
 model of any depth.
 
-`bounded_logits` takes many words at once, with errors in boxes. Boxes grow at every product; where
-they are too coarse, `Prefixes` walks one position after the other with errors as generators.
+`Positions` takes many prefixes at once, with errors in balls (`balls`). Where those are too coarse,
+`Prefixes` walks single prefixes with errors as generators.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.trained.balls import Balls, Growths, lengths
 from softhat.trained.checkpoint import Block, Checkpoint
 from softhat.trained.points import Points, own_error
 from softhat.trained.reads import head_parts, score_slack, swayed
@@ -27,48 +28,136 @@ MANY = 400
 """Prefixes whose keys are kept with their errors as generators; more would take much memory."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Queries, keys and values of all positions of some prefixes, in one layer: (prefixes,
+    positions, …), with a radius for each head's."""
+
+    centre: Array
+    radius: Array
+
+    def chosen(self, prefixes: NDArray[np.int64]) -> Rows:
+        return Rows(self.centre[prefixes], self.radius[prefixes])
+
+
+class Positions:
+    """A model, walked one position after the other, for many prefixes of one length at a time."""
+
+    def __init__(self, model: Checkpoint, offset: int, rounding: Rounding) -> None:
+        self.model, self.offset, self.rounding = model, offset, rounding
+        self.growths = Growths(model)
+
+    def longer(
+        self, before: Sequence[Rows], ids: NDArray[np.int64], asked: NDArray[np.bool_]
+    ) -> tuple[tuple[Rows, ...], Points]:
+        """Prefixes with one token more: the rows of each layer, and the logits where they are
+        asked for."""
+        model, rounding = self.model, self.rounding
+        place = self.offset + (before[0].centre.shape[1] if before else 0)
+        token = embedding(model, ids, np.array([place]), rounding)
+        x = Balls(token.centre, lengths(token.error)[:, None], self.growths)
+        rows = []
+        for layer, block in enumerate(model.blocks):
+            mixed = queries_keys_values(x, block, model, rounding).folded()
+            now = Rows(mixed.centre[:, None], mixed.radius[:, None])
+            if before:
+                earlier = before[layer]
+                now = Rows(
+                    np.concatenate([earlier.centre, now.centre], 1),
+                    np.concatenate([earlier.radius, now.radius], 1),
+                )
+            rows.append(now)
+            if layer == len(model.blocks) - 1:
+                x = Balls(x.centre[asked], x.radius[asked], self.growths)
+                now = now.chosen(np.flatnonzero(asked))
+            x = attended(x, now, block, model, rounding)
+            x = feed_forward(x, block, model, rounding)
+        out = logits(x, model, rounding)
+        return tuple(rows), Points(out.centre, out.entries)
+
+
 def bounded_logits(
     model: Checkpoint, ids: NDArray[np.int64], offset: int, rounding: Rounding
 ) -> Points:
     """(words, positions, outputs): the logits of words of one length, and their errors."""
-    x = embedding(model, ids, np.arange(offset, offset + ids.shape[1])[None], rounding)
-    for block in model.blocks:
-        mixed = queries_keys_values(x, block, model, rounding)
-        x = feed_forward(attended(x, mixed, block, model, rounding), block, model, rounding)
-    return logits(x, model, rounding)
+    positions = Positions(model, offset, rounding)
+    rows: tuple[Rows, ...] = ()
+    every, centres, errors = np.ones(len(ids), bool), [], []
+    for at in range(ids.shape[1]):
+        rows, out = positions.longer(rows, ids[:, at], every)
+        centres.append(out.centre)
+        errors.append(out.error)
+    return Points(np.stack(centres, 1), np.stack(errors, 1))
 
 
-def attended(
-    x: Points, mixed: Points, block: Block, model: Checkpoint, rounding: Rounding
-) -> Points:
-    """The first half of a layer: causal attention, its projection, the sum. `mixed` are queries,
-    keys and values of all positions, `x` the streams of the last of them."""
-    length, asking, width = mixed.centre.shape[-2], x.centre.shape[-2], model.width
-    size = width // model.heads
-    hidden = np.triu(np.ones((length, length), bool), 1)[-asking:]
-    read = np.zeros_like(x.centre)
-    error = np.zeros_like(x.centre)
-    sizes = []
-    for head in range(model.heads):
-        query, key, value = head_parts(mixed, head, model)
-        query = Points(query.centre[..., -asking:, :], query.error[..., -asking:, :])
-        projection = block.projection.weight[head * size : (head + 1) * size]
-        scores, off = _scores(query, key, hidden, rounding)
+def attended(x: Balls, rows: Rows, block: Block, model: Checkpoint, rounding: Rounding) -> Balls:
+    """The first half of a layer, for the last position: attention to all, its projection, the
+    sum."""
+    count, length, _ = rows.centre.shape
+    heads, size = model.heads, model.width // model.heads
+    parts = rows.centre.reshape(count, length, 3, heads, size)
+    radii = rows.radius.reshape(count, length, 3, heads)
+    reads, balls = [], []
+    for head in range(heads):
+        query, its_ball = parts[:, -1, 0, head] * model.scale, radii[:, -1, 0, head] * model.scale
+        key, value = parts[:, :, 1, head], parts[:, :, 2, head]
+        scores = np.einsum("njd,nd->nj", key, query)
         weights = _softmax(scores)
-        projected = value.centre @ projection
-        mean = weights @ projected
-        largest = _most(value.size, asking)
-        inner = _value_error(weights, off, value, largest, rounding)
-        spread = _most(projected, asking) + _most(-projected, asking)
-        read = read + mean
-        error = error + _moved(weights, off, projected, mean, spread) + inner @ np.abs(projection)
-        sizes.append(largest)
-    size_of_reads = np.concatenate(sizes, -1)
-    whole = size_of_reads @ np.abs(block.projection.weight) + np.abs(block.projection.bias)
-    error = error + own_error(4 * length + 4 * width + 16) * whole
-    error = error + block.projection.error(size_of_reads, rounding)
-    output = Points(read + block.projection.bias, raised(error, 4 * width + 32))
-    return x.added(output, rounding)
+        error = _score_ball(
+            query, raised(its_ball, 4), key, radii[:, :, 1, head], weights, rounding
+        )
+        distance = scores.max(1, keepdims=True) - scores + error.max(1, keepdims=True)
+        off = score_slack(error, distance, length, rounding)
+        read = np.einsum("nj,njd->nd", weights, value)
+        reads.append(read)
+        balls.append(_read_ball(weights, off, value, radii[:, :, 2, head], read, rounding))
+    read = Balls(np.concatenate(reads, 1), np.stack(balls, 1), x.growths)
+    return x.added(read.affine(block.projection, rounding), rounding)
+
+
+def _score_ball(
+    query: Array, its_ball: Array, key: Array, balls: Array, weights: Array, rounding: Rounding
+) -> Array:
+    """(prefixes, positions): how far scores can be off, but for a shift of all of them.
+
+    The query q + δ meets keys k_j + κ_j: the scores move by δ·k_j + q·κ_j + δ·κ_j, and δ·m is a
+    shift, for any m: here the mean of the keys by their weights.
+    """
+    size, length = query.shape[-1], key.shape[1]
+    middle = np.einsum("nj,njd->nd", weights, key)
+    long = lengths(key)
+    apart = lengths(key - middle[:, None])
+    apart = apart + own_error(2 * length + 16) * (long + long.max(1, keepdims=True))
+    asks, its_ball = lengths(query)[:, None], its_ball[:, None]
+    error = its_ball * apart + asks * balls + its_ball * balls
+    whole = (asks + its_ball) * (long + balls)
+    error = error + rounding.gamma(size + 6) * whole + rounding.overflow(whole)
+    return np.asarray(raised(error + size * rounding.least, 3 * size + 16))
+
+
+def _read_ball(
+    weights: Array, off: Array, value: Array, balls: Array, read: Array, rounding: Rounding
+) -> Array:
+    """(prefixes,): how far the mean o = Σ a_j v_j of a head can be off. Where the logarithms of
+    weights move, it moves as `_moved` says, never further than from one value to another; then the
+    errors of the values, and rounding of the mean, as in `_value_error`."""
+    length = weights.shape[1]
+    long = lengths(value)
+    largest = (long + balls).max(1)
+    most = off.max(1, keepdims=True)
+    factors = weights * np.expm1(off) * np.exp(most)
+    apart = lengths(value - read[:, None])
+    slack = own_error(4 * length + 16) * long.max(1, keepdims=True)
+    apart = apart + slack
+    moved = raised((factors * apart).sum(1), 2 * length + 32)
+    moved = np.fmin(moved, raised(2 * apart.max(1) * swayed(most[:, 0]), 8))
+    gamma = rounding.gamma(2 * length + 12)
+    each = balls + gamma * (long + balls)
+    grown = raised(weights * np.exp(off + most), 32)
+    inner = np.fmin((grown * each).sum(1), each.max(1))
+    flushed = length * rounding.least * largest * np.sqrt(value.shape[-1])
+    flushed = np.where(np.isfinite(most[:, 0]), flushed + slack[:, 0], np.inf)
+    return np.asarray(raised(moved + inner + flushed, 2 * length + 32))
 
 
 def _softmax(scores: Array) -> Array:
@@ -103,37 +192,11 @@ def _value_error(
     grown = raised(weights * np.exp(off + most), 32)
     steps = 2 * weights.shape[-1] + 12
     mean_error = grown @ value.error + rounding.gamma(steps) * (grown @ value.size)
-    whole = _most(value.error, most.shape[-2]) + rounding.gamma(steps) * largest
+    whole = value.error.max(-2, keepdims=True) + rounding.gamma(steps) * largest
     flushed = weights.shape[-1] * rounding.least * largest
     # Where a score may overflow there is no mean at all.
     flushed = np.where(np.isfinite(most), flushed, np.inf)
     return np.asarray(raised(np.fmin(mean_error, whole) + flushed, 2 * weights.shape[-1] + 16))
-
-
-def _most(values: Array, asking: int) -> Array:
-    """The largest value up to each of the last positions."""
-    if asking == 1:
-        return values.max(-2, keepdims=True)
-    return np.asarray(np.maximum.accumulate(values, -2)[..., -asking:, :])
-
-
-def _scores(
-    query: Points, key: Points, hidden: NDArray[np.bool_], rounding: Rounding
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Masked scores, and how far the logarithm of each weight can be off: 0 where masked."""
-    size = query.centre.shape[-1]
-    turned = np.swapaxes(key.centre, -1, -2)
-    keys, key_error = np.abs(turned), np.swapaxes(key.error, -1, -2)
-    error = query.error @ keys + query.size @ key_error
-    whole = query.size @ (keys + key_error)
-    error = error + rounding.gamma(size + 6) * whole + rounding.overflow(whole)
-    error = raised(error + size * rounding.least, 3 * size + 16)
-    scores = np.where(hidden, -np.inf, query.centre @ turned)
-    distance = scores.max(-1, keepdims=True) - np.where(hidden, 0.0, scores)
-    # The row's maximum may be off as well, and stand elsewhere.
-    distance = distance + np.where(hidden, 0.0, error).max(-1, keepdims=True)
-    off = score_slack(error, np.maximum(distance, 0.0), scores.shape[-1], rounding)
-    return scores, np.where(hidden, 0.0, off)
 
 
 @dataclass(frozen=True, slots=True)

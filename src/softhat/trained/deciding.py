@@ -31,7 +31,7 @@ ABSTRACTION, ENUMERATION = "abstraction", "enumeration"
 FEW = 3_000
 """So many prefixes are walked before anything else."""
 CLOSELY = 0.02
-"""Of the time, for prefixes whose boxes are too coarse."""
+"""Of the time, for prefixes whose balls of errors are too coarse."""
 STATES = 5_000
 """States of a machine for the abstraction."""
 REFINEMENTS = ((1, False), (2, False), (1, True))
@@ -159,7 +159,7 @@ class Offset:
 
     def _walk(self, prefixes: float, deadline: float, closely: float) -> None:
         """Walk all prefixes as far as there are at most so many; `closely` is the share of the time
-        for those whose boxes are too coarse, unless these are all."""
+        for those whose balls of errors are too coarse, unless these are all."""
         depth = self.tree.depth(prefixes)
         whole = depth.whole or depth.level >= self.limit
         started = thread_time()

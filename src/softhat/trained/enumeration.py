@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.trained.checkpoint import Checkpoint
-from softhat.trained.concrete import Prefixes, attended
+from softhat.trained.concrete import Positions, Prefixes, Rows
 from softhat.trained.decisions import Decisions
 from softhat.trained.points import Points
 from softhat.trained.rounding import Rounding
 from softhat.trained.searching import Found
 from softhat.trained.specification import FAR, Specification
-from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
 
 MEMORY = 1 << 23
 """Numbers that the keys and values of one batch may hold."""
@@ -48,7 +47,7 @@ class Enumerated:
     failures: list[Found] = field(default_factory=list)
     walked: int = 0
     unsure: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
-    """Prefixes for which boxes do not do: the length, the prefix and the state."""
+    """Prefixes for which balls do not do: the length, the prefix and the state."""
     closer: float = 0.0
     """Seconds for them."""
 
@@ -72,7 +71,7 @@ class _Batch:
 
     words: Ints
     states: Ints
-    mixed: tuple[Points, ...]
+    rows: tuple[Rows, ...]
 
 
 class OutOfTimeError(Exception):
@@ -95,6 +94,7 @@ class Enumeration:
         self.domain, self.rounding = domain, rounding
         self.decisions = Decisions(spec, model.outputs)
         self.ids = np.array(spec.ids)
+        self.positions = Positions(model, offset, rounding)
         self.trusted: dict[tuple[int, int, int], float] = {}
         """Lower bounds of margins that are proved already: by symbols read, the last, the state."""
         self.need = spec.need if domain == "completable" else np.zeros(spec.states, np.int64)
@@ -127,7 +127,7 @@ class Enumeration:
         closely: float,
         show: Callable[[int], None] = lambda _: None,
     ) -> Enumerated:
-        """All prefixes of at most `depth` symbols. Boxes that are too coarse are walked again, one
+        """All prefixes of at most `depth` symbols. Balls that are too coarse are walked again, one
         by one, until `closely`. Raises OutOfTimeError at the deadline."""
         result = Enumerated(depth, True)
         if self.need[self.spec.start] > self.most:
@@ -145,13 +145,13 @@ class Enumeration:
                 result.whole &= not asked.any()
                 continue
             row, symbol = np.nonzero(asked)
-            per = max(1, MEMORY // (6 * self.model.width * len(self.model.blocks) * (read + 1)))
+            per = max(1, MEMORY // (3 * self.model.width * len(self.model.blocks) * (read + 1)))
             for at in range(0, len(row), per):
                 parent, last = row[at : at + per], symbol[at : at + per]
                 words = np.concatenate([batch.words[parent], last[:, None]], 1)
                 states = step[parent, last]
-                mixed = tuple(Points(x.centre[parent], x.error[parent]) for x in batch.mixed)
-                longer = _Batch(words, states, mixed)
+                rows = tuple(layer.chosen(parent) for layer in batch.rows)
+                longer = _Batch(words, states, rows)
                 todo.append(self._row(longer, self.ids[last], result))
                 show(result.walked)
         result.failures.sort(key=lambda f: (f.length, len(f.word), f.word))
@@ -160,36 +160,23 @@ class Enumeration:
 
     def _row(self, batch: _Batch, ids: Ints, result: Enumerated) -> _Batch:
         """Walk the last position of each prefix, and note what its logits say."""
-        model, rounding, place = self.model, self.rounding, self.offset + batch.words.shape[1]
-        x = embedding(model, ids[:, None], np.array([[place]]), rounding)
-        rows = []
+        lengths = batch.words.shape[1] + self.need[batch.states]
+        asked = self.spec.decided[batch.states] & (lengths <= self.most)
         with np.errstate(all="ignore"):
-            for layer, block in enumerate(model.blocks):
-                mixed = queries_keys_values(x, block, model, rounding)
-                if batch.mixed:
-                    before = batch.mixed[layer]
-                    mixed = Points(
-                        np.concatenate([before.centre, mixed.centre], 1),
-                        np.concatenate([before.error, mixed.error], 1),
-                    )
-                rows.append(mixed)
-                x = attended(x, mixed, block, model, rounding)
-                x = feed_forward(x, block, model, rounding)
-            out = logits(x, model, rounding)
-            self._note(batch, Points(out.centre[:, 0], out.error[:, 0]), result)
-        return _Batch(batch.words, batch.states, tuple(rows))
+            rows, out = self.positions.longer(batch.rows, ids, asked)
+            result.walked += len(asked)
+            self._note(batch.words[asked], batch.states[asked], out, result)
+        return _Batch(batch.words, batch.states, rows)
 
-    def _note(self, batch: _Batch, out: Points, result: Enumerated) -> None:
-        states, read = batch.states, batch.words.shape[1]
+    def _note(self, words: Ints, states: Ints, out: Points, result: Enumerated) -> None:
+        read = words.shape[1]
         lengths = read + self.need[states]
-        asked = self.spec.decided[states] & (lengths <= self.most)
-        exact = np.where(asked, self.decisions.margins(out.centre, states), np.inf)
-        proved = np.where(asked, self.decisions.proved(out, states), np.inf)
-        result.walked += len(states)
+        exact = self.decisions.margins(out.centre, states)
+        proved = self.decisions.proved(out, states)
         result.least_found = min(result.least_found, float(np.nanmin(exact, initial=np.inf)))
         for at in np.flatnonzero(~(exact > 0)):
             margin = float(exact[at]) if not np.isnan(exact[at]) else -np.inf
-            word = tuple(batch.words[at].tolist())
+            word = tuple(words[at].tolist())
             result.failures.append(Found(word, int(states[at]), margin, int(lengths[at])))
             result.open_from = min(result.open_from, int(lengths[at]))
         if len(result.failures) > 4 * FAILURES:
@@ -197,22 +184,22 @@ class Enumeration:
             del result.failures[FAILURES:]
         unsure = np.flatnonzero(~(proved > 0) & (exact > 0))
         if self.trusted and read:
-            keys = zip(batch.words[unsure, -1].tolist(), states[unsure].tolist(), strict=True)
+            keys = zip(words[unsure, -1].tolist(), states[unsure].tolist(), strict=True)
             proved[unsure] = [self.trusted.get((read, *key), -np.inf) for key in keys]
             unsure = unsure[~(proved[unsure] > 0)]
         for at in unsure:
             if len(result.unsure) < UNSURE:
-                word = tuple(batch.words[at].tolist())
+                word = tuple(words[at].tolist())
                 result.unsure.append((int(lengths[at]), word, int(states[at])))
             else:
                 result.open_from = min(result.open_from, int(lengths[at]))
-        good = asked & (proved > 0)
+        good = proved > 0
         for length in np.unique(lengths[good]):
             margin = float(proved[good & (lengths == length)].min())
             result.least[int(length)] = min(result.least.get(int(length), np.inf), margin)
 
     def _closer(self, result: Enumerated, deadline: float) -> None:
-        """Walk prefixes whose boxes were too coarse once more, with errors as generators: those of
+        """Walk prefixes whose balls were too coarse once more, with errors as generators: those of
         short words first, until one is not proved."""
         started = thread_time()
         prefixes = Prefixes(self.model, self.offset, self.rounding)
