@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.gpt2.disguise import disguised_labels
 from softhat.export.gpt2.labels import label
 from softhat.export.stock.config import GPT2Shape, gpt2_config
+from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
 from softhat.export.stock.making import StockExport, asked
 from softhat.export.stock.options import Exported, Kernel, check_choice, check_disguise

@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from softhat.export.llama.disguise import disguised_llama_labels
 from softhat.export.llama.labels import label
 from softhat.export.stock.config import LlamaShape, llama_config
+from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.making import Asked, StockExport, Tensors, asked
@@ -84,7 +84,7 @@ class StockLlama:
         if self.disguised is not None:
             directions = self.disguised.directions
             assert labels is not None
-            labels = disguised_llama_labels(labels, self.disguised)
+            labels = disguised_labels(labels, self.disguised)
         given = (llama_config(shape), directions, labels, LOADING)
         return StockExport(self.asked, checkpoint, *given)
 

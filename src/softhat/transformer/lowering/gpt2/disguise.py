@@ -56,9 +56,24 @@ class Disguised:
         """Read-out rows over pairs as rows over the new basis."""
         return as_float32(product(_forms(matrix.T, len(self.residual)).T, self.residual))
 
-    def units_of(self, block: int, units: tuple[int, ...]) -> tuple[int, ...]:
-        """The hidden units that do the work of these sides of clips."""
-        return tuple(map(int, np.flatnonzero(np.isin(self.directions.units[block].part, units))))
+    def variable(self, coordinate: int) -> int | None:
+        """The pair of a coordinate, for its first half, as far as pairs are used."""
+        at, half = divmod(coordinate, 2)
+        return None if half or at >= len(self.residual) else at
+
+    def direction(self, coordinate: int) -> Array:
+        """What was a coordinate: a pair holds +v and -v."""
+        row: Array = self.residual[coordinate // 2]
+        return -row if coordinate % 2 else row
+
+    def head_place(self, layer: int, head: int) -> int:
+        """The number that a head has now."""
+        return self.head_places[layer][head]
+
+    def value_rows(self, layer: int, head: int) -> Array:
+        """The directions of a head's values, a row each."""
+        place = self.head_places[layer][head]
+        return self.directions.heads[layer][place].value.astype(np.float64)
 
 
 def disguise(trunk: Trunk, seed: int) -> Disguised:

@@ -55,13 +55,26 @@ class DisguisedLlama:
     directions: Directions
     """What is claimed of all this, rounded, in the format of `directions.safetensors`."""
 
-    @property
-    def d_model(self) -> int:
-        return len(self.residual)
-
     def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
         """Read-out rows in the new basis."""
         return as_float32(product(matrix.astype(np.float64), self.residual))
+
+    def variable(self, coordinate: int) -> int:
+        """A coordinate is a variable."""
+        return coordinate
+
+    def direction(self, coordinate: int) -> Array:
+        """What was a coordinate."""
+        row: Array = self.residual[coordinate]
+        return row
+
+    def head_place(self, layer: int, head: int) -> int:
+        """Heads stay where they are, with the keys and values that they share."""
+        return head
+
+    def value_rows(self, layer: int, head: int) -> Array:
+        """The directions of a head's values, a row each."""
+        return self.values[layer][head // self.trunk.layout.shared]
 
 
 def disguise(trunk: LlamaTrunk, seed: int) -> DisguisedLlama:
