@@ -153,6 +153,58 @@ Proof.
   rewrite !one_of_holds by assumption. rewrite IH. reflexivity.
 Qed.
 
+(** * Equal formulas, computed *)
+
+Fixpoint same_form (f g : form) : bool :=
+  match f, g with
+  | Token a, Token b => same a b
+  | Constant a, Constant b => eqb a b
+  | Not f, Not g | Yesterday f, Yesterday g | Once f, Once g => same_form f g
+  | And f f', And g g' | Or f f', Or g g' | Xor f f', Xor g g' | Since f f', Since g g'
+  | AtMost f f', AtMost g g' => same_form f g && same_form f' g'
+  | Recall f l, Recall g l' =>
+      same_form f g
+      && (fix all (l l' : list (form * form)) : bool :=
+            match l, l' with
+            | [], [] => true
+            | (k, q) :: l, (k', q') :: l' => same_form k k' && same_form q q' && all l l'
+            | _, _ => false
+            end) l l'
+  | _, _ => false
+  end.
+
+Lemma same_form_equal : forall f g, same_form f g = true -> f = g.
+Proof.
+  fix IH 1. intros f g. destruct f as [a|a|f|f f'|f f'|f f'|f|f|f f'|f f'|f l],
+    g as [b|b|g|g g'|g g'|g g'|g|g|g g'|g g'|g l']; cbn; intros H; try discriminate H.
+  - f_equal. now apply same_spec.
+  - f_equal. now apply eqb_prop.
+  - f_equal. apply IH, H.
+  - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
+  - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
+  - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
+  - f_equal. apply IH, H.
+  - f_equal. apply IH, H.
+  - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
+  - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
+  - apply andb_true_iff in H as [H H']. f_equal; [apply IH, H|]. clear H. revert l l' H'. fix all 1.
+    intros l l' H. destruct l as [|[k q] l], l' as [|[k' q'] l']; try discriminate H; [reflexivity|].
+    apply andb_true_iff in H as [H H']. apply andb_true_iff in H as [K Q].
+    f_equal; [f_equal; apply IH; assumption|]. apply all, H'.
+Qed.
+
+Fixpoint same_forms (l l' : list form) : bool :=
+  match l, l' with
+  | [], [] => true
+  | f :: l, g :: l' => same_form f g && same_forms l l'
+  | _, _ => false
+  end.
+Lemma same_forms_equal l : forall l', same_forms l l' = true -> l = l'.
+Proof.
+  induction l as [|f l IH]; intros [|g l'] H; try discriminate; [reflexivity|]. cbn in H.
+  apply andb_true_iff in H as [F H]. f_equal; [now apply same_form_equal|now apply IH].
+Qed.
+
 (** * Greedy generation *)
 
 (* At most so many tokens, in order, each the first that is allowed, until the end is. *)

@@ -8,7 +8,7 @@
 From Coq Require Import Reals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
   Matching Laws Model Kernel Values Compiled Simulated FloatRow FloatHeads.
-From Softhat Require Histories Spelled StepCounter.
+From Softhat Require Histories Spelled StepCounter StepTuring StepTapes StepRing.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -88,6 +88,50 @@ Theorem counter_machine_run m v most : StepCounter.well_formed m = true ->
     most (rev (StepCounter.prompt m v))
   = Histories.run (StepCounter.next m) (StepCounter.after m) most (0, v).
 Proof. exact (StepCounter.counter_run m v most). Qed.
+
+(** "Turing machines, run token by token." Whatever the table, the input and the number of digits of an
+    address, after the prompt and any number of steps the formulas that softhat builds for the machine
+    allow exactly one token: that of the next step, `Full` if the head leaves the window of cells that
+    addresses reach, or the end where the machine halts or has left. A step is one token (StepTuring), or
+    several, for any number of tapes with one side or two (StepTapes). *)
+Theorem turing_machine_step m w h s :
+  StepTuring.well_formed m = true -> StepTuring.input_fits m w = true -> StepTuring.history m w h s ->
+  Histories.decides StepTuring.same (StepTuring.tokens m) (StepTuring.formula m) (StepTuring.ends m)
+    h (StepTuring.next m s).
+Proof. exact (StepTuring.turing_step m w h s). Qed.
+
+Theorem turing_machine_run m w most :
+  StepTuring.well_formed m = true -> StepTuring.input_fits m w = true ->
+  Histories.greedy StepTuring.same (StepTuring.tokens m) (StepTuring.formula m) (StepTuring.ends m)
+    most (rev (StepTuring.prompt m w))
+  = Histories.run (StepTuring.next m) (StepTuring.after m) most (StepTuring.begun m w).
+Proof. exact (StepTuring.turing_run m w most). Qed.
+
+Theorem tape_machine_step m w h s :
+  StepTapes.well_formed m = true -> StepTapes.input_fits m w = true -> StepTapes.history m w h s ->
+  Histories.decides StepTapes.same (StepTapes.tokens m) (StepTapes.formula m) (StepTapes.ends m)
+    h (StepTapes.next m s).
+Proof. exact (StepTapes.tapes_step m w h s). Qed.
+
+Theorem tape_machine_run m w most :
+  StepTapes.well_formed m = true -> StepTapes.input_fits m w = true ->
+  Histories.greedy StepTapes.same (StepTapes.tokens m) (StepTapes.formula m) (StepTapes.ends m)
+    most (rev (StepTapes.prompt m w))
+  = Histories.run (StepTapes.next m) (StepTapes.after m) most (StepTapes.begun m w).
+Proof. exact (StepTapes.tapes_run m w most). Qed.
+
+(** "Cellular automata on a ring." After the first row and any number of cells: the next cell. *)
+Theorem ring_step m row h s :
+  StepRing.well_formed m = true -> StepRing.row_fits m row = true -> StepRing.history m row h s ->
+  Histories.decides StepRing.same (StepRing.tokens m) (StepRing.formula m) (StepRing.ends m)
+    h (StepRing.next m s).
+Proof. exact (StepRing.ring_step m row h s). Qed.
+
+Theorem ring_run m row most : StepRing.well_formed m = true -> StepRing.row_fits m row = true ->
+  Histories.greedy StepRing.same (StepRing.tokens m) (StepRing.formula m) (StepRing.ends m)
+    most (rev (StepRing.prompt row))
+  = Histories.run (StepRing.next m) (StepRing.after m) most (row, []).
+Proof. exact (StepRing.ring_run m row most). Qed.
 
 (** What these formulas say of a history is what they mean in the language (Surface.v). *)
 Theorem history_formulas (token : Type) same (number : token -> nat) :

@@ -1,167 +1,203 @@
-"""The step theorems of the proofs are about the formulas that Python builds.
-
-Coq computes tokens, formulas, prompts and runs of given machines by the definitions that its
-theorems are about. Python prints its own as terms of the same types. Coq's kernel compares them:
-as trees, not by what they mean.
-"""
+"""The step theorems of the proofs are about the formulas that Python builds."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import softhat
-from softhat.frontends.machines.counter import GO, CounterMachine
-from softhat.frontends.machines.machine import EOS
-from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Formula
+from softhat.frontends.machines.cellular import CellularAutomaton
+from softhat.frontends.machines.counter import CounterMachine
+from softhat.frontends.machines.turing import OnTapes, TuringMachine
 from tests.frontends.machines.collection import CASES
-from tests.proofs.coq import PROOFS, needs_coq
+from tests.proofs import steps
+from tests.proofs.coq import needs_coq
+from tests.proofs.steps import IMPORTS, MOST, accepted, claims
 
-IMPORTS = """From Coq Require Import List Bool.
-From Softhat Require Import Histories {construction}.
-Import ListNotations.
-"""
-MOST = 40
-"""Tokens of a run that are compared."""
+Case = tuple[str, str]
+"""A construction, and what Coq has to find the same."""
 
 
-def listed(items: Iterable[str]) -> str:
-    return f"[{'; '.join(items)}]"
+def counter_case(m: Any, given: dict[str, int], at: int) -> Case:
+    assert isinstance(m, CounterMachine)
+    return "StepCounter", claims(steps.counter(m, given), m, m.run(given, MOST), at)
 
 
-def term(formula: Formula, tokens: Mapping[str, str]) -> str:
-    """A formula as a term of `proofs/Histories.v`."""
-    match formula:
-        case nodes.Symbol(name):
-            return f"(Token {tokens[name]})"
-        case nodes.Constant(value):
-            return f"(Constant {str(value).lower()})"
-        case nodes.Not(f) | nodes.Yesterday(f) | nodes.Once(f):
-            return f"({type(formula).__name__} {term(f, tokens)})"
-        case nodes.Comparison(nodes.Count(f), "<=", nodes.Count(g)):
-            return f"(AtMost {term(f, tokens)} {term(g, tokens)})"
-        case nodes.Recall():
-            digits = [f"({term(k, tokens)}, {term(q, tokens)})" for k, q in formula.digits]
-            return f"(Recall {term(formula.value, tokens)} {listed(digits)})"
-        case nodes.And(f, g) | nodes.Or(f, g) | nodes.Xor(f, g) | nodes.Since(f, g):
-            return f"({type(formula).__name__} {term(f, tokens)} {term(g, tokens)})"
-    raise TypeError(f"{formula!r}")
+def ring_case(m: Any, row: str, at: int) -> Case:
+    assert isinstance(m, CellularAutomaton)
+    return "StepRing", claims(steps.ring(m, row), m, m.run(row, MOST // m.width + 1), at)
 
 
-def accepted(text: str, folder: Path) -> bool:
-    """Does Coq take the file?"""
-    file = folder / "Steps.v"
-    file.write_text(text)
-    command = ["coqc", "-q", "-R", str(PROOFS), "Softhat", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 or "Unable to unify" in done.stderr, done.stderr[-2000:]
-    return done.returncode == 0
+def tape_case(m: Any, word: str, at: int) -> Case:
+    m = m.tape_machine if isinstance(m, OnTapes) else m
+    assert isinstance(m, TuringMachine)
+    spelled = steps.turing(m, word)
+    return spelled.construction, claims(spelled, m, m.run(word, MOST), at)
 
 
-def equal(left: str, right: str) -> str:
-    return f"Goal {left} = {right}.\nProof. vm_compute. reflexivity. Qed.\n"
-
-
-# Counter machines
-
-
-def counter_term(m: CounterMachine) -> str:
-    label = {i.label: at for at, i in enumerate(m.instructions)}
-    counter = {name: at for at, name in enumerate(m.counters)}
-    lines = []
-    for i in m.instructions:
-        match i.operation:
-            case "inc":
-                lines.append(f"Inc {counter[i.counter]} {label[i.next]}")
-            case "dec":
-                there = label[i.next], label[i.otherwise]
-                lines.append(f"Dec {counter[i.counter]} {there[0]} {there[1]}")
-            case _:
-                lines.append("Halt")
-    return f"(Machine {len(m.counters)} {listed(lines)})"
-
-
-def counter_tokens(m: CounterMachine) -> dict[str, str]:
-    tokens = {f"+{name}": f"(Unit {at})" for at, name in enumerate(m.counters)} | {GO: "Go"}
-    kinds = {"+": "Added", "-": "Took", "=": "WasZero"}
-    for at, i in enumerate(m.instructions):
-        for sign, kind in kinds.items():
-            tokens[f"{i.label}{sign}{i.counter}"] = f"({kind} {at})"
-    return tokens
-
-
-def counter_claims(m: CounterMachine, given: Mapping[str, int]) -> str:
-    """What Coq has to find the same, for this machine and this input."""
-    tokens, machine = counter_tokens(m), counter_term(m)
-    values = " ".join(f"| {at} => {given.get(name, 0)}" for at, name in enumerate(m.counters))
-    start = f"(fun c => match c with {values} | _ => 0 end)"
-    rules = {name: term(formula, tokens) for name, formula in m.formulas.items()}
-    run = m.run(given, MOST)
-    told = "@nil token" if not run.tokens else listed(tokens[t] for t in run.tokens)
-    return "".join(
-        [
-            equal(f"well_formed {machine}", "true"),
-            equal(f"tokens {machine}", listed(tokens[name] for name in m.tokens)),
-            equal(
-                f"map (formula {machine}) (tokens {machine})",
-                listed(rules[name] for name in m.tokens),
-            ),
-            equal(f"ends {machine}", rules[EOS]),
-            equal(f"prompt {machine} {start}", listed(tokens[t] for t in run.prompt)),
-            equal(f"run (next {machine}) (after {machine}) {MOST} (0, {start})", told),
-        ]
-    )
-
-
-def random_counter_machine(rng: np.random.Generator) -> CounterMachine:
+def random_counter(rng: np.random.Generator, at: int) -> Case:
     size, counters = int(rng.integers(1, 8)), int(rng.integers(1, 4))
     lines = []
-    for at in range(size):
+    for label in range(size):
         c, there, otherwise = rng.integers(counters), rng.integers(size), rng.integers(size)
         line = [f"inc c{c} l{there}", f"dec c{c} l{there} l{otherwise}", "halt"]
-        lines.append(f"l{at}: {rng.choice(line, p=[0.4, 0.5, 0.1])}")
-    machine = softhat.machine("\n".join(lines))
-    assert isinstance(machine, CounterMachine)
-    return machine
+        lines.append(f"l{label}: {rng.choice(line, p=[0.4, 0.5, 0.1])}")
+    m: Any = softhat.machine("\n".join(lines))
+    return counter_case(m, {name: int(rng.integers(4)) for name in m.counters}, at)
 
 
-def counters(seed: int, count: int) -> str:
+def random_ring(rng: np.random.Generator, at: int) -> Case:
+    values, width = "abc"[: int(rng.integers(1, 4))], int(rng.integers(2, 7))
+    rule = [
+        [a, b, c, str(rng.choice(list(values)))] for a in values for b in values for c in values
+    ]
+    m = softhat.machine({"kind": "cellular", "rule": rule, "width": width})
+    return ring_case(m, "".join(rng.choice(list(values), width)), at)
+
+
+def random_tapes(rng: np.random.Generator, at: int, tapes: int, one_sided: bool) -> Case:
+    """A random table: states that halt, cases without an entry, and heads that stay."""
+    symbols, states = "_ab"[: int(rng.integers(2, 4))], "qrst"[: int(rng.integers(1, 5))]
+    rows: list[Any] = []
+    for state in states:
+        for read in np.ndindex(*[len(symbols)] * tapes):
+            if rng.random() < 0.85:
+                write = [str(rng.choice(list(symbols))) for _ in read]
+                move = [str(rng.choice(list("LRS"), p=[0.4, 0.4, 0.2])) for _ in read]
+                then = str(rng.choice([*states, "h"]))
+                rows.append([state, [symbols[s] for s in read], then, write, move])
+    if not rows:
+        return random_tapes(rng, at, tapes, one_sided)
+    m = softhat.machine(
+        {
+            "kind": "turing",
+            "tapes": tapes,
+            "one_sided": one_sided,
+            "symbols": list(symbols),
+            "states": [*states, "h"],
+            "start": "q",
+            "halt": "h",
+            "transitions": rows,
+            "space": 8,
+        }
+    )
+    return tape_case(m, "".join(rng.choice(list(symbols), int(rng.integers(4)))), at)
+
+
+def random_one_tape(rng: np.random.Generator, at: int) -> Case:
+    return random_tapes(rng, at, 1, False)
+
+
+def random_one_sided(rng: np.random.Generator, at: int) -> Case:
+    return random_tapes(rng, at, 1, True)
+
+
+def random_two_tapes(rng: np.random.Generator, at: int) -> Case:
+    return random_tapes(rng, at, 2, bool(rng.integers(2)))
+
+
+KINDS: dict[str, Callable[[np.random.Generator, int], Case]] = {
+    "counter": random_counter,
+    "ring": random_ring,
+    "one tape": random_one_tape,
+    "one-sided": random_one_sided,
+    "two tapes": random_two_tapes,
+}
+
+
+def all_accepted(cases: list[Case], folder: Path) -> bool:
+    (construction,) = {construction for construction, _ in cases}
+    imports = IMPORTS.format(construction=construction)
+    return accepted(imports + "".join(text for _, text in cases), folder)
+
+
+def random_cases(kind: str, seed: int, count: int) -> list[Case]:
     rng = np.random.default_rng(seed)
-    claims = []
-    for _ in range(count):
-        m = random_counter_machine(rng)
-        claims.append(counter_claims(m, {name: int(rng.integers(4)) for name in m.counters}))
-    return "".join(claims)
+    return [KINDS[kind](rng, at) for at in range(count)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_machines(kind: str, tmp_path: Path) -> None:
+    needs_coq()
+    assert all_accepted(random_cases(kind, 0, 3), tmp_path)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_many_random_machines(kind: str, seed: int, tmp_path: Path) -> None:
+    needs_coq()
+    assert all_accepted(random_cases(kind, seed, 25), tmp_path)
 
 
 def test_counter_machines(tmp_path: Path) -> None:
     needs_coq()
-    imports = IMPORTS.format(construction="StepCounter")
-    cases = []
-    for case in CASES:
-        m = softhat.machine(case.text)
-        assert isinstance(m, CounterMachine)
-        cases.append(counter_claims(m, case.input))
-    assert accepted(imports + "".join(cases) + counters(0, 20), tmp_path)
+    cases = [counter_case(softhat.machine(c.text), c.input, at) for at, c in enumerate(CASES)]
+    assert all_accepted(cases, tmp_path)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(1, 6))
-def test_many_counter_machines(seed: int, tmp_path: Path) -> None:
+def test_rings(tmp_path: Path) -> None:
     needs_coq()
-    assert accepted(IMPORTS.format(construction="StepCounter") + counters(seed, 100), tmp_path)
+    cases = [
+        ring_case(softhat.machine({"kind": "cellular", "rule": rule, "width": width}), row, at)
+        for at, (rule, width, row) in enumerate(
+            [(110, 8, "00010011"), (30, 2, "01"), (90, 3, "110")]
+        )
+    ]
+    assert all_accepted(cases, tmp_path)
 
 
-def test_another_formula_is_seen(tmp_path: Path) -> None:
+def test_one_tape_one_token(tmp_path: Path) -> None:
     needs_coq()
-    m = softhat.machine("l: dec a l h\nh: halt")
-    assert isinstance(m, CounterMachine)
-    claims = counter_claims(m, {"a": 1})
-    changed = claims.replace("(AtMost (Token (Unit 0))", "(AtMost (Token Go)", 1)
-    assert changed != claims
-    assert not accepted(IMPORTS.format(construction="StepCounter") + changed, tmp_path)
+    regular = {"kind": "automaton", "regex": "a(ab)*", "space": 8}
+    swaps = [["q", "a", "r", "b"], ["r", "a", "q", "a"], ["q", "b", "q", "a"]]
+    machines: list[tuple[Any, str]] = [
+        (softhat.machine("1RB1LB_1LA0LC_1RZ1LD_1RD0RA", space=8), ""),
+        (softhat.machine("1RB---1LC_2LB1RC0RZ_1LA2RA1RB", space=16), "21"),
+        (softhat.machine(regular), "aab"),
+        (softhat.machine({"kind": "transducer", "transitions": swaps, "space": 8}), "aba"),
+    ]
+    cases = [tape_case(m, word, at) for at, (m, word) in enumerate(machines)]
+    assert {construction for construction, _ in cases} == {"StepTuring"}
+    assert all_accepted(cases, tmp_path)
+
+
+def test_several_tokens(tmp_path: Path) -> None:
+    needs_coq()
+    closer = {
+        "read": ["read", {"(": "open", ")": "close", "": "left"}],
+        "open": ["push", "x", "read"],
+        "close": ["pop", {"x": "read"}],
+        "left": ["pop", {"x": "more", "": "done"}],
+        "more": ["write", ")", "left"],
+        "done": ["halt"],
+    }
+    copies = [["q", ["a", ""], "q", ["", "a"], "RR"], ["q", ["_", ""], "h", ["", ""], "SL"]]
+    doubles = {"tapes": 2, "symbols": "_a", "halt": "h", "transitions": copies, "space": 8}
+    machines: list[tuple[Any, str]] = [
+        (softhat.machine({"kind": "stack", "program": closer, "space": 8}), "(("),
+        (softhat.machine({"kind": "turing", **doubles}), "aa"),
+    ]
+    cases = [tape_case(m, word, at) for at, (m, word) in enumerate(machines)]
+    assert {construction for construction, _ in cases} == {"StepTapes"}
+    assert all_accepted(cases, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        ("counter", "AtMost", "Or"),
+        ("ring", " := Since ", " := And "),
+        ("one tape", " := Xor ", " := Or "),
+        ("two tapes", " := Since ", " := And "),
+    ],
+)
+def test_another_formula_is_seen(kind: str, right: str, wrong: str, tmp_path: Path) -> None:
+    needs_coq()
+    ((construction, text),) = random_cases(kind, 0, 1)
+    assert right in text
+    assert not all_accepted([(construction, text.replace(right, wrong, 1))], tmp_path)

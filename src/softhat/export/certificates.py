@@ -41,18 +41,14 @@ def export_facts(t: Transformer | Program, weights: bytes) -> dict[str, Any]:
     }
 
 
-_STEP_THEOREMS = {"counter": "machine-checked: counter_step of proofs/StepCounter.v"}
-"""The kinds of machines whose step theorem Coq has checked."""
-
-
 def with_machine(document: dict[str, Any], machine: Machine | None) -> dict[str, Any]:
     """A certificate of runs, with what the machine adds: its kind, and what bounds its memory."""
     if machine is None or "run" not in document:
         return document
     facts = {
         "machine": machine.kind,
-        "step": f"the allowed token is the machine's next step (a theorem of its construction, "
-        f"{_STEP_THEOREMS.get(machine.kind, 'not machine-checked')})",
+        "step": "the allowed token is the machine's next step (machine-checked: "
+        f"{machine.step_theorem})",
         "space": machine.space or "nothing bounds its memory but the length",
     }
     return {**document, "run": {**facts, **document["run"]}}

@@ -10,6 +10,7 @@ says what it was. So `Y` and one `S` are enough: no positions and no memory besi
 
 A step is right: on a history of whole rows and a part of the next, the one token whose formula
 holds is the next cell's, by induction on its place in the row. Before a whole row: `<eos>`.
+Machine-checked: `ring_step` and `ring_run` of proofs/StepRing.v.
 """
 
 from __future__ import annotations
@@ -69,6 +70,10 @@ class CellularAutomaton(Machine):
     def value_of(self, token: str) -> str:
         """The value of a cell's token."""
         return token.rpartition(START)[2] or token
+
+    @property
+    def step_theorem(self) -> str:
+        return "ring_step of proofs/StepRing.v"
 
     @cached_property
     def formulas(self) -> dict[str, Formula]:

@@ -96,6 +96,10 @@ class CounterMachine(Machine):
     def tokens(self) -> tuple[str, ...]:
         return (*(f"+{name}" for name in self.counters), GO, *self.outcomes)
 
+    @property
+    def step_theorem(self) -> str:
+        return "counter_step of proofs/StepCounter.v"
+
     @cached_property
     def formulas(self) -> dict[str, Formula]:
         words = TokenSets(self.tokens)

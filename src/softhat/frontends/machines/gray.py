@@ -8,6 +8,8 @@ direction, the cell's parity and its digits, and nothing is ever added or carrie
 
 The two ends of the window are neighbours too: a far move from a cell of which, below the top digit,
 only the digit next to it is set would lead over the edge.
+
+Machine-checked: `digits_inj`, `move_digits` and `move_leaves` of proofs/Gray.v.
 """
 
 from __future__ import annotations

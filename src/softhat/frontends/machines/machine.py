@@ -68,6 +68,12 @@ class Machine(ABC):
     def formulas(self) -> dict[str, Formula]:
         """One formula for each token and for `<eos>`: this one comes next."""
 
+    @property
+    @abstractmethod
+    def step_theorem(self) -> str:
+        """Why the one token whose formula holds is that of the next step: a theorem of the proofs,
+        which Coq has checked."""
+
     @abstractmethod
     def prompt(self, input: Any = None) -> list[str]:
         """The tokens that a run on this input begins with."""

@@ -14,7 +14,8 @@ A step is right: on a history that is a prompt and the tokens of the first t ste
 left the window, the one token whose formula holds is that of step t + 1, `full` if that step leaves
 the window, and `<eos>` if the machine has halted. By induction on t the digits are those of the
 head's cell; two cells of the window have different codes, so the last token with the head's code is
-the last one that wrote there, and without one the cell is blank.
+the last one that wrote there, and without one the cell is blank. Machine-checked: `turing_step` and
+`turing_run` of proofs/StepTuring.v.
 """
 
 from __future__ import annotations

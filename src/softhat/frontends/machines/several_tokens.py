@@ -19,7 +19,7 @@ read by `TapeReading`, and each turn is somebody's.
 A step is right: on a history that is a prompt and the tokens of the first t steps, none of which
 left the window, the formulas give the tokens of step t + 1 one after the other, `full` where a head
 would leave the window, and `<eos>` if the machine has halted. The argument is that of `one_token`,
-for each tape.
+for each tape. Machine-checked: `tapes_step` and `tapes_run` of proofs/StepTapes.v.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The blank is number 0, so a cell that nothing was written to has no digit set. W
 digits, the numbers from n to 2^k - 1 belong to nobody. Each of them counts as the number without
 its top digit: that symbol does not look at the top digit at all. So every symbol is one conjunction
 of digits, and exactly one is read, whatever the digits are.
+
+The one that is read is the right one: machine-checked, `reading_holds` of proofs/Reading.v.
 """
 
 from __future__ import annotations

@@ -128,6 +128,12 @@ class TuringMachine(Machine):
     def tokens(self) -> tuple[str, ...]:
         return tuple(self._spelling.tokens(self))
 
+    @property
+    def step_theorem(self) -> str:
+        if self.merged:
+            return "turing_step of proofs/StepTuring.v"
+        return "tapes_step of proofs/StepTapes.v"
+
     @cached_property
     def formulas(self) -> dict[str, Formula]:
         return self._spelling.formulas(self)
@@ -259,6 +265,10 @@ class OnTapes(Machine):
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         return self.tape_machine.tokens
+
+    @property
+    def step_theorem(self) -> str:
+        return f"{self.tape_machine.step_theorem}, of the Turing machine that it is run as"
 
     @cached_property
     def formulas(self) -> dict[str, Formula]:
