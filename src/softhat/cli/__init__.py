@@ -26,6 +26,7 @@ from typer.core import TyperCommand
 
 from softhat.cli import output
 from softhat.cli.output import drop, say, tell, visible
+from softhat.io.cycles import OBJECTS
 from softhat.io.errors import FormulaError, SofthatError
 from softhat.io.files.protection import watch_inputs
 
@@ -79,15 +80,10 @@ PIECEWISE = ("corpus", "exam", "run")
 """Commands that write as they go; the others write whole files and answers at the end."""
 
 
-_GARBAGE = 100_000
-"""Objects after which Python looks for cycles, instead of 700: large formulas are many objects
-without any, and looking took a third of the time."""
-
-
 def main() -> None:
     """Entry point: exit code 0 done, 1 a check does not hold, 2 bad input or no way to go on."""
     _open_streams()
-    gc.set_threshold(_GARBAGE)
+    gc.set_threshold(OBJECTS)
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     output.verdict = wanted in CHECKS

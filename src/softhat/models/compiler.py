@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args, overload
 
+from softhat.io.cycles import rarely_collected
 from softhat.io.errors import SofthatError
 from softhat.logic.binding import bound
 from softhat.logic.syntax.nodes import Formula
@@ -104,8 +105,9 @@ def compile(
     named = named_formulas(formula)  # text → formulas
     formulas = bound(named, predicates, predicate_length)  # every at(name) has its meaning
     symbols = checked_symbols(formulas, alphabet, propositions)
-    program = build(formulas, symbols, propositional, follows)  # → heads and gates, simplified
-    transformer = lower(program, attention)  # → layers → registers → weights
+    with rarely_collected():
+        program = build(formulas, symbols, propositional, follows)  # → heads and gates, simplified
+        transformer = lower(program, attention)  # → layers → registers → weights
     return Model(transformer, formulas, program, at=at)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from softhat.io.cycles import rarely_collected
 from softhat.logic.binding import predicates_file, predicates_of
 from softhat.logic.semantics.truth import acceptance_position, resolve_at
 from softhat.logic.semantics.words import Word
@@ -118,6 +119,7 @@ class Model(Answers):
             return self.linear_max_length(dtype)
         return self.certificate.max_length[format_of(dtype).name]
 
+    @rarely_collected()
     def linear_max_length(self, dtype: str = "float32") -> int:
         """The longest word on which the linear runtime is proved right in a number format."""
         from softhat.proof.linear import linear_max_length

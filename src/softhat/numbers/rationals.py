@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from math import gcd, inf
+from math import gcd, inf, lcm
 from typing import Any
 
 from softhat.io.errors import SofthatError
@@ -20,12 +20,10 @@ _LONGEST = 4000  # digits; Python itself refuses longer integers by default
 
 def common_divisor(values: Iterable[Fraction]) -> Fraction:
     """The greatest rational that all are integer multiples of; 0 if all are 0."""
-    result = Fraction(0)
-    for value in values:
-        a, b = result, abs(value)
-        numerator = gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-        result = Fraction(numerator, a.denominator * b.denominator)
-    return result
+    ratios = [value.as_integer_ratio() for value in values]
+    unit = lcm(*(denominator for _, denominator in ratios))
+    whole = (numerator * (unit // denominator) for numerator, denominator in ratios)
+    return Fraction(gcd(*whole), unit)
 
 
 def power_in(x: Fraction | float) -> Fraction:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -117,18 +118,20 @@ class Space:
 
     def range_of_sum(self, terms: Sequence[tuple[Fraction, int]]) -> tuple[Fraction, Fraction]:
         """Bounds of Σ a·f over all symbols and atoms: exact where f depends on symbols only."""
-        none = Fraction(0)
-        bounds = []
+        unit = lcm(*(a.denominator for a, _ in terms))  # sums of integers are faster
+        whole = [(a.numerator * (unit // a.denominator), f) for a, f in terms]
+        lows, highs = [], []
         for mask in self._common_parts([f for _, f in terms]):
-            low = high = none
-            for a, f in terms:
+            low = high = 0
+            for a, f in whole:
                 edge = next(e for part, e in self._functions[f] if part & mask)
                 if edge == _TRUE:
                     low, high = low + a, high + a
                 elif edge != _FALSE:
-                    low, high = low + min(a, none), high + max(a, none)
-            bounds.append((low, high))
-        return min(low for low, _ in bounds), max(high for _, high in bounds)
+                    low, high = low + min(a, 0), high + max(a, 0)
+            lows.append(low)
+            highs.append(high)
+        return Fraction(min(lows), unit), Fraction(max(highs), unit)
 
     def atoms_in(self, f: int) -> set[Key]:
         """The names of the atoms that a function depends on."""
@@ -148,9 +151,11 @@ class Space:
     def values(
         self, f: int, symbols: NDArray[np.int64], atoms: Mapping[Key, NDArray[np.bool_]]
     ) -> NDArray[np.bool_]:
-        """A function in many situations at once: the rank of the symbol, the value of each atom."""
-        result = np.zeros(len(symbols), np.bool_)
-        known = {0: np.ones(len(symbols), np.bool_)}
+        """A function in many situations at once: the rank of the symbol, the value of each atom, as
+        arrays of shapes that broadcast."""
+        one = np.ones((1,) * symbols.ndim, np.bool_)
+        result = ~one
+        known = {0: one}
         for mask, edge in self._functions[f]:
             stack = [edge >> 1]
             while stack:
@@ -164,14 +169,17 @@ class Space:
                     continue
                 stack.pop()
                 atom = atoms[self._key_at[self._level[node]]]
-                known[node] = np.where(
-                    atom, known[high >> 1] ^ bool(high & 1), known[low >> 1] ^ bool(low & 1)
-                )
-            held = known[edge >> 1] ^ bool(edge & 1)
+                beneath = known[high >> 1]  # a high edge is never negated
+                if low != _FALSE:
+                    other = ~known[low >> 1] if low & 1 else known[low >> 1]
+                    known[node] = (atom & beneath) | (~atom & other)
+                else:
+                    known[node] = atom & beneath
+            held = ~known[edge >> 1] if edge & 1 else known[edge >> 1]
             if mask == self.everything:
                 return held
             inside = np.array([mask >> k & 1 for k in range(len(self.rank))], np.bool_)
-            result |= held & inside[symbols]
+            result = result | (held & inside[symbols])
         return result
 
     def _common_parts(self, functions: Sequence[int]) -> list[int]:

@@ -189,6 +189,16 @@ def rows_of(matrix: Sparse) -> list[Form]:
     return rows
 
 
+def written_rows(matrix: Sparse) -> dict[int, Form]:
+    """The rows of a matrix that have entries: there may be few of them."""
+    rows: dict[int, Form] = {}
+    for r, c, value in zip(
+        *(a.tolist() for a in matrix.where), matrix.values.tolist(), strict=True
+    ):
+        rows.setdefault(r, {})[c] = value
+    return rows
+
+
 def blocks_of(tensor: Sparse) -> list[list[Form]]:
     """The rows of each matrix of a (heads, rows, columns) tensor."""
     blocks: list[list[Form]] = [

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isnan
 
+from softhat.io.cycles import rarely_collected
 from softhat.io.errors import VoidError
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
@@ -36,6 +37,7 @@ from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
 
 
+@rarely_collected()
 def certify(
     transformer: Transformer,
     formulas: Mapping[str, Formula],
@@ -118,7 +120,8 @@ def feed_forward_of(
     t: Transformer, number: int, cells: list[Cell], atoms: Atoms, proof: Proof, ledger: Ledger
 ) -> list[Cell]:
     """The coordinates after the feed-forward of a layer (counted from 1)."""
-    kinds = [head.kind for head in proof.heads]
+    # Programs alone read them, and a list a layer would be quadratic in the depth.
+    kinds = [] if proof.parts is None else [head.kind for head in proof.heads]
     cells, clips, decoded = feed_forward(t, number, cells, atoms, kinds, ledger, proof.parts)
     for clip in clips:
         proof.clips.setdefault((number, clip), f"a gate of layer {number - 1}")

@@ -189,6 +189,36 @@ class _Layout:
         return states | (value.astype(np.int64) << self.at[part][0])
 
 
+@dataclass(frozen=True)
+class _Situations:
+    """One position of many words: every state with every letter, guess and promise.
+
+    Each has an axis of its own, and an array has one entry along the axes that it does not depend
+    on: most of what is computed depends on few.
+    """
+
+    before: Codes
+    letters: Codes
+    drawn: Codes
+    """Guesses that have not been taken yet."""
+    place: Codes
+    values: Values
+    guess: Values
+    kept: Bools
+    """Nothing contradicts itself, or what was promised."""
+    wrong: Bools
+    """The function holds here, or held before."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        parts = (self.before, self.letters, self.drawn, *self.guess.values())
+        return np.broadcast_shapes(*(part.shape for part in parts))
+
+    def differs(self) -> bool:
+        """In a situation that is possible."""
+        return bool((self.kept & self.wrong).any())
+
+
 class _WordSearch:
     """Does a function hold at some position of some word?"""
 
@@ -258,9 +288,9 @@ class _WordSearch:
         while len(fresh):
             reached = []
             for states in self._chunks(fresh, len(self.promised) << self.guessed):
-                if self.ahead and len(self._after(states, first, last=True)):
+                if self.ahead and self._position(states, first, last=True).differs():
                     return False
-                after = self._after(states, first, last=False)
+                after = self._after(self._position(states, first, last=False))
                 if not self.ahead and (after & 1).any():
                     return False
                 reached.append(after)
@@ -278,18 +308,18 @@ class _WordSearch:
                 raise LeftOpenError
             yield chunk
 
-    def _after(self, states: Codes, first: bool, last: bool) -> Codes:
-        """The states after one more position; of words that end there, those that have differed."""
+    def _position(self, states: Codes, first: bool, last: bool) -> _Situations:
+        """One more position after each of the states, the last one or not."""
         guesses = self.open if last else [*self.open, *self.not_yet]
         vectors = np.zeros(1, np.int64) if last else self.promised
         drawn_of = np.arange(1 << (len(guesses) if last else self.guessed))
-        before, letters, drawn, vector = _product(states, self.letters, drawn_of, vectors)
-        none, every = np.zeros(len(before), np.bool_), np.ones(len(before), np.bool_)
+        before, letters, drawn, vector = np.ix_(states, self.letters, drawn_of, vectors)
+        every = np.ones((1, 1, 1, 1), np.bool_)
         guess = {key: (drawn >> at & 1).astype(np.bool_) for at, key in enumerate(guesses)}
         guess |= {k: (vector >> at & 1).astype(np.bool_) for at, k in enumerate(self.promises)}
         values = {key: guess[key] for key in self.open}
-        values[self.edges[0]] = every if first else none
-        values[self.edges[1]] = every if last else none
+        values[self.edges[0]] = every if first else ~every
+        values[self.edges[1]] = every if last else ~every
         place = self._next_place(self.layout.get(before, "place"))
         for key in self.placed:
             values[key] = _held(key, self.start + self.period)[place]
@@ -316,20 +346,32 @@ class _WordSearch:
                     kept = kept & (~values[key] | reached[key])
         for (one, x), (other, y) in self.clauses:
             kept = kept & ((values[one] == x) | (values[other] == y))
-        after = before & 1 | self.space.values(self.function, letters, values).astype(np.int64)
-        if last:
-            return after[kept & (after == 1)]
-        after = self.layout.put(after, "place", place)
+        wrong = (before & 1).astype(np.bool_) | self.space.values(self.function, letters, values)
         drawn = drawn >> len(guesses)
+        return _Situations(before, letters, drawn, place, values, guess, kept, wrong)
+
+    def _after(self, now: _Situations) -> Codes:
+        """The states after a position that is not the last one."""
+        letters, values, drawn = now.letters, now.values, now.drawn
+        written: list[tuple[object, Codes | Bools]] = [("place", now.place)]
         for part in self.most:
             slip = drawn & ((1 << self.slips[part]) - 1)
             drawn = drawn >> self.slips[part]
-            after = self.layout.put(after, part, self._moved(part, slip, letters, values, before))
-        for key in self.memories:
-            after = self.layout.put(after, key, self._seen(key, letters, values))
-        for key in (*self.promises, *self.totals):
-            after = self.layout.put(after, key, guess[key])
-        return np.unique(after[kept])
+            written.append((part, self._moved(part, slip, letters, values, now.before)))
+        written += ((key, self._seen(key, letters, values)) for key in self.memories)
+        written += ((key, now.guess[key]) for key in (*self.promises, *self.totals))
+        size = math.prod(now.shape)
+        few = np.zeros((1, 1, 1, 1), np.int64)
+        for place, value in written:
+            if value.size < size:
+                few = self.layout.put(few, place, value)
+        kept = np.broadcast_to(now.kept, now.shape)
+        after = np.broadcast_to(few, now.shape)[kept]
+        after |= np.broadcast_to(now.wrong, now.shape)[kept]
+        for place, value in written:
+            if value.size == size:
+                after = self.layout.put(after, place, value[kept])
+        return np.unique(after)
 
     def _seen(self, key: Key, letters: Codes, values: Values) -> Bools:
         """What the neighbour of this position needs to know of it."""
@@ -344,7 +386,7 @@ class _WordSearch:
 
     def _sum(self, kept: Kept, letters: Codes, values: Values, before: Codes) -> Bools:
         """A comparison by what is behind this position and what is here."""
-        total = np.zeros(len(letters), np.int64)
+        total = np.zeros((1, 1, 1, 1), np.int64)
         if kept.behind:
             total = total + self._behind(kept.behind, before)
         for f, a in kept.here:
@@ -358,7 +400,7 @@ class _WordSearch:
         that it may be anywhere within the step: `slip` further out than the nearest."""
         most = self.most[part]
         total = self._behind(part, before)
-        added = np.zeros(len(letters), np.int64)
+        added = np.zeros((1, 1, 1, 1), np.int64)
         for f, a in part:
             added = added + a * self.space.values(f, letters, values)
         beyond = np.where(total == most, slip, np.where(total == -most, -slip, 0))
@@ -387,14 +429,13 @@ class _WordSearch:
         while len(fresh) and self.promises:
             reached = []
             for states in self._chunks(fresh, 1 << len(others)):
-                before, letters, drawn, _ = _product(
-                    states, self.letters, np.arange(1 << len(others)), np.zeros(1, np.int64)
-                )
+                drawn_of = np.arange(1 << len(others))
+                before, letters, drawn = np.ix_(states, self.letters, drawn_of)
                 values = {k: (drawn >> at & 1).astype(np.bool_) for at, k in enumerate(others)}
                 for key in self.promises:
                     beside = layout.holds(before, key)
                     values[key] = _recurrence(self.space, key, letters, values, beside)
-                after = np.zeros(len(before), np.int64)
+                after = np.zeros((1, 1, 1), np.int64)
                 for key in self.promises:
                     after = layout.put(after, key, self._seen(key, letters, values))
                 reached.append(np.unique(after))
@@ -409,11 +450,6 @@ def _recurrence(space: Space, key: Key, letters: Codes, values: Values, beside: 
         return beside
     bad, value = (space.values(f, letters, values) for f in key[2:])
     return value | (bad & beside)
-
-
-def _product(*parts: Codes) -> list[Codes]:
-    """Every combination of what is in the parts, as columns."""
-    return [column.ravel() for column in np.meshgrid(*parts, indexing="ij")]
 
 
 def _in_order(space: Space, inner: set[Key], renamed: Renamed) -> list[Key]:

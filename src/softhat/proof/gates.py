@@ -29,6 +29,7 @@ from softhat.proof.cells import (
     Zero,
     bit_of,
     rows_of,
+    written_rows,
 )
 from softhat.proof.heads.kind import Kind, ProgramParts
 from softhat.proof.ledger import Ledger
@@ -101,22 +102,18 @@ class _FeedForward:
         self.bias = self.layer.into_bias.tolist()
         self.clips: list[Clip] = []
         self.used: set[int] = set()
-        self.ordinary = [
-            c
-            for c, cell in enumerate(cells)
-            if isinstance(cell, Feature) and cell == Feature("ordinary", 0)
-        ]
 
     def run(self) -> tuple[list[Cell], list[Clip], list[Kind]]:
         after = list(self.cells)
-        out = rows_of(self.layer.out)
-        out_bias = self.layer.out_bias.tolist()
+        out = written_rows(self.layer.out)
+        out_bias = {
+            int(at): float(self.layer.out_bias[at]) for at in self.layer.out_bias.nonzero()[0]
+        }
         if self.bias:
-            for at, row in enumerate(out):
-                if row or out_bias[at]:
-                    after[at] = self._written(at, row, out_bias[at])
-                    self.ledger.take(self.number - 1, "out", at)
-                    self.ledger.take(self.number - 1, "out_bias", at)
+            for at in sorted(out.keys() | out_bias.keys()):
+                after[at] = self._written(at, out.get(at, {}), out_bias.get(at, 0.0))
+                self.ledger.take(self.number - 1, "out", at)
+                self.ledger.take(self.number - 1, "out_bias", at)
             unread = set(range(len(self.bias))) - self.used
             if unread:
                 raise VoidError(
@@ -125,7 +122,7 @@ class _FeedForward:
             for unit in self.used:
                 self.ledger.take(self.number - 1, "into", unit)
                 self.ledger.take(self.number - 1, "into_bias", unit)
-        elif any(out_bias):
+        elif out_bias:
             raise VoidError(f"{self._where()} has an outgoing bias but no hidden units")
         return after, self.clips, self.decoded
 
@@ -197,10 +194,13 @@ class _FeedForward:
         Any other unit that reads `ordinary` stays among the groups, and a second one too: it
         must be accounted for by what follows.
         """
-        for c in self.ordinary:
-            incoming = frozenset({(c, -1.0)})
-            if groups.get(incoming) == [(1.0, -1.0)]:
-                del groups[incoming]
+        alone = [incoming for incoming, units in groups.items() if units == [(1.0, -1.0)]]
+        reads = sorted(
+            c for incoming in alone if len(incoming) == 1 for c, w in incoming if w == -1.0
+        )
+        for c in reads:
+            if self.cells[c] == Feature("ordinary", 0):
+                del groups[frozenset({(c, -1.0)})]
                 return True
         return False
 

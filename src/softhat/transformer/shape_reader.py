@@ -129,6 +129,7 @@ class Reader:
         scaled = self.transformer.attention == "temperature" and constant is None
         exact: dict[tuple[Factor, Factor, int], Fraction] = {}
         factor = Fraction(sharpness) if scaled else constant or Fraction(1)
+        products: dict[tuple[float, float], Fraction] = {}  # few weights are different ones
         for r in query.keys() & key.keys():
             for a, u in query[r]:
                 for b, v in key[r]:
@@ -138,10 +139,11 @@ class Reader:
                     if not (isfinite(u) and isfinite(v)):
                         raise UnknownShapeError(f"a weight is beyond the range of {self.form.name}")
                     at = (left, right, int(scaled) - p - q)
-                    weight = Fraction(u) * Fraction(v) * factor
-                    exact[at] = exact.get(at, Fraction(0)) + weight
+                    if (u, v) not in products:
+                        products[u, v] = Fraction(u) * Fraction(v) * factor
+                    exact[at] = exact[at] + products[u, v] if at in exact else products[u, v]
         terms = {at: _float(w) for at, w in exact.items() if w}
-        if any(Fraction(terms[at]) != w for at, w in exact.items() if w):
+        if any(terms[at] != w for at, w in exact.items() if w):  # compared exactly
             raise UnknownShapeError("a score's coefficient has more digits than float64")
         return terms
 
