@@ -23,7 +23,7 @@ def test_trees_compute_the_same(count: int, widest: int) -> None:
     gates = [signal for signal in narrow.signals if isinstance(signal, And)]
     assert all(len(gate.literals) <= widest for gate in gates)
     plan = schedule(narrow, store_outputs=True, widest=widest)
-    terms = [t for layer in plan.layers for gate in layer.gates for t in gate.cover.terms]
+    terms = [t for layer in plan.layers for gate in layer.gates for t in gate.terms]
     assert all(len(term) <= widest for term in terms)
     rng = np.random.default_rng(count)
     for _ in range(5):

@@ -37,7 +37,7 @@ def check_order(program: Program, plan: Schedule) -> None:
                     assert read in (raw if numeric else stored)
             raw |= set(group.signals)
         for gate in layer.gates:
-            for term in gate.cover.terms:
+            for term in gate.terms:
                 assert all(x.signal in stored | raw for x in term)
         stored |= {gate.signal for gate in layer.gates}
     for _, cover in plan.outputs:
@@ -69,7 +69,7 @@ def test_covers_are_disjoint_and_right(number: int) -> None:
         held = evaluate(program, word)
         for layer in plan.layers:
             for gate in layer.gates:
-                bits = said(gate.cover, held, len(word))
+                bits = said(gate, held, len(word))
                 assert bits.tolist() == held[gate.signal].astype(bool).tolist()
         for name, cover in plan.outputs:
             assert said(cover, held, len(word)).tolist() == outputs(program, word)[name].tolist()

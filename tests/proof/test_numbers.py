@@ -76,7 +76,7 @@ def test_values_are_within_the_stated_error(dtype: str, attention: str) -> None:
 
 
 def output(cells: tuple[Cell, ...], weights: list[float], use: Use = PLAIN) -> NumericOutput:
-    return NumericOutput("x", dict(enumerate(weights)), 0.0, cells, use)
+    return NumericOutput("x", tuple(zip(cells, weights, strict=True)), 0.0, use)
 
 
 @pytest.mark.parametrize("dtype", FORMATS)

@@ -139,7 +139,7 @@ def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> 
                 use(Register(source, True), number)
         for gate in layer.gates:
             use(Register(gate.signal, False), number)
-            for term in gate.cover.terms:
+            for term in gate.terms:
                 use_term(term, number)
     for _, cover in schedule.outputs:
         for term in cover.terms:

@@ -52,11 +52,10 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True)
-class GateStep:
-    """Store `signal` as a bit."""
+class GateStep(Cover):
+    """Store `signal`, which is that sum, as a bit."""
 
     signal: int
-    cover: Cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +305,7 @@ class _Scheduler:
                 self._sharpen(term, layer)
             cover = Cover(tuple(terms), complement)
         self.stored[signal] = layer
-        self.gates.setdefault(layer, []).append(GateStep(signal, cover))
+        self.gates.setdefault(layer, []).append(GateStep(cover.terms, cover.complement, signal))
         return layer
 
     def _round(self, term: Term) -> None:

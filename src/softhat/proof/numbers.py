@@ -16,7 +16,7 @@ from math import inf
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import Range
-from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole
+from softhat.proof.cells import Bit, Cell, Chosen, Mean, Raw, Whole
 from softhat.proof.heads.match import Selects
 from softhat.proof.lengths import Proof
 from softhat.proof.scores import CARE
@@ -58,18 +58,17 @@ def is_whole(exact: Linear, use: Use) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumericOutput:
-    """A read-out and what its coordinates hold."""
+    """A read-out: what each of its coordinates holds, with its weight."""
 
     name: str
-    form: Form
+    terms: tuple[tuple[Cell, float], ...]
     bias: float
-    cells: tuple[Cell, ...]
     use: Use
 
     def error(self, n: int, form: Format, proof: Proof) -> float:
         """Of the value, for every word of length at most n."""
         total = size = 0.0
-        for cell, weight in zip(self.cells, self.form.values(), strict=True):
+        for cell, weight in self.terms:
             stored = form.stored(weight)
             most, off = _cell(cell, n, form, proof)
             total += abs(stored) * off + abs(stored - weight) * (most + off)
@@ -79,7 +78,7 @@ class NumericOutput:
         total += abs(bias - self.bias)
         if not size < form.largest:  # what is stored overflows, or a weight does
             return inf
-        terms = len(self.form) + 1
+        terms = len(self.terms) + 1
         total += size * (terms * form.u_sum + form.u) + terms * form.smallest
         scale = 1.0 if self.use.over is None else n + 2.0
         return total * scale * self.use.parts * CARE

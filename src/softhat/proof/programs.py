@@ -113,8 +113,8 @@ def _derive(
             raise VoidError(f"the numeric output {name!r} is not that of the program")
         if use_of[name].whole and not is_whole(exact, use_of[name]):
             raise VoidError(f"the numeric output {name!r} is rounded, and is no whole number")
-        held = tuple(cells[at] for at in form)
-        found.append(NumericOutput(name, form, bias, held, use_of[name]))
+        terms = tuple((cells[at], weight) for at, weight in form.items())
+        found.append(NumericOutput(name, terms, bias, use_of[name]))
     ledger.close()
     proof.longest = min(CAP, atoms.longest or CAP)
     return found

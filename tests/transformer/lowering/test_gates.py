@@ -53,7 +53,7 @@ def test_a_stored_bit_is_exact(
     cover = Cover(tuple(conjunctions), complement)
     stored: Stored = {0: 0, 1: 0}
     rows = LayerRows()
-    write_gates(rows, (GateStep(9, cover),), stored, 1)
+    write_gates(rows, (GateStep(cover.terms, cover.complement, 9),), stored, 1)
     target = Register(9, False)
     off = [e / 2 for e in errors]
     for bits in product((0, 1), repeat=4):

@@ -172,8 +172,8 @@ def plan_texts(model: Planned) -> Iterator[str]:
             groups.append(call("Group", sequence(members), boolean(group.wide)))
         gates = (
             call("Gate", str(gate.signal), str(_place(model, Register(gate.signal, False))),
-                 sequence(_term(model, term, stored, number) for term in gate.cover.terms),
-                 boolean(gate.cover.complement))
+                 sequence(_term(model, term, stored, number) for term in gate.terms),
+                 boolean(gate.complement))
             for gate in layer.gates
         )  # fmt: skip
         clears = (str(_place(model, register)) for register in model.allocation.clears[number - 1])

@@ -119,11 +119,11 @@ class _NativeReading:
         gates = self.made.plan.layers[number].gates
         unit = 0
         for gate in gates:
-            for term in gate.cover.terms:
+            for term in gate.terms:
                 direction = [(unit, CLIP), (unit + 1, -CLIP)]
                 yield stated("term", self.said.conjunction(term), hook, direction)
                 unit += 2
-        if any(gate.cover.complement for gate in gates):
+        if any(gate.complement for gate in gates):
             yield stated("sink", FALSE, hook, [(unit, 1.0)])
             unit += 1
         for register in self.made.clears[number]:

@@ -23,8 +23,6 @@ MOST_ELEMENTS = 400_000
 """Elements of the monoid that are searched for a counter."""
 MOST_TUPLES = 1_000_000
 """Beyond them: tuples of p states that are searched for a rotation, for each prime p."""
-MOST_TYPED = 20_000
-"""Elements of the monoid up to which the modulus of a language of FO[<, mod] is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +234,10 @@ def _components(dfa: DFA, live: list[int]) -> list[set[int]]:
                 {other for other in live if other in reach[state] and state in reach[other]}
             )
     return parts
+
+
+MOST_TYPED = 20_000
+"""Elements of the monoid up to which the modulus of a language of FO[<, mod] is looked for."""
 
 
 def modulus_of(dfa: DFA) -> int | None:

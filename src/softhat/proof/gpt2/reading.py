@@ -134,7 +134,7 @@ class GPT2Reading(Architecture[GPT2Checkpoint, GPT2Block]):
         outgoing = written_pairs(block.mlp_proj, where)
         incoming = forms(read_pairs(block.c_fc, where), block.c_fc_bias)
         units = {
-            number: Unit(tuple(sorted(form.weights.items())), Fraction(form.constant))
+            number: (tuple(sorted(form.weights.items())), Fraction(form.constant))
             for number, form in enumerate(incoming)
             if outgoing[number].any()
         }

@@ -180,7 +180,7 @@ class LlamaReading(Architecture[LlamaCheckpoint, LlamaBlock]):
                     constant += Fraction(w) * Fraction(cell.ordinary)
                 else:
                     reads.append((p, w))
-            units[number] = Unit(tuple(sorted(reads)), constant)
+            units[number] = tuple(sorted(reads)), constant
         return units, outgoing
 
     def logits(self) -> tuple[list[Form], bool]:

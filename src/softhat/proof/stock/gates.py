@@ -31,14 +31,8 @@ from softhat.proof.stock.variables import (
 )
 
 Literals = tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What a hidden unit reads, apart from its constant, and that."""
-
-    reads: Literals
-    constant: Fraction
+Unit = tuple[Literals, Fraction]
+"""What a hidden unit reads, apart from its constant, and that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +63,13 @@ def feed_forward(
     the position."""
     where = f"block {block}: the feed-forward"
     by_target: dict[int, dict[Literals, list[int]]] = {}
-    for number, unit in units.items():
+    for number, (reads, _) in units.items():
         (used,) = np.nonzero(outgoing[number])
         if len(used) > 1:
             raise VoidError(f"{where} has a unit {number} that writes several variables")
         if len(used):
             groups = by_target.setdefault(int(used[0]), {})
-            groups.setdefault(unit.reads, []).append(number)
+            groups.setdefault(reads, []).append(number)
     after = list(cells)
     gates: list[Gate] = []
     space = atoms.space
@@ -137,12 +131,12 @@ def _clip(
     """A clip's sign, its numbers, and its literals: variables with the sign that they have."""
     if len(both) != 2:
         raise VoidError(f"{where} writes variable {target} by units that are not a clip")
-    first, second = sorted(both, key=lambda number: -units[number].constant)
-    b1, b2 = units[first].constant, units[second].constant
+    first, second = sorted(both, key=lambda number: -units[number][1])
+    (reads, b1), (_, b2) = units[first], units[second]
     out = float(outgoing[first, target])
     if outgoing[second, target] != -out or b1 <= b2 or abs(Fraction(out)) * (b1 - b2) != 2:
         raise VoidError(f"{where} has two units that do not clip between 0 and 2")
-    parts = split(Form(dict(units[first].reads), 0.0), cells)
+    parts = split(Form(dict(reads), 0.0), cells)
     top, bos = parts.ordinary, parts.bos
     steps: list[Fraction] = []
     literals: list[tuple[int, int]] = []

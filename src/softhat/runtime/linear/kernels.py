@@ -18,12 +18,8 @@ from softhat.runtime.linear.columns import Array, View, not_a_bit
 from softhat.transformer.rows import IntegerRow, UnknownShapeError
 from softhat.transformer.shapes import HeadForm, Local, Ramp
 
-SETTLED = 14
-"""From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""
-STEEP = 3.0
 REMEMBERED = 16
 """Bits of a value that a state holds."""
-LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +280,12 @@ class UniformKernel:
             state[k] = total
             out.append(total / (time + 1) * self.units[k])
         return out
+
+
+SETTLED = 14
+"""From this time on, and for slopes of STEEP or more, a geometric series is complete: e^(-14·3)."""
+STEEP = 3.0
+LARGEST_EXPONENT = 700.0
 
 
 class RampKernel:

@@ -41,7 +41,7 @@ def block(
     most = max(len(term) for at in after for term in _terms(program, at))
     layer = ScheduledLayer(
         (HeadGroup(heads, wide=most - 1 > NARROW),),
-        tuple(GateStep(at, Cover(_terms(program, at), complement=False)) for at in after),
+        tuple(GateStep(_terms(program, at), complement=False, signal=at) for at in after),
     )
     outputs = tuple(
         (name, Cover(((literal,),), complement=False)) for name, literal in program.outputs

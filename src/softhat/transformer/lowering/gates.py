@@ -29,12 +29,12 @@ def write_gates(rows: LayerRows, gates: tuple[GateStep, ...], stored: Stored, la
     off: Row = {}
     for gate in gates:
         target = Register(gate.signal, False)
-        for term in gate.cover.terms:
+        for term in gate.terms:
             row = _sum(term, stored, layer)
-            weight = -8.0 if gate.cover.complement else 8.0
+            weight = -8.0 if gate.complement else 8.0
             rows.hidden.append(Hidden(row, -LOW, {target: weight}))
             rows.hidden.append(Hidden(row, -HIGH, {target: -weight}))
-        if gate.cover.complement:
+        if gate.complement:
             rows.out_bias[target] = 1.0
             off[target] = -1.0
     if off:  # one minus a sum is 1 at the sinks: take it off there

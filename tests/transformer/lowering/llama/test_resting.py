@@ -47,10 +47,10 @@ def test_gates_of_ruling_bits_rest_where_keys_compete() -> None:
         for old, new in zip(gates, changed, strict=True):
             assert old.signal == new.signal
             if Literal(new.signal, False) not in ruling or Literal(new.signal, True) not in ruling:
-                assert Literal(new.signal, new.cover.complement) not in ruling
+                assert Literal(new.signal, new.complement) not in ruling
             for values in product((False, True), repeat=min(len(program.signals), 12)):
-                if max(lit.signal for term in old.cover.terms for lit in term) < len(values):
-                    assert said(old.cover, values) == said(new.cover, values)
+                if max(lit.signal for term in old.terms for lit in term) < len(values):
+                    assert said(old, values) == said(new, values)
 
 
 def test_large_covers_stay() -> None:

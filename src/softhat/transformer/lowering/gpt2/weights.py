@@ -116,7 +116,7 @@ def _token_embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Arra
             put(Register(at, False), np.where([*holds, False, False], 1.0, -1.0))
     for layer in layout.schedule.layers:
         for gate in layer.gates:
-            if gate.cover.complement:  # true until a term takes it away
+            if gate.complement:  # true until a term takes it away
                 put(Register(gate.signal, False), 1.0 - 2.0 * bos)
     return table.astype(np.float32)
 
@@ -155,7 +155,7 @@ def _position_embedding(layout: Layout) -> Array:
                 put_bool(key, np.array(holds))
     for layer in layout.schedule.layers:
         for gate in layer.gates:
-            if not gate.cover.complement:
+            if not gate.complement:
                 put(layout.pair[Register(gate.signal, False)], -1.0)
     for block in layout.heads:
         for head in block:
@@ -201,8 +201,8 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matri
     keys = keys_of_recalls(layout.program)
     for gate in layers[number].gates if number < len(layers) else ():
         at = layout.pair[Register(gate.signal, False)]
-        step = -2.0 if gate.cover.complement else 2.0
-        for term in gate.cover.terms:
+        step = -2.0 if gate.complement else 2.0
+        for term in gate.terms:
             total = conjunction(layout, term, number + 1, gate.signal in keys)
             row = gain * read_row(layout, total.weights)
             for threshold, sign in ((LOW, 1.0), (HIGH, -1.0)):
@@ -213,7 +213,7 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matri
                 mlp_proj[unit, 2 * at + 1] = -weight
                 unit += 1
             units = (unit - 2, unit - 1)
-            gates.append(GateTerm(gate.signal, term, gate.cover.complement, units))
+            gates.append(GateTerm(gate.signal, term, gate.complement, units))
     return GPT2Matrices(
         c_attn=c_attn.astype(np.float32),
         c_attn_bias=c_attn_bias.astype(np.float32),
@@ -226,7 +226,7 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matri
 
 
 def _units(layout: Layout, number: int) -> int:
-    return sum(2 * len(gate.cover.terms) for gate in layout.schedule.layers[number].gates)
+    return sum(2 * len(gate.terms) for gate in layout.schedule.layers[number].gates)
 
 
 def conjunction(layout: Layout, term: Term, layer: int, is_key: bool = False) -> PairForm:

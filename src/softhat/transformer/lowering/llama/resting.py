@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from softhat.program.heads import Latest, Recall
 from softhat.program.literals import Literal
-from softhat.program.schedule import MOST_TERMS, Cover, GateStep, Schedule, Term
+from softhat.program.schedule import MOST_TERMS, GateStep, Schedule, Term
 from softhat.program.signals import Program
 
 
@@ -34,13 +34,13 @@ def rested(program: Program, schedule: Schedule) -> Schedule:
 
 def _rested(gate: GateStep, ruling: set[Literal]) -> GateStep:
     """A complement starts as true."""
-    starts = gate.cover.complement
+    starts = gate.complement
     if Literal(gate.signal, starts) not in ruling or Literal(gate.signal, not starts) in ruling:
         return gate
-    terms = negated(gate.cover.terms)
+    terms = negated(gate.terms)
     if terms is None:
         return gate
-    return GateStep(gate.signal, Cover(terms, not starts))
+    return replace(gate, terms=terms, complement=not starts)
 
 
 def negated(terms: Sequence[Term]) -> tuple[Term, ...] | None:

@@ -36,14 +36,6 @@ bfloat16 rounds, and `<bos>` lies between the position that is looked for and al
 FARTHEST = 1 << 14
 """Of *rope*: in longer contexts distances are spelled out, for its fast pairs' angles have too few
 digits."""
-MOST_CODES = 24
-"""Digits of a recall: each needs two slow pairs."""
-ARC = 1.72
-"""w·N is at most this: then the sine's slope, cos(w·N/2), is at least 0.65."""
-LEAST_CONTEXT = 64
-"""Contexts are counted as at least this, so that w³·N is small."""
-MOST_DIGITS = 13
-"""Of *bits*: with more the lowest digit's pair, of those for content, turns too fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +129,16 @@ class Rotary:
         if self.positions == "bits":
             return (1.05 if self.dense else 1.25) * 2.0**self.digits * self.sharpness
         return 1.05 * (self.recency(0) - self.recency(self.context)) + 2 * self.sharpness
+
+
+MOST_CODES = 24
+"""Digits of a recall: each needs two slow pairs."""
+ARC = 1.72
+"""w·N is at most this: then the sine's slope, cos(w·N/2), is at least 0.65."""
+LEAST_CONTEXT = 64
+"""Contexts are counted as at least this, so that w³·N is small."""
+MOST_DIGITS = 13
+"""Of *bits*: with more the lowest digit's pair, of those for content, turns too fast."""
 
 
 def rotary(positions: Positions, context: int, dense: bool = False, codes: int = 0) -> Rotary:

@@ -103,7 +103,7 @@ def _embedding(layout: LlamaLayout, tokens: tuple[frozenset[str], ...]) -> Array
             table[:, layout.coordinate[Register(at, False)]] = column
     for layer in layout.schedule.layers:
         for gate in layer.gates:
-            if gate.cover.complement:  # true until a term takes it away
+            if gate.complement:  # true until a term takes it away
                 table[:, layout.coordinate[Register(gate.signal, False)]] = 1.0 - 2.0 * bos
     table[:, list(layout.zeros)] = 0.0
     table[:, list(layout.pads)] = 2.0
@@ -189,13 +189,13 @@ def _clips(layout: LlamaLayout, number: int) -> list[tuple[int, PairForm, float,
     layer = number - layout.first
     found: list[tuple[int, PairForm, float, Term | None]] = []
     for gate in layers[layer].gates if layer < len(layers) else ():
-        for term in gate.cover.terms:
+        for term in gate.terms:
             literals = [
                 bit_of(literal, read(layout.stored, literal.signal, layer + 1).raw)
                 for literal in term
             ]
             found.append(
-                (gate.signal, conjunction(literals), -2.0 if gate.cover.complement else 2.0, term)
+                (gate.signal, conjunction(literals), -2.0 if gate.complement else 2.0, term)
             )
     return found
 
