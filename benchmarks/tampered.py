@@ -1,6 +1,6 @@
 """Tampered models of every kind, and fresh AHATs: how many are certified, and of those wrong.
 
-    python benchmarks/tampered.py [--seed N] [--share X] [--json FILE]
+    python -m benchmarks.tampered [--seed N] [--share X] [--json FILE]
 
 Weights are changed with the checker in mind (tests/proof/aimed*.py, tests/proof/stock/attack.py),
 and whatever is still certified is run: in softhat's dense and linear runtimes in every number
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import softhat
+from benchmarks.commits import commit
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
@@ -217,18 +217,6 @@ KINDS: dict[str, tuple[int, Callable[[range], Iterator[str]]]] = {
     "stock folders": (4_800, stock),
 }
 """How many of each, and what came of each."""
-
-
-def commit() -> str:
-    """The commit of the code that is attacked, with a + if a file of the source differs."""
-    here = Path(__file__).resolve().parent.parent
-
-    def git(*words: str) -> str:
-        run = subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True)
-        return run.stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src")
-    return git("rev-parse", "HEAD") + ("+" if changed else "")
 
 
 def main() -> int:

@@ -177,3 +177,13 @@ def test_rasp_programs_and_simulations_have_circuits_too() -> None:
                 assert not found_by_patching(network, name), name
         true = [edge.name for edge in circuit.edges if edge.carries == "input"]
         assert softhat.score(circuit, true, model=model).completeness == 1.0
+
+
+def test_a_looped_model_has_a_circuit_to_a_length(tmp_path: Path) -> None:
+    language = softhat.from_regex("(aa)*", depth="log")
+    loop = softhat.compile(language)
+    loop.save(tmp_path / "m")
+    for held in (loop, tmp_path / "m"):
+        with pytest.raises(softhat.SofthatError, match="max_length=16"):
+            softhat.circuit(held)
+    assert softhat.circuit(softhat.compile(language, max_length=4)).edges

@@ -17,6 +17,7 @@ from softhat.export.kinds import STOCK
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, read_json
 from softhat.models.folders import load
+from softhat.models.loop_model import LoopModel
 from softhat.runtime.answers import Answers
 
 
@@ -68,6 +69,11 @@ def network_of(model: Answers | str | Path) -> Network:
 
 def _held(model: Answers | str | Path) -> Answers | Path:
     """A model, or the folder of a stock checkpoint."""
+    if isinstance(model, LoopModel):
+        raise SofthatError(
+            "a circuit has a node for every layer, and a loop runs its one block as often as the "
+            "word asks: compile the language with max_length=16 (--depth log@16), or another length"
+        )
     if isinstance(model, Answers):
         return model
     folder = Path(model)
@@ -77,4 +83,4 @@ def _held(model: Answers | str | Path) -> Answers | Path:
         raise SofthatError(f"{folder} is a corpus: say which of its models with id (--id)")
     if read_json(folder / "config.json").get("model_type") in STOCK:
         return folder
-    return load(folder)
+    return _held(load(folder))

@@ -218,7 +218,9 @@ def _transformer(
 ) -> dict[str, Any]:
     if t.size.parameters > MOST_PARAMETERS:
         raise SofthatError(
-            f"the model has {t.size.parameters:,} parameters: the page holds {MOST_PARAMETERS:,}"
+            f"the model has {t.size.parameters:,} parameters, and the page holds "
+            f"{MOST_PARAMETERS:,}: use a smaller formula, or a regular language to a shorter "
+            "length (max_length=16, --depth log@16)"
         )
     last = len(t.layers)
     labels = [coordinate.label(last) for coordinate in t.coordinates]
