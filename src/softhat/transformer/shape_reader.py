@@ -99,7 +99,7 @@ class Reader:
                     f"layer {number}, head {h} ({layer.labels[h]}): {error}"
                 ) from None
             targets = tuple(tuple(written[r]) for r in used)
-            found.append(HeadForm(mask, shape, terms, values, targets))
+            found.append(HeadForm(mask, shape, values, targets))
         return tuple(found)
 
     def _rows(self, tensor: Sparse) -> dict[int, dict[int, Row]]:

@@ -112,7 +112,6 @@ class HeadForm:
 
     mask: Mask
     shape: Shape
-    terms: Terms
     values: tuple[Row, ...]
     targets: tuple[Row, ...]
     """For each value the coordinates that its mean is added to, with weights."""

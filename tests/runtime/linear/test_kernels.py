@@ -28,7 +28,7 @@ words = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
 
 def head(shape: Shape, mask: Mask = "<=") -> HeadForm:
-    return HeadForm(mask, shape, {}, (((VALUE, 1.0),),), ((),))
+    return HeadForm(mask, shape, (((VALUE, 1.0),),), ((),))
 
 
 def columns(word: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -115,7 +115,7 @@ def test_ramp(
     shape = Ramp(
         (own[0] * 1.0, own[1] / 4, own[2] / 4), slope, ((VALUE, (content * 1.0, 0.0, 0.0), 0.0),)
     )
-    made = RampKernel(HeadForm("<=", shape, {}, (((7, 1.0),),), ((),)), shape)
+    made = RampKernel(HeadForm("<=", shape, (((7, 1.0),),), ((),)), shape)
     found = run(made, word, cut)
     value, _ = columns(word)
     n = len(word)

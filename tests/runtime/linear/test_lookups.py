@@ -38,7 +38,7 @@ def test_the_mean_is_the_softmax(
     constant = 32 if down else int(dice.integers(0, 9))
     shape = Numbered(tuple(range(DIGITS)), flipped, half, down, constant)
     rows = tuple(((DIGITS + k, 1.0),) for k in range(70))
-    kernel = LookupKernel(HeadForm("<=", shape, {}, rows, ((),) * 70), shape)
+    kernel = LookupKernel(HeadForm("<=", shape, rows, ((),) * 70), shape)
     table = dice.integers(0, 2, (n + 1, DIGITS + 70)).astype(np.float64)
     table[0] = 0.0  # the sink
     word = Word(n, 1.0)
@@ -64,11 +64,11 @@ def test_the_mean_is_the_softmax(
 
 def test_what_runs_densely() -> None:
     shape = Numbered((0, 1), 0, 20.0, True, 3)
-    kernel = LookupKernel(HeadForm("<=", shape, {}, (((2, 1.0),),), ((),)), shape)
+    kernel = LookupKernel(HeadForm("<=", shape, (((2, 1.0),),), ((),)), shape)
     with pytest.raises(TooManyError, match="different numbers only to 3"):
         kernel.chunk(kernel.fresh(), View([None] * 3, 5), 0, Word(4, 1.0))
     with pytest.raises(UnknownShapeError, match="no stored bit"):
-        LookupKernel(HeadForm("<=", shape, {}, (((2, 2.0), (1, 1.0)),), ((),)), shape)
+        LookupKernel(HeadForm("<=", shape, (((2, 2.0), (1, 1.0)),), ((),)), shape)
     short = softhat.compile(softhat.from_regex("(aa)*", depth="log"), max_length=300)
     assert not short.runs_linearly("float32")
     with pytest.raises(softhat.SofthatError, match="two of them would count"):

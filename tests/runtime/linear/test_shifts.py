@@ -30,7 +30,7 @@ def test_the_mean_is_the_softmax(
     modulus = distance + more
     penalty = 2 * slope if scaled else slope * (distance + 3)
     shape = Residues(slope, penalty, scaled, distance, modulus)
-    kernel = ShiftKernel(HeadForm("<=", shape, {}, (((0, 1.0),),), ((),)), shape)
+    kernel = ShiftKernel(HeadForm("<=", shape, (((0, 1.0),),), ((),)), shape)
     values = np.array([0.0, *bits])
     n = len(bits)
     word = Word(n, float(1 << (n + 1).bit_length()))
@@ -55,7 +55,7 @@ def test_the_mean_is_the_softmax(
 def test_what_runs_densely() -> None:
     far = Residues(400.0, 2000.0, False, 2, 3)
     with pytest.raises(UnknownShapeError, match="too far"):
-        ShiftKernel(HeadForm("<=", far, {}, (((0, 1.0),),), ((),)), far)
+        ShiftKernel(HeadForm("<=", far, (((0, 1.0),),), ((),)), far)
     near = Residues(4.0, 40.0, False, 2, 3)
     with pytest.raises(UnknownShapeError, match="no stored bit"):
-        ShiftKernel(HeadForm("<=", near, {}, (((0, 1.0), (1, 3.0)),), ((),)), near)
+        ShiftKernel(HeadForm("<=", near, (((0, 1.0), (1, 3.0)),), ((),)), near)

@@ -45,7 +45,6 @@ class ReachStage:
     shared: tuple[Rows, ...]  # the same, one for all alike (see `head_rows`)
     moves: tuple[tuple[tuple[int, tuple[int, ...], int], ...], ...]  # (vector, outcomes, middle)
     middle: tuple[Integers, ...]
-    middle_den: int
     pre: tuple[Integers, ...] | None  # pre-activations, over pre_den
     pre_den: int
     target: tuple[npt.NDArray[np.int64], ...]  # middle vector → vector after
@@ -137,7 +136,7 @@ def _stage(
     moves, middle, middle_den = _combine(heads, rows, x, den, keep)
     if forward is None:
         identity = tuple(np.arange(len(m)) for m in middle)
-        stage = ReachStage(x, den, rows, shared, moves, middle, middle_den, None, 1, identity)
+        stage = ReachStage(x, den, rows, shared, moves, middle, None, 1, identity)
         return stage, middle, middle_den
     sizes = np.cumsum([len(m) for m in middle])[:-1]
     together = Scaled(np.concatenate(middle), middle_den)
@@ -151,7 +150,7 @@ def _stage(
     pre, pre_den = tuple(np.split(before.num, sizes)), before.den
     pairs = [_unique(part) for part in np.split(total.num, sizes)]
     target = tuple(index for _, index in pairs)
-    stage = ReachStage(x, den, rows, shared, moves, middle, middle_den, pre, pre_den, target)
+    stage = ReachStage(x, den, rows, shared, moves, middle, pre, pre_den, target)
     return stage, tuple(kept for kept, _ in pairs), total.den
 
 
