@@ -24,7 +24,7 @@ Counts = dict[tuple[Range, int], int]
 """(range, signal) -> coefficient; signal -1 is the constant true."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CountingTerm:
     """A counting term: Σ a·#(signal) for each range + position·i + length·n + constant."""
 
@@ -33,7 +33,7 @@ class CountingTerm:
     length: int = 0
     constant: int = 0
 
-    def plus(self, other: CountingTerm, factor: int) -> CountingTerm:
+    def plus(self, other: CountingTerm, factor: int = 1) -> CountingTerm:
         counts = dict(self.counts)
         for key, coefficient in other.counts.items():
             counts[key] = counts.get(key, 0) + factor * coefficient
@@ -45,16 +45,17 @@ class CountingTerm:
         )
 
 
-_SIZES: dict[Range, CountingTerm] = {
+SIZES: dict[Range, CountingTerm] = {
     "past": CountingTerm(position=1),
     "future": CountingTerm(position=-1, length=1, constant=1),
     "total": CountingTerm(length=1),
 }
+"""How many positions a range has."""
 
 
 def counted(literal: Literal, over: Range) -> CountingTerm:
     """`#(literal)` with positive literals only: #(¬x) = (size of the range) - #(x)."""
-    size = _SIZES[over]
+    size = SIZES[over]
     if literal.signal < 0:
         return size if literal.positive else CountingTerm()
     plain = CountingTerm({(over, literal.signal): 1})
@@ -94,7 +95,7 @@ class _Compared(NamedTuple):
     def with_true(self, over: Range, a: int) -> _Compared:
         """a·#(true) more over that range, which position, length and threshold take back."""
         counts = {**self.counts, (over, -1): self.counts.get((over, -1), 0) + a}
-        size = _SIZES[over]
+        size = SIZES[over]
         return _Compared(
             {key: value for key, value in counts.items() if value},
             self.position - a * size.position,
@@ -194,7 +195,7 @@ def _centred(draft: Draft, compared: _Compared) -> _Compared:
 
 def _coarseness(draft: Draft, compared: _Compared) -> int:
     """What rounding the averages costs: by powers of two, and past and future share positions."""
-    costs = dict.fromkeys(_SIZES, 0)
+    costs = dict.fromkeys(SIZES, 0)
     for over in {over for over, _ in compared.counts}:
         low, high = extremes(draft, compared.terms(over))
         costs[over] = 1 << (max(high, -low, 1) - 1).bit_length()

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from softhat.export.coq.inputs import input_of
-from softhat.export.coq.linear import Linear, counted
 from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.programs import literal_text
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import distinct
+from softhat.program.counting import CountingTerm, counted
 from softhat.program.heads import Direction, Range
 from softhat.program.literals import Literal
 
@@ -27,7 +27,7 @@ class Walked(NamedTuple):
     """What became of a part of the formula: the hints on the way, and its meaning."""
 
     hints: Hints
-    meaning: int | Linear
+    meaning: int | CountingTerm
     """A function of the matcher's space, or a term."""
 
 
@@ -63,17 +63,17 @@ _COUNTS: dict[type[Node], Range] = {
 
 def _walk(matcher: Matcher, node: Node, below: list[Walked]) -> Walked:
     hints = tuple(hint for part in below for hint in part.hints)
-    forms = [part.meaning for part in below if isinstance(part.meaning, Linear)]
+    forms = [part.meaning for part in below if isinstance(part.meaning, CountingTerm)]
     functions = [part.meaning for part in below if isinstance(part.meaning, int)]
     match node:
         case nodes.Integer(value):
-            return Walked((), Linear(constant=value))
+            return Walked((), CountingTerm(constant=value))
         case nodes.Position():
-            return Walked((), Linear(position=1))
+            return Walked((), CountingTerm(position=1))
         case nodes.Length():
-            return Walked((), Linear(length=1))
+            return Walked((), CountingTerm(length=1))
         case nodes.Scale(factor, _):
-            return Walked(hints, Linear().plus(forms[0], factor))
+            return Walked(hints, CountingTerm().plus(forms[0], factor))
         case nodes.Sum():
             return Walked(hints, forms[0].plus(forms[1]))
         case nodes.Difference():
@@ -90,7 +90,7 @@ def _walk(matcher: Matcher, node: Node, below: list[Walked]) -> Walked:
     raise TypeError(f"no formula: {node!r}")
 
 
-def _comparison(matcher: Matcher, hints: Hints, form: Linear, relation: str) -> Walked:
+def _comparison(matcher: Matcher, hints: Hints, form: CountingTerm, relation: str) -> Walked:
     no = matcher.space.negation
     if relation in (">=", "<"):
         hint, at_least = matcher.at_least(form, 0)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softhat.export.coq.inputs import Inputs, is_given
-from softhat.export.coq.linear import SIZES, Linear, counted
+from softhat.export.coq.linear import at_one, direction_of, extreme
 from softhat.export.coq.syntax import boolean
 from softhat.program import heads
+from softhat.program.counting import SIZES, CountingTerm, counted
 from softhat.program.gates import And, Xor
 from softhat.program.inputs import FirstPosition, LastPosition, TokenIn
 from softhat.program.literals import FALSE, TRUE, Literal
@@ -105,11 +106,11 @@ class Matcher:
             case heads.Shift(value, _, direction):
                 self._shifted.setdefault((direction, self.of(value)), value)
             case heads.Sign():
-                self._signs.setdefault(self.sum_of(signal).direction()[0], []).append(at)
+                self._signs.setdefault(direction_of(self.sum_of(signal))[0], []).append(at)
 
-    def sum_of(self, sign: heads.Sign) -> Linear:
+    def sum_of(self, sign: heads.Sign) -> CountingTerm:
         """What a Sign compares with its threshold."""
-        form = Linear({}, sign.position, sign.length)
+        form = CountingTerm({}, sign.position, sign.length)
         for average in sign.averages:
             mean = self.signals[average]
             assert isinstance(mean, heads.Average)
@@ -209,18 +210,18 @@ class Matcher:
                 return self.add(heads.Shift(value, distance + 1, direction))
         return None
 
-    def at_least(self, form: Linear, bound: int) -> tuple[str, int]:
+    def at_least(self, form: CountingTerm, bound: int) -> tuple[str, int]:
         """The hint of `form >= bound`, and its function.
 
         A signal of the program comes first, even for what is always true: where the compiler built
         a comparison as written, others count that very signal."""
         space = self.space
-        direction, factor = form.direction()
+        direction, factor = direction_of(form)
         for at in self._signs.get(direction, ()) if factor else ():
             sign = self.signals[at]
             assert isinstance(sign, heads.Sign)
             other = self.sum_of(sign)
-            d, rest = divmod(factor, other.direction()[1])
+            d, rest = divmod(factor, direction_of(other)[1])
             if rest:
                 continue
             turned = d < 0
@@ -229,14 +230,14 @@ class Matcher:
                 function = self._functions[at]
                 hint = f"Compared {at} {abs(d)} {boolean(turned)}"
                 return hint, space.negation(function) if turned else function
-        low, high = form.extreme(-1), form.extreme(1)
-        if low.length >= 0 and low.position + low.length >= 0 and bound <= low.at_one:
+        low, high = extreme(form, -1), extreme(form, 1)
+        if low.length >= 0 and low.position + low.length >= 0 and bound <= at_one(low):
             return "Decided true", space.true
-        if high.length <= 0 and high.position + high.length <= 0 and bound > high.at_one:
+        if high.length <= 0 and high.position + high.length <= 0 and bound > at_one(high):
             return "Decided false", space.false
         return self._new_sign(form, bound, abs(factor))
 
-    def _new_sign(self, form: Linear, bound: int, divisor: int) -> tuple[str, int]:
+    def _new_sign(self, form: CountingTerm, bound: int, divisor: int) -> tuple[str, int]:
         """A helper for `form >= bound`, with coprime coefficients."""
         averages: dict[heads.Range, int] = {}
         for over in SIZES:

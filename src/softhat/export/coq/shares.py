@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from softhat.export.coq.cones import LETTER, Bools, ConeOpenError, value_of
-from softhat.export.coq.linear import Linear
 from softhat.export.coq.matcher import Matcher
+from softhat.program.counting import CountingTerm
 from softhat.program.gates import And, Xor
 from softhat.program.inputs import TokenIn
 from softhat.program.signals import reads
@@ -52,7 +52,7 @@ class Shares:
     constant: int
 
 
-def shares_of(form: Linear) -> Shares:
+def shares_of(form: CountingTerm) -> Shares:
     sides: dict[str, dict[int, int]] = {"past": {}, "here": {}, "future": {}}
     for (over, signal), a in form.counts.items():
         for side, parts in sides.items():

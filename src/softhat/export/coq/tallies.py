@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 from softhat.export.coq.cones import LETTER, Cone, ConeOpenError, Fact, Values
-from softhat.export.coq.linear import Linear
 from softhat.export.coq.shares import CountShare, LocalShare, Shares, guard_text, shares_of
 from softhat.export.coq.syntax import boolean, integer
+from softhat.program.counting import CountingTerm
 from softhat.program.heads import Average, Range, Sign
 from softhat.program.inputs import LastPosition
 
@@ -65,8 +65,8 @@ class Tallies:
         assert isinstance(sign, Sign)
         form = self.matcher.sum_of(sign)
         if positive:
-            return shares_of(form.plus(Linear(constant=-sign.threshold)))
-        return shares_of(Linear(constant=sign.threshold - 1).plus(form, -1))
+            return shares_of(form.plus(CountingTerm(constant=-sign.threshold)))
+        return shares_of(CountingTerm(constant=sign.threshold - 1).plus(form, -1))
 
     def _beside_each_other(self) -> Iterator[Clause]:
         """What single comparisons say, and one of another at the same position."""
