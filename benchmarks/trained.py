@@ -151,17 +151,25 @@ DIGITS = {
     "majority": 26, "unique_bigram_copy": 16, "addition": 3, "bin_majority_interleave": 2,
 }  # fmt: skip
 """Tokens that words of a task are made of: 0, 1, …"""
-LISTED = {
-    "unique_copy": 2, "unique_reverse": 2, "sort": 2, "count": 2, "majority": 3,
-    "unique_bigram_copy": 3, "addition": 10, "bin_majority_interleave": 12,
-}  # fmt: skip
-"""Words of at most so many symbols can all be listed."""
+LISTED = 60_000
+"""So many problems, at most, are listed to be decided together."""
 
 
 def every(name: str, n: int) -> list[list[int]]:
     """All problems whose words have n symbols."""
     words = product(range(DIGITS[name]), repeat=n)
     return [tokens for word in words if (tokens := solved(name, list(word))) is not None]
+
+
+def earlier(name: str, at: int) -> list[list[int]] | None:
+    """All problems that have an answer after fewer than `at` symbols, each as far as these answers
+    go; None if they are too many. A word of n symbols has its first answer after n + 1."""
+    problems: list[list[int]] = []
+    for n in [2] if name == "count" else range(1, at - 1):
+        if len(problems) + DIGITS[name] ** n > LISTED:
+            return None
+        problems += every(name, n)
+    return [list(tokens) for tokens in sorted({tuple(tokens[: at + 1]) for tokens in problems})]
 
 
 def drawn(name: str, n: int, random: np.random.Generator) -> list[int]:
@@ -301,8 +309,6 @@ SEPARATOR = {
     "count": LENGTH + 1, "unique_bigram_copy": 17, "addition": 4, "bin_majority_interleave": 3,
     "majority": 27,
 }  # fmt: skip
-MANY = 400_000
-"""Tokens of problems that are decided together."""
 PATIENCE = 5.0
 """Seconds of search for a shorter failure."""
 
@@ -321,15 +327,11 @@ def decide_task(model: Checkpoint, name: str, budget: float) -> tuple[Any, bool]
             break
         found = shorter
     at, failed = found
-    before = [failed]
-    # A word of n symbols has its first answer after n + 1.
-    whole = at - 2 <= LISTED[name]
-    if whole:
-        before += [tokens for n in range(1, at - 1) for tokens in every(name, n)]
-        whole = sum(map(len, before)) <= MANY
+    before = earlier(name, at)
     left = budget - (time.process_time() - started)
-    machine = machine_of(before if whole else [failed], sep)
-    return softhat.prove(model, machine, max_length=at, budget=max(left, 5.0)), whole
+    problems = [failed[: at + 2], *(before or [])]
+    verdict = softhat.prove(model, machine_of(problems, sep), max_length=at, budget=max(left, 5.0))
+    return verdict, before is not None
 
 
 def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:

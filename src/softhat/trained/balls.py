@@ -19,9 +19,10 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softhat.trained.activations import Activation
-from softhat.trained.checkpoint import Affine, Checkpoint, Norm
+from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm
 from softhat.trained.points import norm_rounding, own_error
 from softhat.trained.rounding import OWN_UNIT, Array, Rounding, lowered, raised
 
@@ -71,6 +72,34 @@ class _AfterNorm(NamedTuple):
     """The longest column of diag(gain) W."""
 
 
+class Way:
+    """A matrix W (given as rows) and how long e W can be, for vectors e."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.gram = matrix @ matrix.T
+        sizes = np.abs(matrix) @ np.abs(matrix).T
+        self.slack = own_error(2 * sum(matrix.shape) + 32) * float(lengths(sizes.ravel()))
+        self.stretch = float(raised(largest_stretch(matrix), 4))
+
+    def length(self, e: Array) -> Array:
+        """(…,): upper bounds of ‖e W‖."""
+        squared = ((e @ self.gram) * e).sum(-1) + self.slack * (e * e).sum(-1)
+        return np.asarray(raised(np.sqrt(np.maximum(squared, 0.0)), 4 * e.shape[-1] + 8))
+
+
+class HeadWays(NamedTuple):
+    """The ways of errors through one head. What entered the norm is a ball e: it becomes e W for
+    queries, keys and values, of which products e W·z = e·(W z) are taken."""
+
+    query: Way
+    key: Way
+    value: Way
+    output: Way
+    """From the head's read to the stream."""
+    both: float
+    """From what entered the norm through the values and the projection."""
+
+
 class Growths:
     """How far the weights of one model stretch errors, each computed once."""
 
@@ -79,7 +108,6 @@ class Growths:
         """Into how many parts a step's input and output fall."""
         for block in model.blocks:
             self.parts[id(block.attention)] = (1, 3 * model.heads)
-            self.parts[id(block.projection)] = (model.heads, 1)
         self._known: dict[tuple[object, ...], object] = {}
         self.model = model  # the ids above stand for its steps
 
@@ -114,6 +142,29 @@ class Growths:
             self._known[key] = raised(np.array(table), 4)  # the gain's product is rounded
         found = self._known[key]
         assert isinstance(found, np.ndarray)
+        return found
+
+    def head(self, block: Block, head: int) -> HeadWays:
+        key = ("head", id(block), head)
+        if key not in self._known:
+            size = self.model.width // self.model.heads
+            gain = block.before_attention.gain[:, None]
+            query, keys, value = (
+                (gain * block.attention.weight)[:, at * self.model.width :][:, head * size :][
+                    :, :size
+                ]
+                for at in range(3)
+            )
+            output = block.projection.weight[head * size :][:size]
+            # The gain's product is rounded once, that of both matrices like a sum.
+            both = largest_stretch(value @ output) + own_error(size + 8) * (
+                largest_stretch(np.abs(value)) * largest_stretch(np.abs(output))
+            )
+            self._known[key] = HeadWays(
+                Way(query.T), Way(keys.T), Way(value.T), Way(output), float(raised(both, 8))
+            )
+        found = self._known[key]
+        assert isinstance(found, HeadWays)
         return found
 
     def constants(self, step: Affine, norm: Norm) -> _AfterNorm:
@@ -169,12 +220,14 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Balls:
-    """(…, width) vectors, and (…, parts) radii: of each part of as many entries."""
+    """(…, width) vectors, and (…, parts) radii: of each part of as many entries. Beside the ball
+    an error may have `generators` (…, count, width), each times a number in [-1, 1]."""
 
     centre: Array
     radius: Array
     growths: Growths
     carried: Carried | None = None
+    generators: Array | None = None
 
     @property
     def length(self) -> Array:
@@ -187,9 +240,19 @@ class Balls:
         repeats = self.centre.shape[-1] // self.radius.shape[-1]
         return np.repeat(self.folded().radius, repeats, -1)
 
+    def chosen(self, rows: NDArray[np.int64]) -> Balls:
+        """Some of the vectors, with nothing carried."""
+        if self.carried is not None:
+            return self.folded().chosen(rows)
+        generators = None if self.generators is None else self.generators[rows]
+        return Balls(self.centre[rows], self.radius[rows], self.growths, None, generators)
+
     def folded(self) -> Balls:
-        """The same without an error that is carried."""
+        """The same in balls: no generators, and no error that is carried."""
         carried = self.carried
+        if self.generators is not None:
+            more = lengths(self.generators).sum(-1)[..., None]
+            return Balls(self.centre, raised(self.radius + more, 64), self.growths)
         if carried is None:
             return self
         if carried.units is None:
@@ -208,7 +271,7 @@ class Balls:
         growths, carried = self.growths, self.carried
         centre = self.centre @ step.weight + step.bias
         radius = self.radius @ growths.of(step)
-        radius = radius + self._rounded(step, centre.shape[-1], rounding)
+        radius = radius + self.rounded(step, centre.shape[-1], rounding)
         if carried is None:
             return Balls(centre, raised(radius, 64), growths)
         if carried.units is None:
@@ -229,7 +292,7 @@ class Balls:
         radius = radius + (carried.radius * through)[..., None]
         return Balls(centre, raised(radius, 64), growths)
 
-    def _rounded(self, step: Affine, width: int, rounding: Rounding) -> Array:
+    def rounded(self, step: Affine, width: int, rounding: Rounding) -> Array:
         """(…, parts): how far rounding moves a product, and the weights where they may move."""
         terms, growths = step.weight.shape[0], self.growths
         parts = growths.parts.get(id(step), (1, 1))[1]

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.trained.balls import Balls, Growths, lengths
+from softhat.trained.balls import Balls, Growths, HeadWays, lengths
 from softhat.trained.checkpoint import Block, Checkpoint
 from softhat.trained.points import Points, own_error
 from softhat.trained.reads import head_parts, score_slack, swayed
 from softhat.trained.rounding import Array, Rounding, raised
+from softhat.trained.steepness import Differences, LastSteps
 from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
@@ -31,13 +32,25 @@ MANY = 400
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Queries, keys and values of all positions of some prefixes, in one layer: (prefixes,
-    positions, …), with a radius for each head's."""
+    positions, …). Their errors: what entered the norm before them, a ball that goes through the
+    weights, and a radius for each head's."""
 
     centre: Array
     radius: Array
+    ball: Array
+    """(prefixes, positions)."""
 
     def chosen(self, prefixes: NDArray[np.int64]) -> Rows:
-        return Rows(self.centre[prefixes], self.radius[prefixes])
+        return Rows(self.centre[prefixes], self.radius[prefixes], self.ball[prefixes])
+
+    def longer(self, row: Balls) -> Rows:
+        """With one position more."""
+        assert row.carried is not None
+        return Rows(
+            np.concatenate([self.centre, row.centre[:, None]], 1),
+            np.concatenate([self.radius, row.radius[:, None]], 1),
+            np.concatenate([self.ball, row.carried.radius[:, None]], 1),
+        )
 
 
 class Positions:
@@ -46,34 +59,42 @@ class Positions:
     def __init__(self, model: Checkpoint, offset: int, rounding: Rounding) -> None:
         self.model, self.offset, self.rounding = model, offset, rounding
         self.growths = Growths(model)
+        self.last = LastSteps(model, self.growths, rounding)
 
     def longer(
         self, before: Sequence[Rows], ids: NDArray[np.int64], asked: NDArray[np.bool_]
-    ) -> tuple[tuple[Rows, ...], Points]:
-        """Prefixes with one token more: the rows of each layer, and the logits where they are
-        asked for."""
+    ) -> tuple[tuple[Rows, ...], Balls]:
+        """Prefixes with one token more: the rows of each layer, and the stream after the last
+        layer's attention where it is asked for."""
         model, rounding = self.model, self.rounding
         place = self.offset + (before[0].centre.shape[1] if before else 0)
         token = embedding(model, ids, np.array([place]), rounding)
         x = Balls(token.centre, lengths(token.error)[:, None], self.growths)
         rows = []
         for layer, block in enumerate(model.blocks):
-            mixed = queries_keys_values(x, block, model, rounding).folded()
-            now = Rows(mixed.centre[:, None], mixed.radius[:, None])
-            if before:
-                earlier = before[layer]
-                now = Rows(
-                    np.concatenate([earlier.centre, now.centre], 1),
-                    np.concatenate([earlier.radius, now.radius], 1),
-                )
+            mixed = queries_keys_values(x, block, model, rounding)
+            count, parts = mixed.radius.shape
+            none = np.zeros((count, 0, mixed.centre.shape[1]))
+            earlier = before[layer] if before else Rows(none, none[..., :parts], none[..., 0])
+            now = earlier.longer(mixed)
             rows.append(now)
             if layer == len(model.blocks) - 1:
-                x = Balls(x.centre[asked], x.radius[asked], self.growths)
-                now = now.chosen(np.flatnonzero(asked))
+                chosen = np.flatnonzero(asked)
+                x, now = x.chosen(chosen), now.chosen(chosen)
             x = attended(x, now, block, model, rounding)
-            x = feed_forward(x, block, model, rounding)
-        out = logits(x, model, rounding)
-        return tuple(rows), Points(out.centre, out.entries)
+            if layer < len(model.blocks) - 1:
+                x = feed_forward(x, block, model, rounding)
+        return tuple(rows), x
+
+    def logits(self, read: Balls) -> Points:
+        """The logits of streams after the last layer's attention."""
+        after = feed_forward(read, self.model.blocks[-1], self.model, self.rounding)
+        out = logits(after, self.model, self.rounding)
+        return Points(out.centre, out.entries)
+
+    def differences(self, read: Balls, asked: Differences) -> Array:
+        """Lower bounds of differences of those logits, more closely."""
+        return self.last.least(read, asked)
 
 
 def bounded_logits(
@@ -84,7 +105,8 @@ def bounded_logits(
     rows: tuple[Rows, ...] = ()
     every, centres, errors = np.ones(len(ids), bool), [], []
     for at in range(ids.shape[1]):
-        rows, out = positions.longer(rows, ids[:, at], every)
+        rows, read = positions.longer(rows, ids[:, at], every)
+        out = positions.logits(read)
         centres.append(out.centre)
         errors.append(out.error)
     return Points(np.stack(centres, 1), np.stack(errors, 1))
@@ -97,67 +119,91 @@ def attended(x: Balls, rows: Rows, block: Block, model: Checkpoint, rounding: Ro
     heads, size = model.heads, model.width // model.heads
     parts = rows.centre.reshape(count, length, 3, heads, size)
     radii = rows.radius.reshape(count, length, 3, heads)
-    reads, balls = [], []
+    reads, sizes, error, generators = [], [], np.zeros(count), []
     for head in range(heads):
-        query, its_ball = parts[:, -1, 0, head] * model.scale, radii[:, -1, 0, head] * model.scale
-        key, value = parts[:, :, 1, head], parts[:, :, 2, head]
-        scores = np.einsum("njd,nd->nj", key, query)
+        ways = x.growths.head(block, head)
+        query = Points(parts[:, -1, 0, head] * model.scale, radii[:, -1:, 0, head] * model.scale)
+        key = Points(parts[:, :, 1, head], radii[:, :, 1, head])
+        value = Points(parts[:, :, 2, head], radii[:, :, 2, head])
+        scores = np.einsum("njd,nd->nj", key.centre, query.centre)
         weights = _softmax(scores)
-        error = _score_ball(
-            query, raised(its_ball, 4), key, radii[:, :, 1, head], weights, rounding
-        )
-        distance = scores.max(1, keepdims=True) - scores + error.max(1, keepdims=True)
-        off = score_slack(error, distance, length, rounding)
-        read = np.einsum("nj,njd->nd", weights, value)
+        off = _score_ball(query, key, rows.ball, weights, ways, model.scale, rounding)
+        distance = scores.max(1, keepdims=True) - scores + off.max(1, keepdims=True)
+        off = score_slack(off, distance, length, rounding)
+        read = np.einsum("nj,njd->nd", weights, value.centre)
         reads.append(read)
-        balls.append(_read_ball(weights, off, value, radii[:, :, 2, head], read, rounding))
-    read = Balls(np.concatenate(reads, 1), np.stack(balls, 1), x.growths)
-    return x.added(read.affine(block.projection, rounding), rounding)
+        inner, largest, moves = _read_ball(weights, off, value, rows.ball, read, ways, rounding)
+        error = error + inner
+        sizes.append(largest)
+        projection = block.projection.weight[head * size : (head + 1) * size]
+        generators.append((moves[:, :, None] * (value.centre - read[:, None])) @ projection)
+    # The mean that is computed is no longer than the longest value, but for its rounding.
+    read = Balls(np.concatenate(reads, 1), raised(np.stack(sizes, 1), 8), x.growths)
+    step = block.projection
+    radius = error[:, None] + read.rounded(step, model.width, rounding)
+    centre = read.centre @ step.weight + step.bias
+    after = x.added(Balls(centre, raised(radius, 16), x.growths), rounding)
+    # The sum is rounded as if it were as long as generators can make it.
+    moved = np.concatenate(generators, 1)
+    long = lengths(moved).sum(1)[:, None]
+    radius = raised(after.radius + rounding.gamma(1) * long + rounding.overflow(long), 64)
+    return Balls(after.centre, radius, x.growths, None, moved)
 
 
 def _score_ball(
-    query: Array, its_ball: Array, key: Array, balls: Array, weights: Array, rounding: Rounding
-) -> Array:
+    query: Points, key: Points, ball: Array, weights: Array, ways: HeadWays, scale: float,
+    rounding: Rounding,
+) -> Array:  # fmt: skip
     """(prefixes, positions): how far scores can be off, but for a shift of all of them.
 
     The query q + δ meets keys k_j + κ_j: the scores move by δ·k_j + q·κ_j + δ·κ_j, and δ·m is a
-    shift, for any m: here the mean of the keys by their weights.
+    shift, for any m: here the mean of the keys by their weights. Of δ and κ_j, the part that
+    entered the norm is e W for a ball of e, so its product with z is at most |e| |W z|.
     """
-    size, length = query.shape[-1], key.shape[1]
-    middle = np.einsum("nj,njd->nd", weights, key)
-    long = lengths(key)
-    apart = lengths(key - middle[:, None])
-    apart = apart + own_error(2 * length + 16) * (long + long.max(1, keepdims=True))
-    asks, its_ball = lengths(query)[:, None], its_ball[:, None]
-    error = its_ball * apart + asks * balls + its_ball * balls
+    size, length = query.centre.shape[-1], key.centre.shape[1]
+    middle = np.einsum("nj,njd->nd", weights, key.centre)
+    long, asks = lengths(key.centre), lengths(query.centre)[:, None]
+    apart = key.centre - middle[:, None]
+    slack = own_error(2 * length + 16) * (long + long.max(1, keepdims=True))
+    mine = raised(ball[:, -1:] * scale, 4)
+    error = mine * (ways.query.length(apart) + ways.query.stretch * slack)
+    error = error + query.error * (lengths(apart) + slack)
+    error = error + ball * ways.key.length(query.centre)[:, None] + key.error * asks
+    its_ball = query.error + mine * ways.query.stretch
+    balls = key.error + ball * ways.key.stretch
+    error = error + its_ball * balls
     whole = (asks + its_ball) * (long + balls)
     error = error + rounding.gamma(size + 6) * whole + rounding.overflow(whole)
     return np.asarray(raised(error + size * rounding.least, 3 * size + 16))
 
 
 def _read_ball(
-    weights: Array, off: Array, value: Array, balls: Array, read: Array, rounding: Rounding
-) -> Array:
-    """(prefixes,): how far the mean o = Σ a_j v_j of a head can be off. Where the logarithms of
-    weights move, it moves as `_moved` says, never further than from one value to another; then the
-    errors of the values, and rounding of the mean, as in `_value_error`."""
-    length = weights.shape[1]
-    long = lengths(value)
-    largest = (long + balls).max(1)
+    weights: Array, off: Array, value: Points, ball: Array, read: Array, ways: HeadWays,
+    rounding: Rounding,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """How far the mean o = Σ a_j v_j of a head can be off after the projection, and how long it can
+    be before it: (prefixes,). Where the logarithms of weights move, it moves by Σ c_j (v_j - o), as
+    `_moved` says: the largest |c_j| come last (prefixes, positions). They are 0 where the mean
+    cannot move so far, from one value to another; that is in the radius then. There too: errors of
+    the values, and rounding of the mean, as in `_value_error`."""
+    length, balls = weights.shape[1], value.error
+    long = lengths(value.centre)
+    largest = (long + balls + ball * ways.value.stretch).max(1)
     most = off.max(1, keepdims=True)
-    factors = weights * np.expm1(off) * np.exp(most)
-    apart = lengths(value - read[:, None])
-    slack = own_error(4 * length + 16) * long.max(1, keepdims=True)
-    apart = apart + slack
-    moved = raised((factors * apart).sum(1), 2 * length + 32)
-    moved = np.fmin(moved, raised(2 * apart.max(1) * swayed(most[:, 0]), 8))
+    factors = raised(weights * np.expm1(off) * np.exp(most), 2 * length + 32)
+    slack = own_error(4 * length + 16) * long.max(1, keepdims=True) * ways.output.stretch
+    apart = ways.output.length(value.centre - read[:, None]) + slack
+    whole = raised(2 * apart.max(1) * swayed(most[:, 0]), 8)
+    near = (factors * apart).sum(1) < whole  # false for NaN
+    moved = np.where(near, (factors.sum(1) + 1) * slack[:, 0], whole)
     gamma = rounding.gamma(2 * length + 12)
-    each = balls + gamma * (long + balls)
+    each = ball * ways.both + (balls + gamma * largest[:, None]) * ways.output.stretch
     grown = raised(weights * np.exp(off + most), 32)
     inner = np.fmin((grown * each).sum(1), each.max(1))
-    flushed = length * rounding.least * largest * np.sqrt(value.shape[-1])
+    flushed = length * rounding.least * largest * np.sqrt(read.shape[-1]) * ways.output.stretch
     flushed = np.where(np.isfinite(most[:, 0]), flushed + slack[:, 0], np.inf)
-    return np.asarray(raised(moved + inner + flushed, 2 * length + 32))
+    radius = raised(moved + inner + flushed, 2 * length + 32)
+    return radius, largest * (1 + gamma), np.where(near[:, None], factors, 0.0)
 
 
 def _softmax(scores: Array) -> Array:

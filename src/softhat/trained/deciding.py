@@ -32,6 +32,8 @@ FEW = 3_000
 """So many prefixes are walked before anything else."""
 CLOSELY = 0.02
 """Of the time, for prefixes whose balls of errors are too coarse."""
+AT_FIRST, AT_LAST = 0.3, 0.9
+"""The same where these are all that is left: before the abstraction, and after it."""
 STATES = 5_000
 """States of a machine for the abstraction."""
 REFINEMENTS = ((1, False), (2, False), (1, True))
@@ -130,11 +132,13 @@ class Offset:
             if not self._done():
                 self._look(deadline)
             if not self._done() and self._abstractable():
-                self._abstract(deadline)
-                self._deeper(deadline)
-                self._meet(deadline)
+                self._deeper(deadline, AT_FIRST)
+                if not self._done():
+                    self._abstract(deadline)
+                    self._deeper(deadline, AT_LAST)
+                    self._meet(deadline)
             elif not self._done():
-                self._deeper(deadline)
+                self._deeper(deadline, AT_LAST)
                 if self.known.failure is None:
                     self._report(self.search.evolve(self.limit, deadline))
                 self._shrink(self.known.proved_to, deadline)
@@ -159,12 +163,12 @@ class Offset:
 
     def _walk(self, prefixes: float, deadline: float, closely: float) -> None:
         """Walk all prefixes as far as there are at most so many; `closely` is the share of the time
-        for those whose balls of errors are too coarse, unless these are all."""
+        for those whose balls of errors are too coarse, unless nothing else can be done."""
         depth = self.tree.depth(prefixes)
         whole = depth.whole or depth.level >= self.limit
         started = thread_time()
         left = max(0.0, deadline - started)
-        end = started + left * (0.9 if whole else closely)
+        end = started + left * (AT_LAST if whole and not self._abstractable() else closely)
         try:
             seen = self.tree.walk(
                 depth.level,
@@ -189,7 +193,7 @@ class Offset:
             known.walked_to = seen.proved(self.most)
         known.margins += seen.least.items()
 
-    def _deeper(self, deadline: float) -> None:
+    def _deeper(self, deadline: float, closely: float) -> None:
         """Walk all prefixes of words up to the limit, if that takes less than half of the time."""
         if self._done() or not np.isfinite(self._rate):
             return
@@ -203,7 +207,7 @@ class Offset:
         depth = self.tree.depth(affordable)
         whole = depth.whole or depth.level >= self.limit
         if depth.level > self.known.walked_to and (whole or not self._abstractable()):
-            self._walk(affordable, deadline, 0.9)
+            self._walk(affordable, deadline, closely)
 
     # Search
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from softhat.trained.points import Points
 from softhat.trained.rounding import Array, raised
 from softhat.trained.specification import Specification
+from softhat.trained.steepness import Differences
 from softhat.trained.zonotopes import Zonotope
 
 
@@ -49,13 +50,25 @@ class Decisions:
         np.put_along_axis(each, answer, np.inf, -1)
         return each
 
-    def proved(self, logits: Points, states: NDArray[np.int64]) -> Array:
-        """Lower bounds of the margins of logits with errors."""
+    def apart(self, logits: Points, states: NDArray[np.int64]) -> tuple[Array, Array]:
+        """(…, outputs): the margin against each output, and a lower bound of it; ∞ for the
+        answer itself."""
         each = self._each(logits.centre, states)
         error = logits.error
         if self.argmax:
             error = error + np.take_along_axis(error, self.answer[states][..., None], -1)
-        return (each - raised(error, 4)).min(-1)
+        bound = each - raised(error, 4)
+        return each, np.where(each == np.inf, np.inf, bound) if self.argmax else bound
+
+    def differences(
+        self, rows: NDArray[np.int64], outputs: NDArray[np.int64], states: NDArray[np.int64]
+    ) -> Differences:
+        """The margins against some outputs, as differences of logits of the rows."""
+        if self.argmax:
+            answers = self.answer[states[rows]]
+            return Differences(rows, np.ones(len(rows)), answers, outputs)
+        signs = self.signs[states[rows], outputs]
+        return Differences(rows, signs, outputs, np.full(len(rows), -1))
 
     def lower(self, logits: Zonotope, state: int) -> float:
         """A lower bound of all margins in a set of logits; NaN where nothing can be said."""

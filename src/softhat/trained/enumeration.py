@@ -15,16 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.trained.balls import Balls
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.concrete import Positions, Prefixes, Rows
 from softhat.trained.decisions import Decisions
-from softhat.trained.points import Points
-from softhat.trained.rounding import Rounding
+from softhat.trained.rounding import Array, Rounding
 from softhat.trained.searching import Found
 from softhat.trained.specification import FAR, Specification
 
 MEMORY = 1 << 23
 """Numbers that the keys and values of one batch may hold."""
+CLOSE = 16
+"""So many outputs, at most, that balls do not tell from the answer are looked at one by one."""
 FAILURES = 20
 """Failures that are kept of one walk: the shortest."""
 UNSURE = 50_000
@@ -163,16 +165,31 @@ class Enumeration:
         lengths = batch.words.shape[1] + self.need[batch.states]
         asked = self.spec.decided[batch.states] & (lengths <= self.most)
         with np.errstate(all="ignore"):
-            rows, out = self.positions.longer(batch.rows, ids, asked)
+            rows, read = self.positions.longer(batch.rows, ids, asked)
             result.walked += len(asked)
-            self._note(batch.words[asked], batch.states[asked], out, result)
+            self._note(batch.words[asked], batch.states[asked], read, result)
         return _Batch(batch.words, batch.states, rows)
 
-    def _note(self, words: Ints, states: Ints, out: Points, result: Enumerated) -> None:
+    def _bounds(self, stream: Balls, states: Ints) -> tuple[Array, Array]:
+        """Margins after each prefix, and lower bounds. Where balls do not do, those of the outputs
+        in question are followed back, unless they are many."""
+        each, bound = self.decisions.apart(self.positions.logits(stream), states)
+        open_ones = ~(bound > 0) & (each.min(-1) > 0)[:, None]
+        open_ones &= (np.count_nonzero(open_ones, -1) <= CLOSE)[:, None]
+        rows = np.flatnonzero(open_ones.any(-1))
+        if len(rows):
+            row, output = np.nonzero(open_ones[rows])
+            differences = self.decisions.differences(row, output, states[rows])
+            closer = self.positions.differences(stream.chosen(rows), differences)
+            bound[rows[row], output] = np.fmax(bound[rows[row], output], closer)
+        return each.min(-1), bound.min(-1)
+
+    def _note(self, words: Ints, states: Ints, stream: Balls, result: Enumerated) -> None:
+        if not len(words):
+            return
         read = words.shape[1]
         lengths = read + self.need[states]
-        exact = self.decisions.margins(out.centre, states)
-        proved = self.decisions.proved(out, states)
+        exact, proved = self._bounds(stream, states)
         result.least_found = min(result.least_found, float(np.nanmin(exact, initial=np.inf)))
         for at in np.flatnonzero(~(exact > 0)):
             margin = float(exact[at]) if not np.isnan(exact[at]) else -np.inf

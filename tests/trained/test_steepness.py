@@ -1,0 +1,89 @@
+"""Differences of logits, bounded by their derivative: disturbed streams, and `transformers`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softhat.trained.activations import ACTIVATIONS
+from softhat.trained.balls import Balls, Growths
+from softhat.trained.checkpoint import read_checkpoint
+from softhat.trained.concrete import Positions, Rows
+from softhat.trained.replay import Replay
+from softhat.trained.rounding import rounding_of
+from softhat.trained.steepness import Differences, LastSteps
+from softhat.trained.walk import tail
+from tests.trained import tiny
+
+
+def _asked(rows: int, outputs: int) -> Differences:
+    """Every output by itself with both signs, and against every other."""
+    row, first, second = np.indices((rows, outputs, outputs + 2)).reshape(3, -1)
+    sign = np.where(second == outputs + 1, -1.0, 1.0)
+    return Differences(row, sign, first, np.where(second >= outputs, -1, second))
+
+
+def _differences(logits: np.ndarray, asked: Differences) -> np.ndarray:
+    first = asked.sign * logits[..., asked.first]
+    return np.asarray(first - np.where(asked.second < 0, 0.0, logits[..., asked.second]))
+
+
+@pytest.mark.parametrize("name", sorted(set(ACTIVATIONS) - {"relu"}))
+@pytest.mark.parametrize("radius", [1e-9, 1e-4, 0.02, 0.3, 5.0])
+@pytest.mark.parametrize("many", [0, 3])
+def test_disturbed_streams_stay_inside(tmp_path: Path, name: str, radius: float, many: int) -> None:
+    """Streams in the ball, and at the corners that generators make, and along the steepest ways."""
+    model = read_checkpoint(tiny.model(tmp_path / "m", scale=0.6, activation_function=name))
+    random, width, outputs = np.random.default_rng(1), model.width, model.outputs
+    growths, rounding = Growths(model), rounding_of("float64")
+    for _ in range(6):
+        centre = random.normal(size=(1, width))
+        generators = random.normal(size=(1, many, width)) * radius
+        ball = Balls(centre, np.full((1, 1), radius), growths, None, generators if many else None)
+        asked = _asked(1, outputs)
+        with np.errstate(all="ignore"):
+            least = LastSteps(model, growths, rounding).least(ball, asked)
+        exact = _differences(tail(centre, model, 0)[0], asked)
+        assert not (least > exact).any()
+        small = 1e-6 * np.eye(width)
+        slopes = _differences(tail(centre + small, model, 0), asked) - exact
+        ways = np.concatenate([random.normal(size=(60, width)), slopes.T, -slopes.T])
+        long = np.linalg.norm(ways, axis=1, keepdims=True)
+        ways = np.divide(ways, long, out=np.zeros_like(ways), where=long > 0)
+        corners = np.sign(ways @ generators[0].T) @ generators[0]
+        moved = _differences(tail(centre + radius * ways + corners, model, 0), asked)
+        assert not (moved.min(0) < least).any()
+        if radius == 1e-4:
+            reached = (exact - moved.min(0)).max()
+            assert (exact - least).max() < 3 * reached  # to first order nothing is lost
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_float_logits_lie_inside(tmp_path: Path, layers: int, attention: str) -> None:
+    pytest.importorskip("transformers")
+    model = read_checkpoint(tiny.model(tmp_path / "m", seed=layers, layers=layers, scale=0.5))
+    ids = np.random.default_rng(0).integers(0, 4, size=(40, 11))
+    positions = Positions(model, 1, rounding_of("float32"))
+    logits = Replay(model, attention=attention).logits(ids.tolist(), 1)
+    rows: tuple[Rows, ...] = ()
+    asked = _asked(len(ids), model.outputs)
+    for at in range(ids.shape[1]):
+        rows, read = positions.longer(rows, ids[:, at], np.ones(len(ids), bool))
+        with np.errstate(all="ignore"):
+            least = positions.differences(read, asked)
+        float_ones = asked.sign * logits[asked.row, at, asked.first]
+        other = logits[asked.row, at, asked.second]
+        float_ones = float_ones - np.where(asked.second < 0, 0.0, other)
+        assert not (least > float_ones).any()
+        assert np.median(float_ones - least) < 0.01
+
+
+def test_without_a_derivative_nothing_is_said(tmp_path: Path) -> None:
+    model = read_checkpoint(tiny.model(tmp_path / "m", activation_function="relu"))
+    growths = Growths(model)
+    ball = Balls(np.ones((1, model.width)), np.zeros((1, 1)), growths)
+    least = LastSteps(model, growths, rounding_of("float32")).least(ball, _asked(1, model.outputs))
+    assert (least == -np.inf).all()
