@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from softhat.export.llama.to_llama import StockLlama, checkpoint
 from softhat.export.stock.heads import LABELS
 from softhat.export.stock.languages import StockLanguage
-from softhat.export.stock.options import EPSILON
+from softhat.export.stock.options import EPSILON, StockOptions
 from softhat.export.tokenizer import BLANK
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import MissingExtraError, SofthatError
@@ -77,7 +77,8 @@ def to_gguf(
         raise MissingExtraError("gguf", "gguf") from None
     if head not in ("token-classification", "lm"):
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
-    made = checkpoint(model, "llama", positions, context, "sdpa", head, output, margin)
+    given = StockOptions(context, "sdpa", head, output, margin)
+    made = checkpoint(model, "llama", positions, given)
     if isinstance(made.asked.model, StockLanguage):
         raise SofthatError(
             "a GGUF file says its formulas: export a language in logarithmic depth with to_llama"

@@ -13,6 +13,7 @@ import softhat
 from softhat.circuits.exam.soft import soft_twin
 from softhat.circuits.exam.subject import Subject, read_subject
 from softhat.export.gpt2.to_gpt2 import gpt2_files
+from softhat.export.stock.options import StockOptions
 from softhat.logic.random import random_formula
 
 torch = pytest.importorskip("torch")
@@ -82,7 +83,7 @@ def test_no_soft_twin_of_a_random_formula_is_wrong(count: int, tmp_path: Path) -
         family = ("past", "past-counting")[number % 2]
         formula = random_formula(rng, int(rng.integers(4, 12)), ("a", "b"), family)
         model = softhat.compile(formula, alphabet="ab")
-        files = gpt2_files(model, 10, activation="gelu_new")
+        files = gpt2_files(model, StockOptions(10), "gelu_new")
         twin, _, gates = soft_twin(files, 10)
         assert gates < 1
         place = tmp_path / str(number)

@@ -11,6 +11,7 @@ import pytest
 import softhat
 from softhat.export.llama.to_llama import checkpoint
 from softhat.export.reading import read_export
+from softhat.export.stock.options import StockOptions
 from softhat.io.errors import VoidError
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.reading import derive
@@ -30,7 +31,7 @@ def test_what_is_written_comes_out_as_it_went_in(text: str, tmp_path: Path) -> N
     c, directions = read(tmp_path / "m", text)
     plain = undisguise(c, directions).checkpoint
     model = softhat.compile(text, "ab")
-    trunk = checkpoint(model, "llama", "rope", 64, disguise=4).trunk
+    trunk = checkpoint(model, "llama", "rope", StockOptions(64, disguise=4)).trunk
     assert np.array_equal(plain.tensor("model.embed_tokens.weight"), trunk.embedding)
     for at, block in enumerate(trunk.blocks):
         made = plain.tensor(f"model.layers.{at}.self_attn.o_proj.weight")

@@ -24,6 +24,7 @@ from softhat.export.gpt2.to_gpt2 import gpt2_files
 from softhat.export.llama.to_llama import to_llama
 from softhat.export.native.labels import labels_of
 from softhat.export.stock.folder import DIRECTIONS
+from softhat.export.stock.options import StockOptions
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_json, read_tensors
 from softhat.models.model import Model
@@ -82,7 +83,8 @@ def exported(
             to_llama(model, folder, context, disguise=disguise)
         else:
             folder.mkdir()
-            for name, data in gpt2_files(model, context, disguise=disguise).items():
+            given = StockOptions(context, disguise=disguise)
+            for name, data in gpt2_files(model, given).items():
                 (folder / name).write_bytes(data)
         yield folder
 

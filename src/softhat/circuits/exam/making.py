@@ -29,6 +29,7 @@ from softhat.circuits.graph import possible_edges
 from softhat.circuits.stock import circuit_of_folder, stock_network
 from softhat.export.gpt2.to_gpt2 import gpt2_files
 from softhat.export.llama.to_llama import to_llama
+from softhat.export.stock.options import StockOptions
 from softhat.io.errors import SofthatError
 from softhat.io.files import (
     is_file,
@@ -110,7 +111,8 @@ def _exported(model: Model, question: Question) -> dict[str, bytes]:
     dress, task = question.dress, question.task
     disguise = task.seed if dress.disguised else None
     if dress.architecture == "gpt2":
-        return gpt2_files(model, dress.context, activation=dress.activation, disguise=disguise)
+        given = StockOptions(dress.context, disguise=disguise)
+        return gpt2_files(model, given, dress.activation)
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "m"
         to_llama(model, place, dress.context, disguise=disguise)

@@ -19,7 +19,13 @@ from softhat.export.stock.config import GPT2Shape, gpt2_config
 from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
 from softhat.export.stock.making import StockExport, asked
-from softhat.export.stock.options import Exported, Kernel, check_choice, check_disguise
+from softhat.export.stock.options import (
+    Exported,
+    Kernel,
+    StockOptions,
+    check_choice,
+    check_disguise,
+)
 from softhat.io.files import write_folder
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
@@ -57,39 +63,19 @@ def to_gpt2(
     or neuron is a variable's own, idle heads and neurons are filled, and other formulas are
     computed in the same trunk. `directions.safetensors` and `labels.json` say where everything is.
     """
-    made = gpt2_files(
-        model,
-        context,
-        activation,
-        disguise,
-        weights,
-        kernel=kernel,
-        head=head,
-        output=output,
-        margin=margin,
-    )
-    write_folder(Path(folder), made)
+    given = StockOptions(context, kernel, head, output, margin, disguise, weights)
+    write_folder(Path(folder), gpt2_files(model, given, activation))
 
 
 def gpt2_files(
-    model: Exported,
-    context: int = 1024,
-    activation: Activation = "relu",
-    disguise: int | None = None,
-    weights: Mapping[str, Any] | None = None,
-    *,
-    kernel: Kernel = "sdpa",
-    head: HeadName = "token-classification",
-    output: str | None = None,
-    margin: float = 20.0,
+    model: Exported, given: StockOptions, activation: Activation = "relu"
 ) -> dict[str, bytes]:
     """What `to_gpt2` writes, by file name."""
     check_choice("activation", activation, Activation)
-    check_disguise(disguise, activation)
-    given = (context, kernel, head, output, margin, disguise, weights)
-    made = asked(model, "gpt2", *given)
-    dense = disguise is not None
-    layout = lay_out(made.program, context, dense=dense, steady=made.weights is not None)
+    check_disguise(given.disguise, activation)
+    made = asked(model, "gpt2", given)
+    dense = given.disguise is not None
+    layout = lay_out(made.program, given.context, dense=dense, steady=made.weights is not None)
     plain = trunk(layout, made.token_sets, activation)
     tensors = _tensors(plain)
     readout = made.readout(layout.program, lambda row: read_row(layout, row), "classifier")
@@ -98,8 +84,8 @@ def gpt2_files(
         labels = label(plain, {**tensors, **readout}, made.labelled)
     directions = None
     n_head, d_ff = layout.n_head, plain.d_ff
-    if disguise is not None:
-        hidden = disguised(plain, disguise)
+    if given.disguise is not None:
+        hidden = disguised(plain, given.disguise)
         tensors, directions = hidden.tensors, hidden.directions
         for name, rows in readout.items():
             readout[name] = hidden.rows(rows) if rows.ndim == 2 else rows

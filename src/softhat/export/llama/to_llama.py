@@ -20,7 +20,7 @@ from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.making import Asked, StockExport, Tensors, asked
-from softhat.export.stock.options import Exported, Kernel, check_choice
+from softhat.export.stock.options import Exported, Kernel, StockOptions, check_choice
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_folder
 from softhat.program.heads import Recall, Shift
@@ -123,22 +123,13 @@ def to_llama(
     `disguise`, a seed, writes the same function in a random basis, with distractors;
     `directions.safetensors` and `labels.json` say where everything is. It is proved in float32.
     """
-    given = (context, kernel, head, output, margin, disguise, weights)
-    made = checkpoint(model, family, positions, *given)
+    given = StockOptions(context, kernel, head, output, margin, disguise, weights)
+    made = checkpoint(model, family, positions, given)
     write_folder(Path(folder), made.export().files())
 
 
 def checkpoint(
-    model: Exported,
-    family: Family,
-    positions: Positions | None,
-    context: int,
-    kernel: Kernel = "sdpa",
-    head: HeadName = "token-classification",
-    output: str | None = None,
-    margin: float = 20.0,
-    disguise: int | None = None,
-    weights: Mapping[str, Any] | None = None,
+    model: Exported, family: Family, positions: Positions | None, given: StockOptions
 ) -> StockLlama:
     """The tensors of a stock checkpoint, and what they are made from."""
     if family not in get_args(Family):
@@ -148,8 +139,8 @@ def checkpoint(
         )
     if positions is not None:
         check_choice("positions", positions, Positions)
-    given = (context, kernel, head, output, margin, disguise, weights)
-    made = asked(model, family, *given)
+    context, disguise = given.context, given.disguise
+    made = asked(model, family, given)
     signals = made.program.signals
     codes = max((len(s.keys) for s in signals if isinstance(s, Recall)), default=0)
     if positions is None:

@@ -22,6 +22,7 @@ from softhat.export.stock.options import (
     EPSILON,
     Exported,
     Kernel,
+    StockOptions,
     check_choice,
     check_context,
     check_disguise,
@@ -129,30 +130,20 @@ class Asked:
         return {f"{classifier}.weight": matrix, f"{classifier}.bias": bias}
 
 
-def asked(
-    model: Exported,
-    family: str,
-    context: int,
-    kernel: Kernel,
-    head: HeadName,
-    output: str | None,
-    margin: float,
-    disguise: int | None,
-    weights: Mapping[str, Any] | None,
-) -> Asked:
+def asked(model: Exported, family: str, given: StockOptions) -> Asked:
     """What the options say, if they fit a decoder and each other."""
-    check_choice("kernel", kernel, Kernel)
-    check_choice("head", head, HeadName)
-    check_context(context)
-    check_margin(margin)
-    check_disguise(disguise)
-    held, head = fits_head(model, head, context)
-    check_plain(held, disguise)
-    claimed = None if weights is None else claimed_weights(held, head, weights)
-    formulas, program = asked_of(held, head, output, claimed)
-    program = fitted(held, program, formulas, NAMES[family], context, disguise)
-    given = (family, context, kernel, head, margin, disguise, claimed)
-    return Asked(held, formulas, program, *given)
+    check_choice("kernel", given.kernel, Kernel)
+    check_choice("head", given.head, HeadName)
+    check_context(given.context)
+    check_margin(given.margin)
+    check_disguise(given.disguise)
+    held, head = fits_head(model, given.head, given.context)
+    check_plain(held, given.disguise)
+    claimed = None if given.weights is None else claimed_weights(held, head, given.weights)
+    formulas, program = asked_of(held, head, given.output, claimed)
+    program = fitted(held, program, formulas, NAMES[family], given.context, given.disguise)
+    run = (given.context, given.kernel, head, given.margin, given.disguise, claimed)
+    return Asked(held, formulas, program, family, *run)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from softhat.export.stock.followed import followed
@@ -33,6 +34,19 @@ EPSILON = 1e-12
 """LayerNorm's and RMSNorm's ε: far below what float32 resolves."""
 MOST_CONTEXT = 1 << 17
 """Positions may be a table: this many rows are enough, and more than the proofs reach."""
+
+
+@dataclass(frozen=True)
+class StockOptions:
+    """What every stock architecture can be asked for; `to_gpt2` says what each means."""
+
+    context: int = 1024
+    kernel: Kernel = "sdpa"
+    head: HeadName = "token-classification"
+    output: str | None = None
+    margin: float = 20.0
+    disguise: int | None = None
+    weights: Mapping[str, Any] | None = None
 
 
 def fits_head(
