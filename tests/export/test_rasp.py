@@ -157,6 +157,6 @@ def test_another_program_beside_the_weights_is_one_line(kind: str, tmp_path: Pat
     for claimed in (other, further):
         for name, data in claimed.meaning().items():
             (tmp_path / "m" / name).write_bytes(data)
-        with pytest.raises(SofthatError, match="different alphabets|different outputs") as raised:
+        with pytest.raises(SofthatError, match=r"different (alphabets|outputs)") as raised:
             certify(tmp_path / "m")
         assert "\n" not in str(raised.value)
