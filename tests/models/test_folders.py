@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import softhat
+from softhat.ahat import gallery
+from softhat.frontends.rasp import lib
 from softhat.io.errors import SofthatError
 from softhat.models.folders import load, load_compiled
 
@@ -151,3 +155,52 @@ def test_models_of_other_programs_are_kept(tmp_path: Path) -> None:
     with pytest.raises(SofthatError, match="not a model folder"):
         softhat.compile("a").save(other)
     assert (other / "model.safetensors").read_bytes() == b"precious"
+
+
+def _kinds(place: Path) -> Iterator[Path]:
+    model = softhat.compile("a S (b & Y a)", alphabet="ab", attention="temperature")
+    loop = softhat.compile(softhat.from_regex("(aa)*", depth="log"))
+    hist = softhat.compile(lib.make_hist(), alphabet="ab", max_length=4)
+    majority = softhat.simulate(gallery.majority(), epsilon=0.1)
+    for kind, made in (("c", model), ("l", loop), ("r", hist), ("s", majority)):
+        made.save(place / kind)
+        yield place / kind
+
+
+PLACES: tuple[tuple[Any, ...], ...] = (
+    ("more",),
+    ("version",),
+    ("size", "parameters"),
+    ("size", "layers"),
+    ("size", "more"),
+    ("layers", 0, "more"),
+    ("layers", 0, "heads", 0, "label"),
+    ("layers", 0, "heads", 0, "more"),
+    ("coordinates", 0),
+    ("coordinates", 0, 0, "holds"),
+    ("coordinates", 0, 0, "more"),
+)
+
+
+def test_a_configuration_says_what_the_weights_are(tmp_path: Path) -> None:
+    """Names and sizes are those of the weights, of the right types, and nothing is said besides."""
+    for folder in _kinds(tmp_path):
+        path = folder / "config.json"
+        honest = path.read_text()
+        for *parents, last in PLACES:
+            for value in (None, True, 77, 1.5, {}, ["a"]):
+                document = json.loads(honest)
+                part: Any = document
+                for key in parents:
+                    part = part[key] if len(part) > (key if isinstance(key, int) else 0) else {}
+                if isinstance(part, list) and not part:
+                    continue
+                part[last] = value
+                if json.dumps(document) == json.dumps(json.loads(honest)):
+                    continue
+                path.write_text(json.dumps(document))
+                with pytest.raises(SofthatError) as raised:
+                    load(folder)
+                assert "\n" not in str(raised.value)
+        path.write_text(honest)
+        load(folder)

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.models.model import Model
+from softhat.numbers.laws import Constant, Law
 from softhat.numbers.positions import text
-from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer, law_of_sharpness
+from softhat.transformer.weights import (
+    Attention,
+    Coordinate,
+    Layer,
+    Sparse,
+    Transformer,
+    law_of_sharpness,
+)
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -43,6 +52,13 @@ FORMULAS = (
     "last | #*(Y a) = 1",
     "a | b & !first",
 )
+
+
+def _law(sharpness: float, layer: Layer, attention: Attention) -> Law:
+    """Of a head by its C; by the layer's constant where a head has one temperature for all n."""
+    if not isnan(sharpness):
+        return law_of_sharpness(sharpness, attention)
+    return next(law for law in layer.laws if isinstance(law, Constant))
 
 
 class Open:
@@ -78,7 +94,7 @@ class Open:
                 for name in Layer.TENSORS
             }
             names: dict[str, Any] = {k: tuple(new[k]) for k in ("labels", "kinds", "masks")}
-            names["laws"] = tuple(law_of_sharpness(c, self.t.attention) for c in new["sharpness"])
+            names["laws"] = tuple(_law(c, old, self.t.attention) for c in new["sharpness"])
             layers.append(replace(old, **tensors, **names))
         return replace(
             self.t,

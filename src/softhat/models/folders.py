@@ -19,7 +19,7 @@ from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
 from softhat.numbers.predicates import Predicate
 from softhat.numbers.predicates import from_json as read_predicate
-from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_of
+from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_in
 from softhat.transformer.weights import Transformer
 
 # Other kinds are imported where one is read: most models are compiled, and start-up counts.
@@ -95,7 +95,7 @@ def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
         tensors = read_tensors(folder / "model.safetensors", inside=folder)
         listed = [read_predicate(entry, PREDICATES) for entry in _predicates(folder, config)]
         known = {predicate.name: predicate for predicate in listed}
-        transformer = transformer_of(config, tensors, known)
+        transformer = transformer_in(config, tensors, known)
         at = config.get("accepts_at")
         if at not in (None, "first", "last"):
             raise DamagedError(f"config.json: accepts_at is first or last, not {at!r}")
@@ -111,7 +111,7 @@ def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
     from softhat.models.value_model import ValueModel
 
     try:
-        transformer = transformer_of(
+        transformer = transformer_in(
             config, read_tensors(folder / "model.safetensors", inside=folder)
         )
         return ValueModel.read(transformer, read_json(folder / "rasp.json", inside=folder))
@@ -124,7 +124,7 @@ def _load_loop(folder: Path, config: dict[str, Any]) -> ValueModel:
     from softhat.models.loop_model import LANGUAGE, LoopModel
 
     try:
-        block = transformer_of(config, read_tensors(folder / "model.safetensors", inside=folder))
+        block = transformer_in(config, read_tensors(folder / "model.safetensors", inside=folder))
         language = read_json(folder / LANGUAGE, inside=folder)
         return LoopModel.read_loop(block, language)
     except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:

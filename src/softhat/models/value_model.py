@@ -62,7 +62,8 @@ class ValueModel(Answers):
         """The model of weights and what stands in a `rasp.json`."""
         compiled = from_json(data)
         check_premises(compiled)
-        if compiled.program.symbols != transformer.symbols:
+        program, t = compiled.program, transformer
+        if (program.symbols, program.propositional) != (t.symbols, t.propositional):
             raise DamagedError("rasp.json and the weights have different alphabets")
         names = (*compiled.program.outputs, *compiled.program.numbers)
         if tuple(name for name, _ in names) != transformer.outputs:

@@ -93,7 +93,8 @@ def _derive(
         raise VoidError("the numeric outputs are not each read once")
     use_of = dict(uses)
     wanted = tuple(name for name, _ in (*program.outputs, *program.numbers))
-    if t.outputs != wanted or t.symbols != program.symbols:
+    alike = (t.symbols, t.propositional) == (program.symbols, program.propositional)
+    if t.outputs != wanted or not alike:
         raise VoidError("the outputs or symbols are not those of the program")
     atoms = Atoms(Space(t.symbols, t.propositional))
     claims = ProgramClaims(atoms, program)

@@ -7,12 +7,14 @@ version 1, which named features and had a sharpness instead of a law, is read to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.files import RECORD
 from softhat.numbers import positions
 from softhat.numbers.laws import Law, from_json
 from softhat.numbers.positions import Feature
@@ -34,6 +36,8 @@ VERSION = 2
 READ = (1, 2)
 """Versions that are read."""
 SHARED = ("embedding", "position_embedding", "readout", "readout_bias")
+_ADDED = frozenset({RECORD, "accepts_at", "length", "epsilon", "dtype"})
+"""What folders and kinds of models say besides; whoever reads one checks it."""
 
 
 class DamagedError(Exception):
@@ -169,6 +173,30 @@ def transformer_of(
     )
     if remaining:
         raise DamagedError(f"model.safetensors has unknown tensors: {', '.join(sorted(remaining))}")
+    return transformer
+
+
+def transformer_in(
+    config: Mapping[str, Any],
+    tensors: Mapping[str, NDArray[Any]],
+    known: Mapping[str, Predicate] | None = None,
+) -> Transformer:
+    """The transformer of a folder, whose configuration says what it would say of these weights, of
+    the same types: names and sizes too, and nothing more but what a kind of model adds. (Version 1
+    said less.)"""
+    transformer = transformer_of(config, tensors, known)
+    if len(transformer.coordinates) != transformer.d_model:
+        raise DamagedError("config.json: coordinates are not those that the weights have")
+    if config.get("version") == 1:
+        return transformer
+    expected = config_of(transformer, config["kind"])
+    for name, value in config.items():
+        if name in _ADDED:
+            continue
+        if name not in expected:
+            raise DamagedError(f"config.json: nothing is known of {name[:60]!r}: take it out")
+        if json.dumps(value, sort_keys=True) != json.dumps(expected[name], sort_keys=True):
+            raise DamagedError(f"config.json: {name} is not what softhat writes for these weights")
     return transformer
 
 

@@ -26,7 +26,7 @@ from softhat.ahat.simulation.version_1 import folded, read_betas
 from softhat.io.errors import SofthatError, VoidError
 from softhat.io.files import read_json, read_tensors
 from softhat.numbers.laws import Constant, Law
-from softhat.transformer.stored import DamagedError, config_of, tensors_of, transformer_of
+from softhat.transformer.stored import DamagedError, config_of, tensors_of, transformer_in
 
 Tensors = Mapping[str, NDArray[np.float64]]
 
@@ -76,7 +76,7 @@ def _laws(
     folder: Path, config: Mapping[str, Any], source: AHAT, stored: Tensors
 ) -> dict[HeadId, Law]:
     """The laws in a configuration, if everything else is what follows from the source."""
-    found = transformer_of(config, stored)
+    found = transformer_in(config, stored)
     laws = {(l, h): law for l, layer in enumerate(found.layers) for h, law in enumerate(layer.laws)}
     expected = lower(source, laws)
     if config_of(found, "simulation") != config_of(expected, "simulation"):

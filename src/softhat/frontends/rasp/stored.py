@@ -58,6 +58,8 @@ def _typed(value: Any, kind: type[T]) -> T:
 def _check(compiled: Compiled) -> None:
     """Tokens are those of the program, and every output is read, for what it is."""
     program = compiled.program
+    if program.propositional:
+        raise ValueError("the program reads sets of propositions, not tokens")
     if tokens_and_symbols(compiled.alphabet)[1] != program.symbols:
         raise ValueError("the program has other symbols than the alphabet")
     if not 1 <= compiled.max_length <= LONGEST:
