@@ -167,6 +167,7 @@ def _kinds(place: Path) -> Iterator[Path]:
         yield place / kind
 
 
+OTHERS: tuple[Any, ...] = (None, True, 77, 1.5, {}, ["a"])
 PLACES: tuple[tuple[Any, ...], ...] = (
     ("more",),
     ("version",),
@@ -188,7 +189,7 @@ def test_a_configuration_says_what_the_weights_are(tmp_path: Path) -> None:
         path = folder / "config.json"
         honest = path.read_text()
         for *parents, last in PLACES:
-            for value in (None, True, 77, 1.5, {}, ["a"]):
+            for value in OTHERS:
                 document = json.loads(honest)
                 part: Any = document
                 for key in parents:

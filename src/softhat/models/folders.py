@@ -82,7 +82,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise SofthatError(f"{folder} is not a softhat model: its config.json has another format")
     version = config.get("version")
-    if version not in READ:
+    if type(version) is not int or version not in READ:
         raise SofthatError(
             f"{folder} has format version {version}; this softhat reads versions to {READ[-1]}: "
             "compile it again, or install the softhat that wrote it"

@@ -36,6 +36,7 @@ VERSION = 2
 READ = (1, 2)
 """Versions that are read."""
 SHARED = ("embedding", "position_embedding", "readout", "readout_bias")
+_IN_VERSION_1 = ("compiled", "simulation")
 _ADDED = frozenset({RECORD, "accepts_at", "length", "epsilon", "dtype"})
 """What folders and kinds of models say besides; whoever reads one checks it."""
 
@@ -187,7 +188,7 @@ def transformer_in(
     transformer = transformer_of(config, tensors, known)
     if len(transformer.coordinates) != transformer.d_model:
         raise DamagedError("config.json: coordinates are not those that the weights have")
-    if config.get("version") == 1:
+    if config.get("version") == 1 and config["kind"] in _IN_VERSION_1:
         return transformer
     expected = config_of(transformer, config["kind"])
     for name, value in config.items():
