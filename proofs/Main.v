@@ -8,7 +8,8 @@
 From Coq Require Import Reals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
   Matching Laws Model Kernel Values Compiled Simulated FloatRow FloatHeads.
-From Softhat Require Histories Spelled StepCounter StepTuring StepTapes StepRing.
+From Softhat Require Gray Histories Spelled StepCounter StepTuring StepTapes StepRing.
+From Softhat Require Automata Stacks.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -133,11 +134,53 @@ Theorem ring_run m row most : StepRing.well_formed m = true -> StepRing.row_fits
   = Histories.run (StepRing.next m) (StepRing.after m) most (row, []).
 Proof. exact (StepRing.ring_run m row most). Qed.
 
+(** "Automata and transducers", run as Turing machines: what greedy generation does, step by step, is the
+    walk over the input, each step the next state and what is written; its last step says whether the word
+    is in the language. A step is one token, or two where there are too many for that. *)
+Theorem automaton_generation a n k b w most :
+  let m := Automata.OneToken.machine_of a n k b in
+  Automata.well_formed a = true -> Automata.word_fits a w = true ->
+  StepTuring.well_formed m = true -> StepTuring.input_fits m w = true ->
+  flat_map Automata.OneToken.did (Histories.greedy StepTuring.same (StepTuring.tokens m) (StepTuring.formula m)
+    (StepTuring.ends m) most (rev (StepTuring.prompt m w)))
+  = firstn most (Automata.walk a (Automata.start a) w).
+Proof. exact (Automata.OneToken.automaton_run a n k b w most). Qed.
+
+Theorem automaton_generation_two_tokens a n k b w most :
+  let m := Automata.SeveralTokens.machine_of a n k b in
+  Automata.well_formed a = true -> Automata.word_fits a w = true ->
+  StepTapes.well_formed m = true -> StepTapes.input_fits m w = true ->
+  flat_map Automata.SeveralTokens.did (Histories.greedy StepTapes.same (StepTapes.tokens m)
+    (StepTapes.formula m) (StepTapes.ends m) most (rev (StepTapes.prompt m w)))
+  = firstn (Nat.div2 (S most)) (Automata.walk a (Automata.start a) w).
+Proof. exact (Automata.SeveralTokens.automaton_run a n k b w most). Qed.
+
+Theorem automaton_language a q w : Automata.well_formed a = true -> Automata.puts_out a = false ->
+  fst (List.last (Automata.walk a q w) (Automata.reject a, 0))
+  = if Automata.accepted a q w then Automata.accept a else Automata.reject a.
+Proof. exact (fun W => Automata.walk_accepts a W q w). Qed.
+
+(** "Stack programs", run as Turing machines with three tapes: whatever the program puts out in so many
+    instructions is put out by greedy generation in some number of tokens; if it has halted, nothing comes
+    after them. *)
+Theorem stack_generation p n k b w most o halted :
+  let m := Stacks.machine_of p n k b in
+  Stacks.program_fits p = true -> Stacks.word_fits w = true ->
+  StepTapes.well_formed m = true -> StepTapes.input_fits m w = true ->
+  Stacks.exec p (Gray.half b) most (Stacks.first_of p, w, []) = Some (o, halted) ->
+  exists size,
+    let generated := fun size => Histories.greedy StepTapes.same (StepTapes.tokens m) (StepTapes.formula m)
+      (StepTapes.ends m) size (rev (StepTapes.prompt m w)) in
+    flat_map Stacks.put_out (generated size) = o
+    /\ (halted = true -> forall more, generated (size + more) = generated size).
+Proof. exact (Stacks.stack_run p n k b w most o halted). Qed.
+
 (** What these formulas say of a history is what they mean in the language (Surface.v). *)
 Theorem history_formulas (token : Type) same (number : token -> nat) :
   (forall s t, same s t = Nat.eqb (number s) (number t)) ->
-  forall w q f s, Spelled.spelled number f = Some s -> forall i, 1 <= i <= length w ->
-  sat (length w) (Spelled.symbols_of number w) q s i = Histories.holds same f (Spelled.history w i).
+  forall w q f i, 1 <= i <= length w ->
+  sat (length w) (Spelled.symbols_of number w) q (Spelled.spelled number f) i
+  = Histories.holds same f (Spelled.history w i).
 Proof. exact (Spelled.spelled_holds same number). Qed.
 
 (** "The leak is known exactly." A row of scores s with winner p, at inverse temperature beta, puts at

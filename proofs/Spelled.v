@@ -9,23 +9,31 @@ Section Spelled.
 Context {token : Type} (same : token -> token -> bool) (number : token -> nat).
 Hypothesis numbered : forall s t, same s t = (number s =? number t).
 
-Definition both (join : surface -> surface -> surface) (f g : option surface) : option surface :=
-  match f, g with Some f, Some g => Some (join f g) | _, _ => None end.
+(* `last[v | k1 = q1, …]` by its definition: for each code that the queries may be, v at the latest position
+   whose keys are that code. `found` says that the keys before are. *)
+Fixpoint recalled (v : surface) (code : list (surface * surface)) (found : surface) : surface :=
+  match code with
+  | [] => Surface.Since (Surface.Not found) (Surface.And found v)
+  | (k, q) :: code =>
+      Surface.Or (Surface.And q (recalled v code (Surface.And found k)))
+        (Surface.And (Surface.Not q) (recalled v code (Surface.And found (Surface.Not k))))
+  end.
 
-(* The formula in the language; a Recall has none here. *)
-Fixpoint spelled (f : form token) : option surface :=
+(* The formula in the language. *)
+Fixpoint spelled (f : form token) : surface :=
   match f with
-  | Token a => Some (Symbol (number a))
-  | Histories.Constant b => Some (Surface.Constant b)
-  | Histories.Not f => option_map Surface.Not (spelled f)
-  | Histories.And f g => both Surface.And (spelled f) (spelled g)
-  | Histories.Or f g => both Surface.Or (spelled f) (spelled g)
-  | Histories.Xor f g => both Surface.Xor (spelled f) (spelled g)
-  | Histories.Yesterday f => option_map Surface.Yesterday (spelled f)
-  | Histories.Once f => option_map Surface.Once (spelled f)
-  | Histories.Since f g => both Surface.Since (spelled f) (spelled g)
-  | AtMost f g => both (fun f g => Compare (Count f) LessEqual (Count g)) (spelled f) (spelled g)
-  | Recall _ _ => None
+  | Token a => Symbol (number a)
+  | Histories.Constant b => Surface.Constant b
+  | Histories.Not f => Surface.Not (spelled f)
+  | Histories.And f g => Surface.And (spelled f) (spelled g)
+  | Histories.Or f g => Surface.Or (spelled f) (spelled g)
+  | Histories.Xor f g => Surface.Xor (spelled f) (spelled g)
+  | Histories.Yesterday f => Surface.Yesterday (spelled f)
+  | Histories.Once f => Surface.Once (spelled f)
+  | Histories.Since f g => Surface.Since (spelled f) (spelled g)
+  | AtMost f g => Compare (Count (spelled f)) LessEqual (Count (spelled g))
+  | Recall v code => recalled (spelled v) (map (fun d => (spelled (fst d), spelled (snd d))) code)
+    (Surface.Constant true)
   end.
 
 (* a word: symbols by their numbers *)
@@ -37,7 +45,8 @@ Lemma history_step w i : i < length w ->
   exists t, nth_error w i = Some t /\ history w (S i) = t :: history w i.
 Proof.
   intros L. destruct (nth_error w i) as [t|] eqn:E; [|apply nth_error_None in E; lia].
-  exists t. split; [reflexivity|]. unfold history. change (t :: rev (firstn i w)) with (rev [t] ++ rev (firstn i w)).
+  exists t. split; [reflexivity|]. unfold history.
+  change (t :: rev (firstn i w)) with (rev [t] ++ rev (firstn i w)).
   rewrite <- rev_app_distr. f_equal. clear L. revert w E.
   induction i as [|i IH]; intros [|x w] E; try discriminate.
   - cbn in *. congruence.
@@ -76,40 +85,62 @@ Proof.
   destruct (f' (history w (S i))); cbn; lia.
 Qed.
 
-Theorem spelled_holds f : forall s, spelled f = Some s -> forall i, 1 <= i <= length w ->
-  truth s i = holds same f (history w i).
+Lemma since_latest {A} (p v : A -> bool) l : since (fun x => negb (p x)) (fun x => p x && v x) l = latest p v l.
+Proof. induction l as [|x l IH]; [reflexivity|]. cbn. rewrite IH. destruct (p x); cbn;
+  [apply orb_false_r|reflexivity]. Qed.
+Lemma latest_ext {A} (p p' v : A -> bool) l : (forall x, p x = p' x) -> latest p v l = latest p' v l.
+Proof. intros E. induction l as [|x l IH]; [reflexivity|]. cbn. now rewrite E, IH. Qed.
+
+Lemma recalled_holds v v' code : agree (truth v) (holds same v') ->
+  (forall d, In d code -> agree (truth (spelled (fst d))) (holds same (fst d)) /\
+                          agree (truth (spelled (snd d))) (holds same (snd d))) ->
+  forall found found', agree (truth found) found' -> forall i, 1 <= i <= length w ->
+  truth (recalled v (map (fun d => (spelled (fst d), spelled (snd d))) code) found) i
+  = latest (fun past => found' past
+      && forallb (fun d => eqb (holds same (fst d) past) (holds same (snd d) (history w i))) code)
+      (holds same v') (pasts (history w i)).
 Proof.
-  assert (two : forall join (x y : option surface) s, both join x y = Some s ->
-    exists a b, x = Some a /\ y = Some b /\ s = join a b).
-  { intros join [a|] [b|] s H; inversion H. eauto. }
-  assert (one : forall (change : surface -> surface) x s, option_map change x = Some s ->
-    exists a, x = Some a /\ s = change a).
-  { intros change [a|] s H; inversion H. eauto. }
-  induction f; intros s E i I; cbn in E;
-    repeat match goal with
-    | H : both _ _ _ = Some _ |- _ => apply two in H as (s1 & s2 & E1 & E2 & ->)
-    | H : option_map _ _ = Some _ |- _ => apply one in H as (s1 & E1 & ->)
-    end; try discriminate;
-    repeat match goal with
-    | IH : forall s, spelled ?f = Some s -> _, E : spelled ?f = Some ?x |- _ => specialize (IH x E)
-    end.
-  - inversion E. destruct i as [|i]; [lia|]. destruct (history_step w i ltac:(lia)) as (t & T & ->).
+  intros V. induction code as [|[k r] code IH]; intros C found found' F i I.
+  - cbn [map recalled sat]. rewrite (since_agree _ _ (fun h => negb (found' h)) (fun h => found' h && holds same
+      v' h)); [| | |lia].
+    + rewrite since_latest. apply latest_ext. intros h. now rewrite andb_true_r.
+    + intros j J. cbn [sat]. now rewrite F.
+    + intros j J. cbn [sat]. now rewrite F, V.
+  - destruct (C (k, r) (or_introl eq_refl)) as [K Q]. cbn [fst snd] in K, Q. cbn [map recalled fst snd sat forallb].
+    rewrite (IH (fun d D => C d (or_intror D)) _ (fun h => found' h && holds same k h));
+      [|intros j J; cbn [sat]; now rewrite F, K|exact I].
+    rewrite (IH (fun d D => C d (or_intror D)) _ (fun h => found' h && negb (holds same k h)));
+      [|intros j J; cbn [sat]; now rewrite F, K|exact I].
+    rewrite (Q i I). destruct (holds same r (history w i)); cbn [andb negb orb]; rewrite ?orb_false_r;
+      apply latest_ext;
+      intros h; destruct (holds same k h); cbn; rewrite ?andb_true_r, ?andb_false_r; reflexivity.
+Qed.
+
+Theorem spelled_holds : forall f i, 1 <= i <= length w -> truth (spelled f) i = holds same f (history w i).
+Proof.
+  fix IH 1. intros f i I. destruct f as [a|a|f|f g|f g|f g|f|f|f g|f g|v code]; cbn [spelled].
+  - destruct i as [|i]; [lia|]. destruct (history_step w i ltac:(lia)) as (t & T & ->).
     cbn. unfold symbols_of. cbn. rewrite Nat.sub_0_r, T, numbered. reflexivity.
-  - inversion E. reflexivity.
-  - cbn. rewrite IHf by lia. reflexivity.
-  - cbn. rewrite IHf1, IHf2 by lia. reflexivity.
-  - cbn. rewrite IHf1, IHf2 by lia. reflexivity.
-  - cbn. rewrite IHf1, IHf2 by lia. reflexivity.
+  - reflexivity.
+  - cbn. rewrite (IH f) by lia. reflexivity.
+  - cbn. rewrite (IH f), (IH g) by lia. reflexivity.
+  - cbn. rewrite (IH f), (IH g) by lia. reflexivity.
+  - cbn. rewrite (IH f), (IH g) by lia. reflexivity.
   - destruct i as [|[|i]]; [lia| |].
     + destruct (history_step w 0 ltac:(lia)) as (t & _ & ->). reflexivity.
     + destruct (history_step w (S i) ltac:(lia)) as (t & _ & ->). cbn [sat holds].
       destruct (history_step w i ltac:(lia)) as (t' & _ & E'). replace (S (S i) - 1) with (S i) by lia.
-      rewrite IHf by lia. rewrite E'. reflexivity.
-  - cbn [sat holds]. apply once_agree; [|lia]. intros j J. apply IHf, J.
-  - cbn [sat holds]. apply since_agree; [| |lia]; intros j J; auto.
+      rewrite (IH f) by lia. rewrite E'. reflexivity.
+  - cbn [sat holds]. apply once_agree; [|lia]. intros j J. apply (IH f), J.
+  - cbn [sat holds]. apply since_agree; [| |lia]; intros j J; [apply (IH f)|apply (IH g)]; exact J.
   - cbn [sat value holds compare]. unfold count, before.
-    rewrite (count_agree _ _ IHf1), (count_agree _ _ IHf2) by lia. apply eq_true_iff_eq.
+    rewrite (count_agree _ _ (IH f)), (count_agree _ _ (IH g)) by lia. apply eq_true_iff_eq.
     rewrite Z.leb_le, Nat.leb_le. lia.
+  - cbn [holds]. rewrite (recalled_holds (spelled v) v code (IH v)) with (found' := fun _ => true);
+      [reflexivity| |easy|exact I].
+    clear I. revert code. fix all 1. intros [|[k r] code] d D; [contradiction|]. destruct D as [<-|D].
+    + split; [exact (IH k)|exact (IH r)].
+    + exact (all code d D).
 Qed.
 End Word.
 End Spelled.

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from softhat.frontends.machines import one_token, several_tokens
+from softhat.frontends.machines.automaton import Automaton
 from softhat.frontends.machines.cellular import CellularAutomaton
 from softhat.frontends.machines.counter import GO, CounterMachine
 from softhat.frontends.machines.machine import EOS, Machine, Run
+from softhat.frontends.machines.stack import DOWN, NONE, StackMachine
 from softhat.frontends.machines.turing import ANY, FULL, Action, TuringMachine
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
@@ -25,6 +27,7 @@ MOST = 40
 """Tokens of a run that are compared."""
 IMPORTS = """From Coq Require Import ZArith List Bool.
 From Softhat Require Import Histories Tape {construction}.
+From Softhat Require Gray Automata Stacks.
 Import ListNotations.
 Open Scope nat_scope.
 """
@@ -212,3 +215,90 @@ def turing(m: TuringMachine, word: Sequence[str]) -> Spelled:
     sided = truth[m.one_sided]
     machine = f"{first} {listed(rows)} {m.tapes} {m.bits} {sided}"
     return Spelled("StepTapes", machine, tokens, *ask)
+
+
+def numbers(m: TuringMachine) -> tuple[dict[str, int], dict[str, int]]:
+    """The places of states and of symbols."""
+    return ({q: at for at, q in enumerate(m.states)}, {s: at for at, s in enumerate(m.symbols)})
+
+
+def automaton_claims(m: Automaton, word: Sequence[str], at: int) -> str:
+    """The table is that of `proofs/Automata.v`, and the run is its walk."""
+    tapes = m.tape_machine
+    state, symbol = numbers(tapes)
+    spelled = turing(tapes, word)
+    accept, reject = m.ends
+    seen = sorted(m.accepting, key=m.states.index)
+    edges = [
+        f"Automata.Edge {state[q]} {symbol[s]} {state[then]} {symbol[out or m.blank]}"
+        for q, s, then, out in m.edges
+    ]
+    final = [f"({state[q]}, {symbol[out or m.blank]})" for q, out in m.final]
+    parts = [
+        listed(str(symbol[s]) for s in m.alphabet),
+        listed(str(state[q]) for q in m.states),
+        str(state[m.start]),
+        listed(str(state[q]) for q in seen),
+        listed(edges),
+        listed(final),
+        *(str(state[end]) for end in (accept, reject)),
+        str(m.is_transducer).lower(),
+    ]
+    acts = tapes.acts_of(m.run(word).tokens)
+    steps = listed(f"({state[a.next]}, {symbol[a.write[0]]})" for a in acts)
+    given = listed(str(symbol[s]) for s in word)
+    kind = "OneToken" if tapes.merged else "SeveralTokens"
+    sizes = f"{len(state)} {len(symbol)} {tapes.bits}"
+    goals = [
+        equal("Automata.well_formed a", "true"),
+        equal(f"Automata.word_fits a {given}", "true"),
+        equal(f"Automata.{kind}.machine_of a {sizes}", spelled.machine),
+        equal(f"Automata.walk a {state[m.start]} {given}", steps),
+    ]
+    if not m.is_transducer:
+        said = str(bool(m.run(word).accepted)).lower()
+        goals.append(equal(f"Automata.accepted a {state[m.start]} {given}", said))
+    defined = f"Definition a := Automata.Automaton {' '.join(parts)}.\n"
+    return f"Module M{at}.\n{defined}{''.join(goals)}End M{at}.\n"
+
+
+def stack_claims(m: StackMachine, word: Sequence[str], most: int, at: int) -> str:
+    """The table is that of `proofs/Stacks.v`, and so is what the program puts out."""
+    tapes = m.tape_machine
+    state, symbol = numbers(tapes)
+    lines = []
+    for label, i in m.instructions:
+        cases = listed(
+            f"({'None' if s == NONE else f'Some {symbol[s]}'}, {state[then]})"
+            for s, then in i.cases
+        )
+        match i.operation:
+            case "read":
+                text = f"Stacks.Read {cases}"
+            case "pop":
+                text = f"Stacks.Pop {state[label + DOWN]} {cases}"
+            case "push" | "write":
+                text = f"Stacks.{i.operation.title()} {symbol[i.symbol]} {state[i.next]}"
+            case _:
+                text = "Stacks.Halt"
+        lines.append(f"({state[label]}, {text})")
+    run = m.run(word, most)
+    given = listed(str(symbol[s]) for s in word)
+    start = f"({state[m.instructions[0][0]]}, {given}, [])"
+    put_out = listed(str(symbol[s]) for s in run.output)
+    ended = str(run.steps < most).lower()
+    goals = [
+        equal("Stacks.program_fits p", "true"),
+        equal(f"Stacks.word_fits {given}", "true"),
+        equal("Stacks.first_of p", str(state[m.instructions[0][0]])),
+        equal(
+            f"Stacks.machine_of p {len(state)} {len(symbol)} {tapes.bits}",
+            turing(tapes, word).machine,
+        ),
+        equal(
+            f"Stacks.exec p (Gray.half {tapes.bits}) {most} {start}",
+            "None" if run.full else f"Some ({put_out}, {ended})",
+        ),
+    ]
+    defined = f"Definition p : Stacks.program := {listed(lines)}.\n"
+    return f"Module M{at}.\n{defined}{''.join(goals)}End M{at}.\n"

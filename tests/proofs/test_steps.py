@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import softhat
+from softhat.frontends.machines.automaton import Automaton
 from softhat.frontends.machines.cellular import CellularAutomaton
 from softhat.frontends.machines.counter import CounterMachine
+from softhat.frontends.machines.stack import StackMachine
 from softhat.frontends.machines.turing import OnTapes, TuringMachine
 from tests.frontends.machines.collection import CASES
 from tests.proofs import steps
@@ -201,3 +203,78 @@ def test_another_formula_is_seen(kind: str, right: str, wrong: str, tmp_path: Pa
     ((construction, text),) = random_cases(kind, 0, 1)
     assert right in text
     assert not all_accepted([(construction, text.replace(right, wrong, 1))], tmp_path)
+
+
+def random_automaton(rng: np.random.Generator, at: int, tapes: bool) -> Case:
+    """Some edges are missing; with `tapes` there are so many states that a step is two tokens."""
+    states = [f"q{i}" for i in range(30 if tapes else int(rng.integers(1, 5)))]
+    alphabet = "abc"[: 3 if tapes else int(rng.integers(1, 4))]
+    puts_out = bool(rng.integers(2))
+    rows: list[list[str]] = []
+    for state in states:
+        for symbol in alphabet:
+            if rng.random() < 0.8 or not rows:
+                out = [str(rng.choice(["", "a", "x"]))] if puts_out else []
+                rows.append([state, symbol, str(rng.choice(states)), *out])
+    given: dict[str, Any] = {"alphabet": alphabet, "states": states, "start": states[0]}
+    given["transitions"] = rows
+    if puts_out:
+        given |= {"kind": "transducer", "final": {states[0]: "x"}}
+    else:
+        given |= {"kind": "automaton", "accept": [q for q in states if rng.random() < 0.5]}
+    m = softhat.machine(given, space=1024 if tapes else 16)
+    assert isinstance(m, Automaton) and m.tape_machine.merged != tapes
+    word = "".join(rng.choice(list(alphabet), int(rng.integers(7))))
+    construction = "StepTapes" if tapes else "StepTuring"
+    return construction, steps.automaton_claims(m, word, at)
+
+
+@pytest.mark.parametrize("tapes", [False, True])
+def test_tables_of_automata(tapes: bool, tmp_path: Path) -> None:
+    needs_coq()
+    rng = np.random.default_rng(4)
+    assert all_accepted([random_automaton(rng, at, tapes) for at in range(12)], tmp_path)
+
+
+def random_stack(rng: np.random.Generator, at: int) -> Case:
+    """A random program that halts, or fills its stack, within so many instructions."""
+    labels = [f"l{i}" for i in range(int(rng.integers(2, 7)))]
+
+    def target() -> str:
+        return str(rng.choice(labels))
+
+    while True:
+        program: dict[str, Any] = {}
+        for label in labels:
+            cases = {s: target() for s in ("a", "b", "") if rng.random() < 0.8} or {"": target()}
+            kinds: list[Any] = [
+                ["read", cases],
+                ["pop", cases],
+                ["push", str(rng.choice(["a", "b"])), target()],
+                ["write", str(rng.choice(["a", "x"])), target()],
+                ["halt"],
+            ]
+            program[label] = kinds[int(rng.choice(5, p=[0.25, 0.25, 0.25, 0.2, 0.05]))]
+        if program["l0"][0] == "halt" or all(p[0] not in ("read",) for p in program.values()):
+            continue
+        m = softhat.machine({"kind": "stack", "program": program, "space": 8})
+        assert isinstance(m, StackMachine)
+        word = "".join(rng.choice(list(m.alphabet), int(rng.integers(4)))) if m.alphabet else ""
+        if (run := m.run(word, MOST)).full or run.steps < MOST:
+            return "StepTapes", steps.stack_claims(m, word, MOST, at)
+
+
+def test_tables_of_stack_programs(tmp_path: Path) -> None:
+    needs_coq()
+    rng = np.random.default_rng(5)
+    assert all_accepted([random_stack(rng, at) for at in range(20)], tmp_path)
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("Some 1", "Some 2"), ("Right", "Left")])
+def test_another_table_is_seen(right: str, wrong: str, tmp_path: Path) -> None:
+    needs_coq()
+    construction, text = random_stack(np.random.default_rng(5), 0)
+    goal = text.index("Stacks.machine_of")
+    changed = text[:goal] + text[goal:].replace(right, wrong, 1)
+    assert changed != text
+    assert not all_accepted([(construction, changed)], tmp_path)

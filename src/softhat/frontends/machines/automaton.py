@@ -6,7 +6,8 @@ only goes right: the token of a step has the symbol and the next state, as `one_
 A transducer writes what it puts out over what it has read, and `end` is its last state.
 
 A step is right because the Turing machine's is: its table has one entry for each edge, and one for
-each state at the blank behind the input.
+each state at the blank behind the input. Machine-checked: `automaton_run` and `walk_accepts` of
+proofs/Automata.v.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class Automaton(OnTapes):
     @property
     def space(self) -> str:
         return f"inputs have at most {self.cells // 2 - 1:,} symbols"
+
+    @property
+    def table_theorem(self) -> str:
+        return "automaton_run of proofs/Automata.v"
 
     @cached_property
     def steps_of(self) -> dict[tuple[str, str], tuple[str, str]]:

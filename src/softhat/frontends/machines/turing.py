@@ -268,7 +268,12 @@ class OnTapes(Machine):
 
     @property
     def step_theorem(self) -> str:
-        return f"{self.tape_machine.step_theorem}, of the Turing machine that it is run as"
+        return f"{self.tape_machine.step_theorem}, {self.table_theorem}"
+
+    @property
+    @abstractmethod
+    def table_theorem(self) -> str:
+        """Why the Turing machine does the same: a theorem of the proofs, which Coq has checked."""
 
     @cached_property
     def formulas(self) -> dict[str, Formula]:
