@@ -235,7 +235,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "proof/stock/heads/average.py": ("proof/stock/heads/test_sign.py", "a mean, and its sign"),
     "proof/stock/kind.py": ("proof/stock/heads/test_latest.py", "what every kind has"),
     "proof/stock/pair_scores.py": ("proof/gpt2/test_certificate.py", STOCK),
-    "proof/stock/rotary.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/stock/storage.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/variables.py": ("proof/gpt2/test_certificate.py", STOCK),
     "runtime/answers.py": ("models/test_model.py", "what users ask a model"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,15 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 import softhat
+from softhat.export.reading import read_export
+from softhat.io.errors import VoidError
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from softhat.proof.llama.bounds import LlamaBounds
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.reading import derive
+from softhat.proof.stock.storage import STORAGES
 from tests.export.stock_models import answers, stated, stock, torch
 from tests.export.test_llama import fits_rope
 from tests.transformer.lowering.suite import all_codes, expected, long_words
@@ -43,6 +50,33 @@ def test_any_decoder_formula(
         model = stock(folder, dtype, kernel)
         for codes in (all_codes(2, min(6, longest)), long_words(longest, 2, seed)):
             assert (answers(model, codes) == expected(formula, codes, "ab")).all()
+
+
+def test_bits_that_are_off_too_far_are_refused(tmp_path: Path) -> None:
+    """Bounds leave out products of errors from 2^-7 on: so one bit, however few there are, and one
+    mean may not be off by more."""
+    softhat.to_llama(softhat.compile("Y a & #(b) >= 2", "ab"), tmp_path / "m", 256)
+    export = read_export(tmp_path / "m")
+    assert isinstance(export.checkpoint, LlamaCheckpoint)
+    found = derive(export.checkpoint, export.formulas)
+    bounds = LlamaBounds(found, True, STORAGES[0], None)
+    bits = np.zeros(export.checkpoint.d_model)
+    for off in (2.0**-7 - 2.0**-20, 2.0**-7):
+        bits[3] = off
+        if off < 2.0**-7:
+            read = bounds._read(found.cells[-1], bits)
+            assert read.scale < 2.0**-7
+            continue
+        with pytest.raises(VoidError, match="not small"):
+            bounds._read(found.cells[-1], bits)
+    bounds.check()
+    bounds.check_length(255)
+    bounds.averages = [
+        (head, block, replace(read, off=read.off + 2.0**-6, exact=False))
+        for head, block, read in bounds.averages
+    ]
+    with pytest.raises(VoidError, match="of its size"):
+        bounds.check_length(2)
 
 
 def test_bounds_hold_in_the_residual_stream(tmp_path: Path) -> None:

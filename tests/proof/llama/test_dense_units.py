@@ -14,6 +14,7 @@ from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.reading import derive
 from softhat.proof.llama.squares import Squares
 from softhat.proof.llama.undisguise import undisguise
+from softhat.proof.stock.storage import SECOND
 from tests.proof.llama.test_dense_bounds import CONTEXT, FORMULAS, made, parts
 from tests.transformer.lowering.suite import long_words
 
@@ -92,4 +93,4 @@ def test_units_that_cancel_are_quiet(tmp_path: Path) -> None:
 
 def _magnitudes(bounds: LlamaDenseBounds, group: Any) -> float:
     norms = [np.linalg.norm(m, axis=1) for m in (group.gate, group.up, group.out)]
-    return float(1.1 * norms[0].max() * norms[1].max() * norms[2].sum() * bounds.reach**2)
+    return float(SECOND * norms[0].max() * norms[1].max() * norms[2].sum() * bounds.reach**2)

@@ -318,7 +318,8 @@ class DenseBounds(ABC):
             units += term.units
         need(magnitudes < HUGE, "hidden units overflow")
         self._clipped(before, norm, clips)
-        total = 2.1 * len(clips)
+        # A gate moves its bit from one of ±1 to the other, up to that bit's error.
+        total = sum(2 + max(term.bit for term in terms) for terms in clips.values())
         return noise + self.rounding(units, magnitudes, total) + self.stored
 
     def _read_out(self, off: Vector, noise: float) -> None:

@@ -74,6 +74,9 @@ class GPT2DenseBounds(DenseBounds):
         need(squares < 0.025, "LayerNorm: the norm is not constant enough")
         out_of_span = noise + float(self.basis.ones @ (self.size + off))
         relative = out_of_span / self.norm_of_x
+        # Noise r moves the square by 2r + r², of a norm that is off by less than 0.0125 itself:
+        # ROOT·(2·1.013 + 2^-6) < 1.05. Of two factors that are off by less than 2^-6 together, the
+        # product of errors is less than 2^-8 of them.
         scale = ROOT * (squares + statistics) + 1.05 * relative + 4 * U
         scale = 1.02 * (scale + abs(self.gain / self.norm_of_x - 1))
         need(scale < 2.0**-6, "LayerNorm's error is not small")
@@ -304,6 +307,7 @@ class DensePairScores(StockScores):
         fixed = (query_off + SECOND * weight * float(self.off[p])) * apart
         fixed += 2 * (idle + query_off) * (key_off + dot * (extent + key_off)) + 2 * float(others)
         relative = norm.scale + (2 * key_off + bounds.d * U * apart) / key
+        # Of both of two scores, which are off by less than a twentieth of them (`compared`).
         relative += 2.1 * dot * (extent + key_off) / key
         relative += 2 * float(product_off[p]) / (weight * key)
         relative += 2 * self.kernel.roundings(self.keys) * U

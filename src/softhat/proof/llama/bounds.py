@@ -30,6 +30,9 @@ from softhat.proof.stock.rotary import Resting, RotaryScores, StoredRows, Turned
 from softhat.proof.stock.storage import ROOT, SECOND, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
 
+SMALL = 2.0**-7
+"""Errors of bits, of means and of RMSNorm's factor, as shares of their size, are refused from here
+on: products of them are small beside them."""
 FAR = 24.0
 """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
 TAIL = FAR * exp(-FAR)
@@ -109,7 +112,7 @@ class LlamaBounds:
         means = sum((SECOND * magnitude(cell)) ** 2 for cell in cells if isinstance(cell, MeanCell))
         squares = (float((2 * bits + bits**2).sum()) + means) / d + self.c.epsilon
         scale = ROOT * (squares + min(d + 4, 256) * U) + 4 * U
-        need(scale < 2.0**-7, "RMSNorm's error is not small")
+        need(max(scale, float(bits.max())) < SMALL, "RMSNorm's error is not small")
         if not self.storage.wide:
             need(scale < 0.4 * self.storage.unit, "RMSNorm moves bits by more than half an ulp")
         return Read(cells, bits, scale, not self.storage.wide)
@@ -117,10 +120,14 @@ class LlamaBounds:
     # What is read
 
     def _sizes(self, read: Read) -> Vector:
-        """No coordinate is larger; what is exact is not larger at all."""
+        """No coordinate is larger; what is exact is not larger at all. Bits, as stored, and
+        RMSNorm's factor are off by less than SMALL: (1 + 2^-7)²(1 + 3U) < 1.02. A mean is off by
+        less than SMALL (`check_length`), and by eight roundings to storage, which are at most
+        8·2^-8: (1 + 2^-7)²(1 + 2^-5)(1 + 3U) < 1.05."""
         care = 1.0 if read.exact else 1.02
+        mean = 1.02 if self.storage.wide else 1.05
         sizes = [
-            (1.02 if isinstance(cell, MeanCell) else care) * magnitude(cell) for cell in read.cells
+            (mean if isinstance(cell, MeanCell) else care) * magnitude(cell) for cell in read.cells
         ]
         return np.array(sizes)
 
@@ -156,6 +163,7 @@ class LlamaBounds:
         sizes = self._sizes(read)
         largest = self.storage.largest
         for rows in (block.query, block.key, block.value):
+            # A sum is rounded, and what is rotated has √2 of its coordinates at most.
             size = 1.5 * float((np.abs(rows.astype(np.float64)) @ sizes).max(initial=0))
             need(size <= largest, "queries, keys or values overflow")
             need(size * self.c.context <= 1e37, "sums of values overflow")
@@ -252,7 +260,9 @@ class LlamaBounds:
                 only_bos = float(np.abs(matrix[r, alone]).sum()) / positions
                 value = float(values[r]) + only_bos * (read.scale + 8 * U)
             drowned = 4 * storage.floor / amplitude + storage.floor
-            error = positions * (value + added + drowned) / count.least
+            off = value + added + drowned
+            need(off <= SMALL * count.size, "counts: a mean may be off by too much of its size")
+            error = positions * off / count.least
             errors.append(error + self.later + 8 * storage.unit)
         return errors
 
@@ -296,30 +306,35 @@ class LlamaBounds:
         sizes = np.abs(block.gate.astype(np.float64)) @ self._sizes(read)
         factors = np.abs(block.up.astype(np.float64)) @ self._sizes(read)
         largest = max(float(s.max(initial=0)) for s in (sizes, factors, sizes * factors))
+        # A sum, silu, its product and their storing are rounded: (1 + 2^-8)^8 < 1.1.
         need(1.1 * largest <= self.storage.largest, "gates: hidden units overflow")
         return worst
 
     def _stored(self, derived: DerivedBlock[LlamaBlock], read: Read) -> Vector:
         """The error of bits after the gates. Where a term holds, its gate adds
         w(silu(g₁)·f - silu(g₂)·f): the literals' errors cancel, f and the constants have the
-        factor of the position, and units of terms that fail are below silu's tail."""
+        factor of the position, and units of terms that fail are below silu's tail. SECOND is for f,
+        which is off 1 by less than 2^-7 and a few roundings, and for silu's slope, which is less
+        than 1 + TAIL beyond FAR."""
         block = derived.matrices
         weights = np.abs(block.gate.astype(np.float64))
         reach = weights @ self._sizes(read)
         rounding = ((block.gate != 0).sum(axis=1) + 1) * U * reach
         fixed = [isinstance(cell, ConstantCell) for cell in read.cells]
         constant = weights[:, fixed] @ self._sizes(read)[fixed]
+        errors = self._row_errors(block.gate, read)
         after = read.off.copy()
         entries = (block.down != 0).sum(axis=1)
         worst: dict[int, float] = {}
         for gate in derived.gates:
-            held = 1.05 * gate.out * (gate.low + gate.high)
+            seen = gate.low + gate.high + float(errors[list(gate.units)].sum())
+            held = SECOND * gate.out * seen
             moved = gate.out * float(rounding[list(gate.units)].sum())
             constants = float(sum(constant[list(gate.units)])) * gate.out * 3 * U
             common = 2 * ((1 + read.scale + 4 * U) ** 2 - 1)
             added = int(entries[gate.target])
-            tails = gate.out * added * TAIL * 1.1
-            error = 1.05 * moved + constants + common + held * (12 + added) * U + tails + 2 * U
+            tails = SECOND * gate.out * added * TAIL
+            error = SECOND * moved + constants + common + held * (12 + added) * U + tails + 2 * U
             if tails < U / 4:
                 self.resting.quiet.add(gate.target)
             worst[gate.target] = max(worst.get(gate.target, 0.0), error)

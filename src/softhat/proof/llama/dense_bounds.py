@@ -128,7 +128,8 @@ class LlamaDenseBounds(DenseBounds):
         self.squares = Squares(0.0, 0.0)
 
     def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
-        """|w + n|² is within 2|w||n| + |n|² of |w|²."""
+        """|w + n|² is within 2|w||n| + |n|² of |w|². In units of the plain norm |w| is at most
+        √1.045 < 1.023 and |n| below 2^-8: that is less than 2.1·|n|."""
         relative = noise / self.norm_of_x
         need(relative < 2.0**-8, "RMSNorm: the noise is not small")
         apart = 2.1 * relative + 2 * SLACK + self.c.epsilon
@@ -160,6 +161,8 @@ class LlamaDenseBounds(DenseBounds):
         by what the factor is off (1 + E)^(-1/2), and by what it was off before."""
         by = 0.0
         for p, terms in clips.items():
+            # 2f² moves by 4f times what f does, f ≤ 1.025; then |b|² by 2·1.1·own + own²; before it
+            # was ±1.
             own = 4.1 * self.factor_off + max(term.unscaled for term in terms) + float(before[p])
             need(own < 0.05, "gates: the error of a bit may be too large")
             by += 2.3 * own + 2.1 * float(before[p])
@@ -177,6 +180,12 @@ class LlamaDenseBounds(DenseBounds):
 
     # Scores
 
+    @property
+    def dot(self) -> float:
+        """Of a score's sum, as a share of |query||key|: turning lengthens neither by more than
+        2^-7, and (1 + 2^-7)²·((1 + U)^k - 1) ≤ 1.05·k·U."""
+        return (self.c.head_dim + 6) * 1.05 * U
+
     def score_error(
         self,
         head: StockHead,
@@ -192,7 +201,7 @@ class LlamaDenseBounds(DenseBounds):
         query, keys = q + q_off, (1 + norm.scale) * k + k_off
         products = query * keys
         total = q_off * keys + q * k_off + products * self.turns(head)
-        total = total + (self.c.head_dim + 6) * 1.05 * U * products
+        total = total + self.dot * products
         root = self.c.head_dim**0.5
         if key is None:
             return SCALED * (float(total.sum()) + norm.scale * float(q @ k)) / root
@@ -326,12 +335,13 @@ class DenseTurnedScores(StockScores):
         q, q_off, k, k_off = bounds.read_pairs(head.block, head.head, self.off, self.norm)
         (pair,) = head.pairs
         p = pair.pair
-        turn, dot = float(bounds.turns(head)[p]), (head_dim + 6) * 1.05 * U
+        turn, dot = float(bounds.turns(head)[p]), bounds.dot
         most = (1 + scale) * float(k[p]) + float(k_off[p])
         apart = most + float(k_off[p])
         own = float(q_off[p]) * (apart + 2 * (turn + dot) * most)
         others = (q + q_off) * ((1 + scale) * k + k_off) * (1 + dot) * SECOND
         fixed = own + 2 * float(np.delete(others, p).sum())
+        # (1 + scale)² - 1 ≤ 2.1·scale, because scale < 0.025.
         relative = 2.1 * scale + SCALED * (2 * float(k_off[p]) + 2 * (turn + dot) * most) / key
         worst = SCALED * fixed / head_dim**0.5 / least
         return bounds.compared(head, worst, relative, share) * least

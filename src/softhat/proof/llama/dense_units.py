@@ -21,6 +21,8 @@ Hidden = tuple[Matrix, Matrix, Matrix]
 """Gates, factors and outgoing weights, a row a unit."""
 SILU = 10 * U
 """Relative error of silu, four units in the last place, and of the product with it."""
+FACTOR = 1.05
+"""What units read as their second factor is at most 1.025 + 0.02 (`clipped` refuses more)."""
 STEEP = 1.1
 """silu's slope is at most this."""
 
@@ -118,7 +120,10 @@ def clipped(
 ) -> ClipTerm:
     """Where a term holds its units see `held`, and write Σ out·(rows·y)·(factors·y): exactly ±2
     times (1 + ρ)², what exact arithmetic is off that, and what each unit is off by itself. What
-    they read as their second factor is the same, but for rounding: its error is common to them."""
+    they read as their second factor is the same, but for rounding: its error is common to them.
+
+    That factor is 1, scaled by less than 1.025 and off by less than 0.02: FACTOR bounds it, and
+    silu's slope is 1 + TAIL at most where a term holds."""
     gate, scale = clip.gate, norm.scale
     _, errors = read(bounds, clip.rows, held, off, norm)
     (factor,) = exactly_read(bounds, clip.factor, held, off, norm)
@@ -136,28 +141,30 @@ def clipped(
         return ClipTerm(0.0, 0.0, 0.0, 0)
     seen = (1 + scale) * clip.held + errors
     roundings = bounds.roundings(clip.rows.whole * bounds.reach, seen)
-    alone = 1.05 * (seen * (factors + SILU) + TAIL + roundings)
+    alone = FACTOR * (seen * (factors + SILU) + TAIL + roundings)
     along = clip.out @ clip.direction
     across = clip.out - np.outer(along, clip.direction)
     slack = SLACK * float(row_norms(clip.out) @ clip.rows.whole) * bounds.reach
     (written,) = exactly_read(bounds, clip.bit, held, off, norm)
-    own = 1.05 * (float(written) + slack + 2 * float(factor)) + float(np.abs(along) @ alone)
+    own = FACTOR * (float(written) + slack + 2 * float(factor)) + float(np.abs(along) @ alone)
     bit = 2 * ((1 + scale) ** 2 - 1) + own
-    loose = 1.05 * (clip.across * bounds.reach + slack) + float(row_norms(across) @ alone)
-    magnitudes = 1.06 * float(row_norms(clip.out) @ seen)
+    loose = FACTOR * (clip.across * bounds.reach + slack) + float(row_norms(across) @ alone)
+    magnitudes = SECOND * FACTOR * float(row_norms(clip.out) @ seen)
     return ClipTerm(SECOND * bit, SECOND * loose, magnitudes, 0, SECOND * own)
 
 
 def idle_terms(bounds: DenseBounds, units: HiddenUnits) -> list[ClipTerm]:
     """Units that cancel, and what silu leaves of those that do not hold. Every unit is a term of
     the sum."""
-    tails = sum(float(row_norms(clip.out).sum()) * TAIL * 1.5 for clip in units.clips)
+    tails = sum(FACTOR * float(row_norms(clip.out).sum()) * TAIL for clip in units.clips)
     found = [ClipTerm(0.0, tails, tails, units.count)]
     return found + [_cancelled(bounds, group) for group in units.idle]
 
 
 def _cancelled(bounds: DenseBounds, group: Group) -> ClipTerm:
-    """Units that see the same and write what adds up to 0."""
+    """Units that see the same and write what adds up to 0. No row sees more than its norm times
+    `reach`, so that silu(g)·f - silu(g₀)·f₀ = (silu(g) - silu(g₀))·f + silu(g₀)·(f - f₀) needs no
+    products of errors; SECOND is for roundings of what is seen."""
     sizes = row_norms(group.out)
     seen, factor = (row_norms(m) * bounds.reach for m in (group.gate, group.up))
     apart = []
@@ -168,4 +175,4 @@ def _cancelled(bounds: DenseBounds, group: Group) -> ClipTerm:
     left = (frobenius(group.out.sum(axis=0)) + SLACK * float(sizes.sum())) * most * times
     each = STEEP * apart[0] * times + most * apart[1] + SILU * most * times
     noise = left + float(sizes @ each)
-    return ClipTerm(0.0, 1.1 * noise, 1.1 * most * times * float(sizes.sum()), 0)
+    return ClipTerm(0.0, SECOND * noise, SECOND * most * times * float(sizes.sum()), 0)

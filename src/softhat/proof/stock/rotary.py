@@ -6,14 +6,15 @@ of a pair's query and key:
 
 - an angle ω·i is off by ω·i·u, and a sine by another unit in the last place; stored, by v/2 more,
   since no sine exceeds 1: e = ω·N·u + 2u + v/2;
-- a rotated pair is off by |q|(2e + 2.5v), and by |k|(1.5e + 1.1v) if its second coordinate is 0;
+- a rotated pair is off by |q|(2e + 2.5v), and by |k|(1.5e + 1.1v) if its second coordinate is 0:
+  each coordinate has both sines, |q₁|e + |q₂|e ≤ √2|q|e, and two products and their sum rounded,
+  (√2 + 1)|q|v for both coordinates; with one product a coordinate, √2·e and one rounding;
 - a pair that turns by at most θ over the whole context and has second coordinates 0 gives the
   product of the first, but for θ² of it (and 6v where cos θ is not stored as exactly 1);
 - the sum of m products is off by m·u of their sizes.
 
-Sizes are sums of |weight·value|, of which errors are less than 2^-6. Products of two errors are in
-the factors 1.02, of three in 1.05, roundings of what is itself off in 1.1, and in 2.1 where there
-are two, as of a score that is stored before and after it is scaled.
+Sizes are sums of |weight·value|. Products of errors are multiplied out, and `OUTWARD` is for
+rounding where these bounds themselves are computed.
 """
 
 from __future__ import annotations
@@ -26,12 +27,23 @@ import numpy as np
 
 from softhat.numerics.formats import Format
 from softhat.proof.stock.kind import UNLIKE, Gaps, Lookup, Pair, StockHead, StockScores, Vector
-from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.storage import SECOND, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell
 
+OUTWARD = 1 + 2.0**-40
+"""More than a few hundred roundings in float64 take away."""
+STORED_SINES = 1.02
+"""For θ² where sines are stored: two sines and their product are rounded, and once more where it is
+added, in no format by more than 2^-8: (1 + 2^-8)^4 < 1.02."""
 ERROR = 8 * 2.0**-24
 """Relative, of a frequency 1/θ^x/factor that is computed in float32: θ^x within 2 units in the last
 place, two quotients rounded."""
+
+
+def stored_twice(v: float) -> float:
+    """The relative error of what is rounded to storage twice, as a score is before and after it is
+    scaled."""
+    return v * (2 + v)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +88,7 @@ class RotaryScores:
         if turned > 0.25:
             return inf
         exactly_one = not self.storage.wide and turned**2 < 0.9 * self.storage.unit
-        return 1.02 * turned**2 + (0.0 if exactly_one else 6 * self.stored)
+        return STORED_SINES * turned**2 + (0.0 if exactly_one else 6 * self.stored)
 
     def off(self, pairs: Iterable[Pair], query: StoredRows, key: StoredRows) -> float:
         """How far what these pairs add to the score of any key may be off."""
@@ -84,18 +96,18 @@ class RotaryScores:
         products = 2
         for pair in pairs:
             q, k = query.length(pair.pair), key.length(pair.pair)
-            size += q * k
+            a, b = query.error(pair.pair), key.error(pair.pair)
+            turned = self.turned(pair)
+            total += a * k + q * b + a * b + (q + a) * (k + b) * turned
+            size += (q + a) * (k + b) * (1 + turned)
             products += 2
-            total += 1.02 * (query.error(pair.pair) * k + key.error(pair.pair) * q)
-            total += q * k * self._turned(pair)
-        root = float(len(query.size)) ** 0.5
         # 1/√head_dim may be multiplied in as its root on either side.
-        total = (1.02 * total + 1.1 * (products + 4) * U * size) / root
-        if not self.fused:  # scores are stored, before and after they are scaled
-            total += 2.1 * (self.stored if not self.storage.wide else 0.0) * size / root
-        return total
+        total += SECOND * (products + 4) * U * size
+        if not self.fused and not self.storage.wide:
+            total += stored_twice(self.stored) * (size + total)
+        return OUTWARD * total / float(len(query.size)) ** 0.5
 
-    def _turned(self, pair: Pair) -> float:
+    def turned(self, pair: Pair) -> float:
         """The share of |q||k| by which turning may change a product."""
         if pair.role == "content":
             return self.slow(pair.pair)
@@ -107,15 +119,18 @@ class RotaryScores:
         e, v = self.sine(pair.pair), self.stored
         of_key = 1.5 * e + 1.1 * v if pair.single else 2 * e + 2.5 * v
         frequency = float(self.frequencies[pair.pair]) * self.context * ERROR
-        return 1.05 * (2 * e + 2.5 * v + of_key) + frequency
+        of_query = 2 * e + 2.5 * v
+        both = (1 + of_query) * (1 + of_key)
+        return OUTWARD * (of_query + of_key + of_query * of_key + both * frequency)
 
     def dense(self, pair: int, content: bool) -> float:
         """The same, where neither query nor key has a coordinate that is 0."""
         turned = float(self.frequencies[pair]) * self.context * (1 + ERROR)
         if content and turned > 0.25:
             return inf
-        both = 2.1 * (2 * self.sine(pair) + 2.5 * self.stored)
-        return both + turned * ERROR + (1.02 * turned**2 if content else 0.0)
+        each = 2 * self.sine(pair) + 2.5 * self.stored
+        moved = each * (2 + each) + (1 + each) ** 2 * turned * ERROR
+        return OUTWARD * (moved + (STORED_SINES * turned**2 if content else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +184,7 @@ class TurnedScores(StockScores):
         slow = self.rotary.slow(pair.pair)
         need(slow < 0.1, f"{head.kind} heads: a pair turns too fast")
         turned = float(self.rotary.frequencies[pair.pair]) * self.rotary.context
-        lost = 1.1 * turned**2 < U / 8
+        lost = STORED_SINES * turned**2 < U / 8
         fast = f"{head.kind} heads: a pair turns too fast for {self.storage.name}"
         need(self.storage.wide or lost, fast)
         return 0.8 * share * least
@@ -186,12 +201,16 @@ class TurnedScores(StockScores):
         length, stored = query.length(pair.pair), rotary.stored
         # cos and sin above are themselves rounded in float64, at most by 2^-50 of the angle.
         angle = angles * (U + ERROR + 2.0**-50) * length
+        # Two roundings to storage and two in float32, (1 + v)²(1 + u)² - 1 ≤ 1.05·(2v + 2u) for
+        # v ≤ 2^-8; what is off before is turned by sines of at most (1 + v), and so by less than
+        # 1.5 of it.
         off = products * (2 * stored + 4 * U) * 1.05 + 2 * angle + query.error(pair.pair) * 1.5
         k = key.length(pair.pair)
         root = float(len(query.size)) ** 0.5
+        # The product, its sum and the division are rounded in float32; the rotated query in v.
         share = stored * 1.1 + 8 * U + 2 * self.scale
         if not self.fused:
-            share += 2.1 * stored
+            share += stored_twice(stored)
         # Keys of the word's own positions are 0, up to their error, and that of `<bos>` is off.
         others = 3 * length * key.error(pair.pair) / root
         sizes = np.abs(scores) * (1 - share) - (off + 4 * self.storage.floor) * k / root - others

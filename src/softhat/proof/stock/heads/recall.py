@@ -133,13 +133,15 @@ def turned_gaps(head: RecallHead, scores: TurnedScores) -> Gaps:
         alike += query.error(p) * (key.error(p) + key.length(p) * rotary.slow(p))
         # Float64 keeps tails, which are below a quarter of float32's unit.
         zero = key.length(p) * U / 4 if p in exact else key.error(p)
-        by_key += query.length(p) * zero
+        by_key += (query.length(p) + query.error(p)) * zero
     size = sum(query.length(pair.pair) * key.length(pair.pair) for pair in steps)
     rounding = (2 * len(head.pairs) + 6) * U * (size + moved + by_key)
     root = float(len(query.size)) ** 0.5
+    # Rows that compare turn slowly (`slow` is finite): queries and keys grow by less than
+    # 3.5v + 5u < 0.015 as they are turned, both by less than 1.031, and by 1.04 as they are stored.
     near = rotary.off(steps, query, key) + 1.1 * (alike + by_key + rounding) / root
     if not scores.fused and not scores.storage.wide:  # what is stored is moved, too
-        near += 2.1 * scores.storage.unit * (moved + by_key) / root
+        near += 2.1 * scores.storage.unit * (moved + by_key) / root  # (2 + 2^-8)·1.04 < 2.1
     return scores.less(head, 2 * near, 2 * rotary.off(head.pairs, query, key))
 
 

@@ -26,6 +26,7 @@ from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.kind import Gaps, HeadForms, Lookup, Pair, StockScores, Vector
 from softhat.proof.stock.rotary import TurnedScores
+from softhat.proof.stock.storage import SECOND
 from softhat.proof.stock.variables import Cell, ConstantCell, TableCell
 
 
@@ -48,13 +49,17 @@ class ShiftHead(Lookup):
         others' are not, and the other way round."""
         if not isinstance(scores, TurnedScores):
             return scores.gaps(self)
-        query, key = scores.query, scores.key
+        rotary, query, key = scores.rotary, scores.query, scores.key
         word, bos = (
-            scores.rotary.off([pair for pair in self.pairs if pair.role == role], query, key)
+            rotary.off([pair for pair in self.pairs if pair.role == role], query, key)
             for role in ("word", "bos")
         )
-        zeros = sum(query.length(pair.pair) * key.error(pair.pair) for pair in self.pairs)
-        off = word + max(word, bos) + 2.1 * zeros / float(len(query.size)) ** 0.5
+        zeros = 0.0
+        for pair in self.pairs:
+            length = query.length(pair.pair) + query.error(pair.pair)
+            zeros += length * key.error(pair.pair) * (1 + rotary.turned(pair))
+        # Of two keys; scores that are stored twice are off by (1 + 2^-8)² < SECOND.
+        off = word + max(word, bos) + 2 * SECOND * zeros / float(len(query.size)) ** 0.5
         return scores.less(self, off, off)
 
 
