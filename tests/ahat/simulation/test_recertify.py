@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,8 @@ def test_temperatures_of_many_digits_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "field", "value"),
     [
-        *(("certificate.json", "epsilon", x) for x in ("first", [], True, 0, -1.0, 10**400)),
-        *(("config.json", "dtype", x) for x in (7, [], "float8", True)),
+        *product(["certificate.json"], ["epsilon"], ["first", [], True, 0, -1.0, 10**400]),
+        *product(["config.json"], ["dtype"], [7, [], "float8", True]),
     ],
 )
 def test_what_is_no_epsilon_or_dtype(folder: Path, name: str, field: str, value: Any) -> None:
