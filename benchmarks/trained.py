@@ -5,7 +5,8 @@ FOLDER holds the folder "saved_models" of github.com/lacoco-lab/decompiling_tran
 it is here. Regular languages are proved or refuted for all words of at most 150 symbols at offset
 0. For tasks that no small machine describes (sorting, copying) a problem that fails is searched by
 evolution; all that come before it are decided where they can be listed.
-Prints a table on standard error and JSON on standard output.
+Prints a table on standard error and JSON on standard output: `benchmarks/trained.json` is such a
+run.
 """
 
 from __future__ import annotations
@@ -337,12 +338,13 @@ def decide_task(model: Checkpoint, name: str, budget: float) -> tuple[Any, bool]
 def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
     name = folder.name.split("-")[0]
     started, everything = time.process_time(), True
+    verdict: softhat.Verdict | None
     if name in REGULAR:
         longer = 1 if name == "bin_majority" else 0  # its <sep> is a symbol
         verdict = softhat.prove(model, REGULAR[name](), max_length=LENGTH + longer, budget=budget)
     else:
         verdict, everything = decide_task(model, name, budget)
-    if verdict is None:
+    if verdict is None:  # no problem that fails was found
         return {"name": folder.name, "status": "open", "proved_to": -1, "shortest_failure": None,
                 "bracketed": False, "seconds": round(time.process_time() - started, 1)}  # fmt: skip
     broken = verdict.broken_by
@@ -354,7 +356,6 @@ def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
         "bracketed": verdict.bracketed and everything, "least_margin": verdict.least_margin,
         "least_found": verdict.least_found, "open_cells": len(verdict.open_cells),
         "replayed": None if broken is None else broken.replayed,
-        "word": None if broken is None else " ".join(broken.prefix),
         "seconds": round(time.process_time() - started, 1),
     }  # fmt: skip
 

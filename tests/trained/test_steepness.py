@@ -43,8 +43,10 @@ def test_disturbed_streams_stay_inside(tmp_path: Path, name: str, radius: float,
         generators = random.normal(size=(1, many, width)) * radius
         ball = Balls(centre, np.full((1, 1), radius), growths, None, generators if many else None)
         asked = _asked(1, outputs)
+        last = LastSteps(model, growths, rounding)
         with np.errstate(all="ignore"):
-            least = LastSteps(model, growths, rounding).least(ball, asked)
+            least = last.least(ball, asked)
+            bounds = last.outputs(last.rows(ball))
         exact = _differences(tail(centre, model, 0)[0], asked)
         assert not (least > exact).any()
         small = 1e-6 * np.eye(width)
@@ -53,8 +55,10 @@ def test_disturbed_streams_stay_inside(tmp_path: Path, name: str, radius: float,
         long = np.linalg.norm(ways, axis=1, keepdims=True)
         ways = np.divide(ways, long, out=np.zeros_like(ways), where=long > 0)
         corners = np.sign(ways @ generators[0].T) @ generators[0]
-        moved = _differences(tail(centre + radius * ways + corners, model, 0), asked)
+        logits = tail(centre + radius * ways + corners, model, 0)
+        moved = _differences(logits, asked)
         assert not (moved.min(0) < least).any()
+        assert not (np.abs(logits - bounds.centre) > bounds.error).any()
         if radius == 1e-4:
             reached = (exact - moved.min(0)).max()
             assert (exact - least).max() < 3 * reached  # to first order nothing is lost
@@ -73,7 +77,9 @@ def test_float_logits_lie_inside(tmp_path: Path, layers: int, attention: str) ->
     for at in range(ids.shape[1]):
         rows, read = positions.longer(rows, ids[:, at], np.ones(len(ids), bool))
         with np.errstate(all="ignore"):
-            least = positions.differences(read, asked)
+            least = positions.last.least(read, asked)
+            bounds = positions.last.outputs(positions.last.rows(read))
+        assert not (np.abs(logits[:, at] - bounds.centre) > bounds.error).any()
         float_ones = asked.sign * logits[asked.row, at, asked.first]
         other = logits[asked.row, at, asked.second]
         float_ones = float_ones - np.where(asked.second < 0, 0.0, other)

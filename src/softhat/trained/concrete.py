@@ -21,7 +21,7 @@ from softhat.trained.checkpoint import Block, Checkpoint
 from softhat.trained.points import Points, own_error
 from softhat.trained.reads import head_parts, score_slack, swayed
 from softhat.trained.rounding import Array, Rounding, raised
-from softhat.trained.steepness import Differences, LastSteps
+from softhat.trained.steepness import LastSteps
 from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
@@ -91,10 +91,6 @@ class Positions:
         after = feed_forward(read, self.model.blocks[-1], self.model, self.rounding)
         out = logits(after, self.model, self.rounding)
         return Points(out.centre, out.entries)
-
-    def differences(self, read: Balls, asked: Differences) -> Array:
-        """Lower bounds of differences of those logits, more closely."""
-        return self.last.least(read, asked)
 
 
 def bounded_logits(

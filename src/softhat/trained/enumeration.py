@@ -174,14 +174,19 @@ class Enumeration:
         """Margins after each prefix, and lower bounds. Where balls do not do, those of the outputs
         in question are followed back, unless they are many."""
         each, bound = self.decisions.apart(self.positions.logits(stream), states)
-        open_ones = ~(bound > 0) & (each.min(-1) > 0)[:, None]
+        right = each.min(-1) > 0
+        again = np.flatnonzero(right & ~(bound > 0).all(-1))
+        if not len(again) or self.model.activation.bend is None:
+            return each.min(-1), bound.min(-1)
+        last = self.positions.last
+        errors, some = last.rows(stream.chosen(again)), states[again]
+        closer = self.decisions.apart(last.outputs(errors), some)[1]
+        open_ones = ~(closer > 0)
         open_ones &= (np.count_nonzero(open_ones, -1) <= CLOSE)[:, None]
-        rows = np.flatnonzero(open_ones.any(-1))
-        if len(rows):
-            row, output = np.nonzero(open_ones[rows])
-            differences = self.decisions.differences(row, output, states[rows])
-            closer = self.positions.differences(stream.chosen(rows), differences)
-            bound[rows[row], output] = np.fmax(bound[rows[row], output], closer)
+        row, output = np.nonzero(open_ones)
+        followed = last.followed(errors, self.decisions.differences(row, output, some))
+        closer[row, output] = np.fmax(closer[row, output], followed)
+        bound[again] = np.fmax(bound[again], closer)
         return each.min(-1), bound.min(-1)
 
     def _note(self, words: Ints, states: Ints, stream: Balls, result: Enumerated) -> None:

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.trained.balls import Balls, Growths, largest_stretch, lengths
 from softhat.trained.checkpoint import Checkpoint
-from softhat.trained.points import norm_rounding, own_error
+from softhat.trained.points import Points, norm_rounding, own_error
 from softhat.trained.rounding import Array, Rounding, lowered, raised
 
 TOGETHER = 1 << 22
@@ -61,45 +62,94 @@ class LastSteps:
 
     def least(self, x: Balls, asked: Differences) -> Array:
         """Lower bounds of differences of the model's logits; `x` is the stream after attention."""
+        if self.model.activation.bend is None:
+            return np.full(len(asked.row), -np.inf)
+        return self.followed(self.rows(x), asked)
+
+    def rows(self, x: Balls) -> StepErrors:
+        """How far the errors of each row reach, step by step: generators through the derivative of
+        each step, all else in balls. The activation must have a bend."""
         model, rounding, block = self.model, self.rounding, self.model.blocks[-1]
         activation, width = model.activation, model.width
-        if activation.bend is None:
-            return np.full(len(asked.row), -np.inf)
         normed = x.normalised(block.before_units, model.epsilon, rounding)
         hidden = normed.affine(block.units, rounding)
         active = hidden.activated(activation, rounding)
         written = active.affine(block.output, rounding)
         after = x.added(written, rounding)
-        last = after.normalised(model.last, model.epsilon, rounding)
-        out = last.affine(model.answers, rounding)
         first, second = normed.carried, active.carried
-        assert first is not None and second is not None and last.carried is not None
+        assert activation.bend is not None and first is not None and second is not None
         assert second.slopes is not None and second.off is not None
+        begun = _Deviation.of(x.centre, x.folded().radius[:, 0], model.epsilon, rounding)
+        left = begun.left(first.scale)
+        rest = x.radius[:, 0] / begun.smallest + left
+        generators = np.zeros((*x.centre.shape[:1], 0, width))
+        if x.generators is not None:
+            generators = x.generators
+        at_units = begun.along(generators) @ self.inner
+        # The proof's own rounding of generators, relative to their absolute terms.
+        own = own_error(4 * (width + len(self.columns)) + 64)
+        long = lengths(generators).sum(-1)
+        slack = own * 3 * long * self.sizes / begun.smallest
+        bumps = np.abs(at_units).sum(1) + (hidden.radius[:, 0] + slack)[:, None]
+        bumps = raised(bumps + rest[:, None] * self.columns, generators.shape[1] + 16)
+        bumps = np.fmin(bumps, first.radius[:, None] * self.columns + hidden.radius)
+        bends = np.minimum(activation.bend / 2 * bumps**2, 2 * activation.slope * bumps)
         whole = hidden.folded().radius
         computed = lengths(activation.error(np.abs(hidden.centre) + whole, rounding))
-        bumps = first.radius[:, None] * self.columns + hidden.radius
-        bends = np.minimum(activation.bend / 2 * bumps**2, 2 * activation.slope * bumps)
+        units = activation.slope * hidden.radius[:, 0] + computed
+        units = raised(units + second.off * first.radius * self.stretch, 16)
         far = after.radius[:, 0]
         rounded = active.rounded(block.output, width, rounding)[:, 0]
         rounded = rounded + rounding.gamma(1) * (lengths(after.centre) + far)
-        begun = _Deviation.of(x.centre, x.folded().radius[:, 0], model.epsilon, rounding)
-        ended = _Deviation.of(after.centre, far, model.epsilon, rounding)
-        at_rows = _Rows(
-            x, begun, ended, first.radius, begun.left(first.scale), second.slopes,
-            second.off * first.radius * self.stretch,
-            activation.slope * hidden.radius[:, 0] + computed, bends, rounded, far,
-            last.carried.scale, last.carried.shift, last.radius[:, 0],
-            last.rounded(model.answers, model.outputs, rounding), out.centre,
+        generators = generators + (at_units * second.slopes[:, None]) @ block.output.weight
+        output = float(self.growths.of(block.output)[0, 0])
+        size = float(self.growths.sizes(block.output)[0])
+        through = self.growths.through(block.before_units, block.units, second.slopes, block.output)
+        ball = x.radius[:, 0] + rest * through + (units + lengths(bends)) * output + rounded
+        ball = ball + own * long + slack * activation.slope * size
+        ball = raised(ball, 64)
+        far = np.fmin(far, raised(lengths(generators).sum(-1) + ball, generators.shape[1] + 16))
+        last = Balls(after.centre, far[:, None], self.growths)
+        last = last.normalised(model.last, model.epsilon, rounding)
+        assert last.carried is not None
+        return StepErrors(
+            x, begun, _Deviation.of(after.centre, far, model.epsilon, rounding), first.radius, left,
+            second.slopes, units, bends, rounded, generators, ball, last.carried.scale,
+            last.carried.shift, last.radius[:, 0],
+            last.rounded(model.answers, model.outputs, rounding),
+            last.affine(model.answers, rounding).centre,
             lengths(bumps) * (1 + activation.slope) + computed,
         )  # fmt: skip
+
+    def outputs(self, rows: StepErrors) -> Points:
+        """All logits of the rows: what errors do to each, generators one by one."""
+        ended, width = rows.ended, self.model.width
+        aimed = self.read_out.T
+        centred = aimed - aimed.mean(-1, keepdims=True)
+        along = ended.normed @ aimed.T
+        turned = (rows.generators * ended.normed[:, None]).sum(-1) / width
+        moves = rows.generators @ centred.T - turned[..., None] * along[:, None]
+        long = lengths(aimed)
+        own = own_error(8 * width + 64)
+        slack = own * lengths(rows.generators).sum(-1)[:, None] * (2 * long + np.abs(along))
+        moved = np.abs(moves).sum(1) + rows.rest[:, None] * raised(lengths(centred), 8) + slack
+        every = (slice(None), None)
+        sums = np.abs(aimed.sum(-1)) + own * long * sqrt(width)
+        weights = lengths(self.model.answers.weight.T)
+        error = _after_norm(rows, every, moved, along, long, sums, weights)
+        error = error + rows.answers + own * (np.abs(rows.logits) + long)
+        return Points(rows.logits, raised(error, 4 * width + 64))
+
+    def followed(self, rows: StepErrors, asked: Differences) -> Array:
+        """Lower bounds of differences of the rows' logits, each followed back."""
         per = max(1, TOGETHER // len(self.columns))
         parts = [
-            self._bounds(at_rows, asked.part(slice(at, at + per)))
+            self._bounds(rows, asked.part(slice(at, at + per)))
             for at in range(0, len(asked.row), per)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _bounds(self, rows: _Rows, asked: Differences) -> Array:
+    def _bounds(self, rows: StepErrors, asked: Differences) -> Array:
         model, width, row = self.model, self.model.width, asked.row
         block, paired = model.blocks[-1], asked.second >= 0
         weights = asked.sign[:, None] * model.answers.weight.T[asked.first]
@@ -120,7 +170,7 @@ class LastSteps:
         at_input = (at_units * rows.slopes[row]) @ self.inner.T
         stream, units = lengths(at_stream), lengths(at_units)
         moves = rows.moved(row, at_stream, at_input, stream)
-        moves = moves + (rows.active[row] + rows.off[row]) * units
+        moves = moves + rows.active[row] * units
         moves = moves + (np.abs(at_units) * rows.bends[row]).sum(-1) + rows.rounded[row] * stream
         # The proof's own rounding of the three vectors above, relative to their absolute terms.
         own = own_error(4 * (width + len(self.columns)) + 64)
@@ -129,16 +179,25 @@ class LastSteps:
         inside = inside + rows.units * output + rows.rounded
         long = lengths(aimed)
         moves = moves + own * (2 * long + np.abs(along)) * inside[row]
-        smallest, far = rows.ended.smallest[row], rows.far[row]
-        bent = 2 * far**2 / (width * 2 * smallest)  # s + s' is at least twice the smallest
-        error = (moves + np.abs(along) * bent) / smallest
-        error = error * (1 + rows.scale[row]) + rows.scale[row] * np.abs(along)
         sums = np.abs(aimed.sum(-1)) + own * long * sqrt(width)
-        error = (
-            error + rows.shift[row] * sums + rows.ended.moved[row] * long * (1 + rows.scale[row])
-        )
-        error = error + rows.gains[row] * lengths(weights) + rounded + own * (size + long)
+        error = _after_norm(rows, row, moves, along, long, sums, lengths(weights))
+        error = error + rounded + own * (size + long)
         return np.asarray(margin - raised(error, 4 * (width + len(self.columns)) + 64))
+
+
+def _after_norm(
+    rows: StepErrors, at: Any, moves: Array, along: Array, long: Array, sums: Array, weights: Array
+) -> Array:
+    """What the last norm and the read-out make of differences A·x that errors move by `moves`:
+    `along` are A·y, `long` and `sums` the lengths and sums of A, `weights` its length without the
+    gain. Rounding of the read-out itself is left out."""
+    ended, width = rows.ended, rows.ended.normed.shape[-1]
+    smallest, scale = ended.smallest[at], rows.scale[at]
+    bent = ended.radius[at] ** 2 / (width * smallest)  # s + s' is at least twice the smallest
+    error = (moves + np.abs(along) * bent) / smallest
+    error = error * (1 + scale) + scale * np.abs(along)
+    error = error + rows.shift[at] * sums + ended.moved[at] * long * (1 + scale)
+    return np.asarray(error + rows.gains[at] * weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +224,13 @@ class _Deviation:
         moved = norm_rounding(np.abs(centre) + radius[:, None], smallest[:, None], rounding)[2]
         return _Deviation(radius, deviation, smallest, centred / deviation[:, None], lengths(moved))
 
+    def along(self, generators: Array) -> Array:
+        """The derivative of the norm, (P - y yᵀ/D)/s, times generators (rows, count, width)."""
+        y = self.normed[:, None]
+        inner = generators - generators.mean(-1, keepdims=True)
+        inner = inner - (generators * y).mean(-1, keepdims=True) * y
+        return np.asarray(inner / self.deviation[:, None, None])
+
     def left(self, scale: Array) -> Array:
         """How far the norm of an error is from its derivative's, (P - y yᵀ/D)/s.
 
@@ -180,8 +246,8 @@ class _Deviation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """What is known of each row: how far its errors reach at every step."""
+class StepErrors:
+    """How far the errors of each row reach at every step."""
 
     stream: Balls
     """After attention."""
@@ -195,16 +261,16 @@ class _Rows:
     """Of that, what is not the norm's derivative."""
     slopes: Array
     """(rows, units)."""
-    off: Array
-    """At the activation, from slopes that are off."""
     active: Array
-    """At the activation, from all that entered after the norm."""
+    """At the activation, from all that entered after the norm, and slopes that are off."""
     bends: Array
     """(rows, units): from what bends."""
     rounded: Array
     """Of the output and the sum."""
-    far: Array
-    """At the stream before the last norm, all in all."""
+    generators: Array
+    """(rows, count, width): at the stream before the last norm."""
+    rest: Array
+    """Beside them there."""
     scale: Array
     shift: Array
     gains: Array
