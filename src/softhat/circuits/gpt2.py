@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from softhat.circuits.network import Array
-from softhat.circuits.stock_network import StockNetwork
+from softhat.circuits.stock_network import StockNetwork, applied
 from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 from softhat.io.errors import SofthatError
 
@@ -80,14 +80,11 @@ class GPT2Network(StockNetwork):
         centred += self.w[f"{name}.bias"]
         return centred
 
-    def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
+    def head_part(self, number: int, h: int, slot: str, normed: Array) -> Array:
         matrix, bias = (self.w[f"h.{number}.attn.c_attn.{part}"] for part in ("weight", "bias"))
-        starts = [part * self.d_model + h * self.width for part in range(3)]
-        query, key, value = (
-            read @ matrix[:, start : start + self.width] + bias[start : start + self.width]
-            for read, start in zip(reads, starts, strict=True)
-        )
-        return query, key, value
+        start = "qkv".index(slot) * self.d_model + h * self.width
+        own = slice(start, start + self.width)
+        return applied(normed, matrix[:, own]) + bias[own]
 
     def projection(self, number: int, h: int) -> Array:
         return self.w[f"h.{number}.attn.c_proj.weight"][self.own(h)]
@@ -95,5 +92,5 @@ class GPT2Network(StockNetwork):
     def hidden(self, number: int, inner: Array) -> tuple[Array, Array]:
         block = f"h.{number}.mlp."
         into, out = (self.w[f"{block}{name}.weight"] for name in ("c_fc", "c_proj"))
-        hidden = self.activation(inner @ into + self.w[f"{block}c_fc.bias"])
-        return hidden, hidden @ out + self.w[f"{block}c_proj.bias"]
+        hidden = self.activation(applied(inner, into) + self.w[f"{block}c_fc.bias"])
+        return hidden, applied(hidden, out) + self.w[f"{block}c_proj.bias"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from softhat.circuits.network import Array
-from softhat.circuits.stock_network import StockNetwork
+from softhat.circuits.stock_network import StockNetwork, applied
 from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 
 
@@ -51,12 +51,10 @@ class LlamaNetwork(StockNetwork):
         normed: Array = x / np.sqrt(squares + self.config["rms_norm_eps"]) * self.w[name]
         return normed
 
-    def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
-        block, group = f"layers.{number}.self_attn.", self.own(h // self.shared)
-        query, key, value = reads
-        q = self._turned(query @ self.w[block + "q_proj"][self.own(h)].T)
-        k = self._turned(key @ self.w[block + "k_proj"][group].T)
-        return q, k, value @ self.w[block + "v_proj"][group].T
+    def head_part(self, number: int, h: int, slot: str, normed: Array) -> Array:
+        own = self.own(h if slot == "q" else h // self.shared)
+        part = applied(normed, self.w[f"layers.{number}.self_attn.{slot}_proj"][own].T)
+        return part if slot == "v" else self._turned(part)
 
     def projection(self, number: int, h: int) -> Array:
         return self.w[f"layers.{number}.self_attn.o_proj"][:, self.own(h)].T
@@ -65,8 +63,8 @@ class LlamaNetwork(StockNetwork):
         gate, up, down = (
             self.w[f"layers.{number}.mlp.{kind}_proj"].T for kind in ("gate", "up", "down")
         )
-        hidden = _silu(inner @ gate) * (inner @ up)
-        return hidden, hidden @ down
+        hidden = _silu(applied(inner, gate)) * applied(inner, up)
+        return hidden, applied(hidden, down)
 
     def places(self, w: Mapping[str, Array]) -> Structure:
         blocks = []

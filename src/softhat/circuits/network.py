@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -47,6 +47,8 @@ class Begun:
     added: Mapping[str, Array]
     before: tuple[Array, ...]
     margins: Array
+    kept: dict[Slot, Array] = field(default_factory=dict)
+    """What patched runs computed of it again, each once: `softhat.circuits.stock_network`."""
 
     @staticmethod
     def of(network: Network, tokens: Array) -> Begun:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from softhat.circuits.disguised import plain_tensors
-from softhat.circuits.network import LEAK, Array, Change, known, visible
+from softhat.circuits.network import LEAK, Array, Change, NodePatch, Slot, known, visible
 from softhat.circuits.structure import Structure, needed
 from softhat.export.stock.folder import DIRECTIONS
 from softhat.io.files import read_json, read_tensors, read_text
@@ -73,8 +73,8 @@ class StockNetwork(ABC):
         the read-out does."""
 
     @abstractmethod
-    def head_parts(self, number: int, h: int, reads: list[Array]) -> tuple[Array, Array, Array]:
-        """Queries, keys and values of a head."""
+    def head_part(self, number: int, h: int, slot: str, normed: Array) -> Array:
+        """Queries (`q`), keys (`k`) or values (`v`) of a head."""
 
     @abstractmethod
     def projection(self, number: int, h: int) -> Array:
@@ -103,7 +103,10 @@ class StockNetwork(ABC):
             return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
 
         for number in range(first, self.layers):
-            whole = self.normed(x, number, 0)
+            kept = shared.begun.kept if shared is not None and number == first else {}
+            block = _Block(self, number, x, kept)
+            # A node that is patched for all readers is read by all heads alike.
+            for_all = read(f"a{number}.h0", "q") if isinstance(patch, NodePatch) else None
             for h in range(self.heads):
                 name = f"a{number}.h{h}"
                 if name in added:
@@ -112,11 +115,10 @@ class StockNetwork(ABC):
                 if not asked and not projection.any():
                     added[name] = np.zeros_like(x)  # an empty head
                     continue
-                given = [read(name, slot) for slot in "qkv"]
-                reads = [whole if one is x else self.normed(one, number, 0) for one in given]
-                z = mixed(*self.head_parts(number, h, reads))
+                q, k, v = (read(name, slot) if for_all is None else for_all for slot in "qkv")
+                z = block.means(h, q, k, v)
                 seen[f"blocks.{number}.attn.hook_z.{h}"] = z
-                added[name] = z @ projection
+                added[name] = applied(z, projection)
                 if shared is not None and not shared.differs(name, added[name]):
                     return dict(shared.begun.added), shared.begun.margins
             x = x + sum(added[f"a{number}.h{h}"] for h in range(self.heads))
@@ -129,7 +131,7 @@ class StockNetwork(ABC):
             seen[f"blocks.{number}.mlp.hook_post"] = hidden
             x = x + added[f"m{number}"]
             seen[f"blocks.{number}.hook_resid_post"] = x
-        logits = self.normed(read("logits", ""), self.layers, 0) @ self.w[self.last].T
+        logits = applied(self.normed(read("logits", ""), self.layers, 0), self.w[self.last].T)
         if self.classifies:
             logits = logits + self.w[f"{self.classifier.removesuffix('.weight')}.bias"]
         return added, self.margins(logits)
@@ -169,13 +171,62 @@ class StockNetwork(ABC):
         return (read_text(self.folder / "formula.txt").partition(": ")[0],)
 
 
-def mixed(q: Array, k: Array, v: Array) -> Array:
-    """The values of a head, averaged by its causal attention."""
-    weights = q @ k.transpose(0, 2, 1)
+class _Block:
+    """The attention of a block that most heads read alike.
+
+    What is read is normed once. Of `x`, which all read but for what is patched, the parts of every
+    head are `kept`, for all patches of a run of which this is the first block that differs.
+    """
+
+    def __init__(
+        self, network: StockNetwork, number: int, x: Array, kept: dict[Slot, Array]
+    ) -> None:
+        self.network, self.number, self.x, self.kept = network, number, x, kept
+        self.norms: dict[int, tuple[Array, Array]] = {}
+        """By the identity of what is read, which is held so that no other takes its number."""
+
+    def means(self, h: int, q: Array, k: Array, v: Array) -> Array:
+        """The values of a head, averaged by its attention: its queries, keys and values read so."""
+        if q is self.x and k is self.x:
+            weights = self._once(h, "weights", lambda: self._weights(h, q, k))
+        else:
+            weights = self._weights(h, q, k)
+        mean: Array = weights @ self._part(h, "v", v)
+        return mean
+
+    def _weights(self, h: int, q: Array, k: Array) -> Array:
+        return attention(self._part(h, "q", q), self._part(h, "k", k))
+
+    def _part(self, h: int, slot: str, read: Array) -> Array:
+        def part() -> Array:
+            return self.network.head_part(self.number, h, slot, self._normed(read))
+
+        return self._once(h, slot, part) if read is self.x else part()
+
+    def _normed(self, read: Array) -> Array:
+        if id(read) not in self.norms:
+            self.norms[id(read)] = read, self.network.normed(read, self.number, 0)
+        return self.norms[id(read)][1]
+
+    def _once(self, h: int, what: str, computed: Callable[[], Array]) -> Array:
+        at = f"a{self.number}.h{h}", what
+        if at not in self.kept:
+            self.kept[at] = computed()
+        return self.kept[at]
+
+
+def applied(x: Array, matrix: Array) -> Array:
+    """x @ matrix, for all words in one product."""
+    product: Array = x.reshape(-1, x.shape[-1]) @ matrix
+    return product.reshape(*x.shape[:-1], -1)
+
+
+def attention(q: Array, k: Array) -> Array:
+    """The weights of a head's causal attention."""
+    weights: Array = q @ k.transpose(0, 2, 1)
     weights /= math.sqrt(q.shape[-1])
     weights[:, ~visible("<=", weights.shape[1])] = -np.inf
     weights -= np.maximum.reduce(weights, axis=2, keepdims=True)
     np.exp(weights, out=weights)
     weights /= np.add.reduce(weights, axis=2, keepdims=True)
-    mean: Array = weights @ v
-    return mean
+    return weights

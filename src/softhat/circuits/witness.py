@@ -68,6 +68,8 @@ class WitnessSearch:
         pairs = [self._drawn(rng, n, each, wider) for n in lengths]
         seen = [clean for clean, _ in pairs] if wider == WIDER else None
         pairs += aimed_pairs(network, formulas, rng, each * LENGTHS[-1], seen)
+        self.corrupted: list[Array] = []
+        """The margins of the corrupt words, batch by batch."""
         self.batches = [self._run(clean, corrupt) for clean, corrupt in pairs]
         largest = max(float(np.abs(begun.margins).max()) for _, _, begun, _ in self.batches)
         self.effect = max(EFFECT, network.leak * largest)
@@ -89,7 +91,8 @@ class WitnessSearch:
         return clean, corrupt
 
     def _run(self, clean: Array, corrupt: Array) -> tuple[Array, Array, Begun, dict[str, Array]]:
-        added, _ = self.network.run(corrupt)
+        added, margins = self.network.run(corrupt)
+        self.corrupted.append(margins)
         return clean, corrupt, Begun.of(self.network, clean), added
 
     def judged(self, source: str, target: str, slot: str) -> tuple[Carries, Witness | None]:
@@ -136,10 +139,9 @@ class WitnessSearch:
         witnesses: dict[tuple[str, bool], list[Witness]] = {
             (name, value): [] for name in self.network.outputs for value in (False, True)
         }
-        for clean, corrupt, begun, _ in self.batches:
+        for (clean, corrupt, begun, _), other in zip(self.batches, self.corrupted, strict=True):
             margins = begun.margins
             one = (clean != corrupt).reshape(*clean.shape[:2], -1).any(-1).sum(1) == 1
-            _, other = self.network.run(corrupt)
             parted = ((margins > 0) != (other > 0)) & (np.abs(margins - other) > self.effect)
             parted &= one[:, None, None]
             for word, position, output in np.argwhere(parted).tolist():
