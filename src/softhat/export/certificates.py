@@ -8,6 +8,7 @@ from typing import Any
 from softhat.ahat.simulation.kernels import simulation_kernel_certificate
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.frontends.machines.machine import Machine
+from softhat.io.cycles import rarely_collected
 from softhat.io.errors import SofthatError
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -24,7 +25,8 @@ def export_certificate(
     `stored`: the number format of its weights in the file."""
     match model:
         case Model():
-            return kernel_certificate(model, kernel, longest)
+            with rarely_collected():
+                return kernel_certificate(model, kernel, longest)
         case ValueModel():
             return model.kernel_certificate(kernel, longest)
         case Simulation():

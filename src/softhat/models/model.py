@@ -94,7 +94,8 @@ class Model(Answers):
         """For which lengths and number formats the answers are proved right."""
         from softhat.proof.check import certify
 
-        return certify(self.transformer, self.formulas)
+        with rarely_collected():
+            return certify(self.transformer, self.formulas)
 
     def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
         """Where acceptance is read off; None for a two-way formula if `at` does not say."""

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.proof.document import document, kind_of
 from softhat.proof.proved import ProvedLengths
 
 
@@ -70,6 +69,8 @@ class Certificate(ProvedLengths):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dump`, the same for the same model; an infinite gap is null."""
+        from softhat.proof.document import document
+
         data = document("compiled", **asdict(self))
         if self.errors:
             finite = {name: x if math.isfinite(x) else None for name, x in self.errors.items()}
@@ -85,6 +86,8 @@ class Certificate(ProvedLengths):
     @staticmethod
     def from_json(data: Mapping[str, Any] | str) -> Certificate:
         """Read back what `to_json` gave, as data or as JSON text."""
+        from softhat.proof.document import kind_of
+
         try:
             found = dict(json.loads(data) if isinstance(data, str) else data)
             if kind_of(found) != "compiled":

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isnan
 
-from softhat.io.cycles import rarely_collected
 from softhat.io.errors import VoidError
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax.nodes import Formula
@@ -37,7 +36,6 @@ from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.weights import BOS, EOS, Sparse, Transformer
 
 
-@rarely_collected()
 def certify(
     transformer: Transformer,
     formulas: Mapping[str, Formula],

@@ -34,7 +34,6 @@ from math import copysign, exp, inf
 
 import numpy as np
 
-from softhat.io.cycles import rarely_collected
 from softhat.numbers.positions import Named
 from softhat.numbers.rationals import common_divisor, grid_of
 from softhat.numerics.formats import Format, format_of
@@ -54,7 +53,6 @@ SUM64 = 2.0**-48
 """More than the error of any sum here that is taken in float64, relative to its terms."""
 
 
-@rarely_collected()
 def linear_max_length(transformer: Transformer, dtype: str = "float32") -> int:
     """The longest word on which the linear runtime provably answers as hard attention does.
 

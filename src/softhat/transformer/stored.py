@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from softhat.io.files import RECORD
 from softhat.numbers import positions
-from softhat.numbers.laws import Law, from_json
+from softhat.numbers.laws import Law
+from softhat.numbers.laws.stored import from_json
 from softhat.numbers.positions import Feature
 from softhat.numbers.predicates import Predicate
 from softhat.transformer.weights import (

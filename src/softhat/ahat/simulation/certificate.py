@@ -19,7 +19,7 @@ from softhat.ahat.simulation.lengths import HeadId, LengthBound, Lengths
 from softhat.ahat.simulation.temperature import BetaChoice
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws import Constant, Law
-from softhat.numbers.laws import from_json as law_from_json
+from softhat.numbers.laws.stored import from_json as law_from_json
 from softhat.numerics.formats import FORMATS, Format
 from softhat.proof.document import document, kind_of
 from softhat.proof.proved import ProvedLengths

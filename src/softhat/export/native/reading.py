@@ -42,7 +42,7 @@ from softhat.io.files import read_bytes, read_json, read_tensors, read_text
 from softhat.models.loop_model import LANGUAGE, LoopModel
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
-from softhat.numbers.laws import from_json as law_of
+from softhat.numbers.laws.stored import from_json as law_of
 from softhat.numbers.positions import from_json as feature_of
 from softhat.numerics.formats import FORMATS
 from softhat.transformer import weights

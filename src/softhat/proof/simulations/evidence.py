@@ -14,7 +14,8 @@ from typing import Any
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.growth import Polynomial
-from softhat.numbers.laws import Law, from_json
+from softhat.numbers.laws import Law
+from softhat.numbers.laws.stored import from_json
 from softhat.proof.simulations.errors import Sharp
 from softhat.proof.simulations.sizes import SizeLaw, from_document
 

@@ -24,9 +24,9 @@ from softhat.numbers.laws import (
     Power,
     Product,
     Sum,
-    from_json,
     product,
 )
+from softhat.numbers.laws.stored import from_json
 
 
 @dataclass(frozen=True, slots=True)
