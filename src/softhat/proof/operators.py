@@ -10,32 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
     FIRST,
     LAST,
     TRUE,
-    Always,
     And,
-    Eventually,
     Formula,
-    Historically,
-    Iff,
-    Implies,
     Node,
     Not,
-    Once,
     Or,
-    Release,
     Since,
-    StrongRelease,
     Symbol,
     Tomorrow,
-    Triggered,
     Until,
-    WeakTomorrow,
-    WeakUntil,
-    WeakYesterday,
-    Xor,
     Yesterday,
 )
 from softhat.logic.syntax.walk import Distinct, distinct
@@ -52,18 +40,18 @@ class Equivalence:
 
 F, G = Symbol("f"), Symbol("g")
 DEFINITIONS = (
-    Equivalence("implies", Implies(F, G), Or(Not(F), G)),
-    Equivalence("iff", Iff(F, G), Not(Xor(F, G))),
-    Equivalence("weak_yesterday", WeakYesterday(F), Not(Yesterday(Not(F)))),
-    Equivalence("weak_tomorrow", WeakTomorrow(F), Not(Tomorrow(Not(F)))),
-    Equivalence("once", Once(F), Since(TRUE, F)),
-    Equivalence("historically", Historically(F), Not(Since(TRUE, Not(F)))),
-    Equivalence("triggered", Triggered(F, G), Not(Since(Not(F), Not(G)))),
-    Equivalence("eventually", Eventually(F), Until(TRUE, F)),
-    Equivalence("always", Always(F), Not(Until(TRUE, Not(F)))),
-    Equivalence("release", Release(F, G), Not(Until(Not(F), Not(G)))),
-    Equivalence("weak_until", WeakUntil(F, G), Not(Until(Not(G), And(Not(F), Not(G))))),
-    Equivalence("strong_release", StrongRelease(F, G), Until(G, And(F, G))),
+    Equivalence("implies", nodes.Implies(F, G), Or(Not(F), G)),
+    Equivalence("iff", nodes.Iff(F, G), Not(nodes.Xor(F, G))),
+    Equivalence("weak_yesterday", nodes.WeakYesterday(F), Not(Yesterday(Not(F)))),
+    Equivalence("weak_tomorrow", nodes.WeakTomorrow(F), Not(Tomorrow(Not(F)))),
+    Equivalence("once", nodes.Once(F), Since(TRUE, F)),
+    Equivalence("historically", nodes.Historically(F), Not(Since(TRUE, Not(F)))),
+    Equivalence("triggered", nodes.Triggered(F, G), Not(Since(Not(F), Not(G)))),
+    Equivalence("eventually", nodes.Eventually(F), Until(TRUE, F)),
+    Equivalence("always", nodes.Always(F), Not(Until(TRUE, Not(F)))),
+    Equivalence("release", nodes.Release(F, G), Not(Until(Not(F), Not(G)))),
+    Equivalence("weak_until", nodes.WeakUntil(F, G), Not(Until(Not(G), And(Not(F), Not(G))))),
+    Equivalence("strong_release", nodes.StrongRelease(F, G), Until(G, And(F, G))),
 )
 NORMAL_FORMS = (
     Equivalence("since_apart", Since(F, G), Since(And(F, Not(G)), G)),
