@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softhat.ahat.builder import Builder, Expr, Score
-from softhat.ahat.model import AHAT, BOS
+from softhat.ahat.model import AHAT, BOS, Mask
 
 HALF = Fraction(1, 2)
 
@@ -20,25 +20,24 @@ def majority() -> AHAT:
 
 def first_token() -> AHAT:
     """Is w_1 an a? The score -j is greatest at the first position."""
-    b = Builder("ab")
-    first = b.head("none", value={"first": b.token("a")}, score=[(-1, b.position("i"))])["first"]
-    b.output(first - HALF)
-    return b.build()
+    return _is_a("none", "first", -1, "i")
 
 
 def last_token() -> AHAT:
     """Is w_n an a? The score j/n: gaps shrink like 1/n."""
-    b = Builder("ab")
-    last = b.head("none", value={"last": b.token("a")}, score=[(1, b.position("i/n"))])["last"]
-    b.output(last - HALF)
-    return b.build()
+    return _is_a("none", "last", 1, "i/n")
 
 
 def last_by_inverse() -> AHAT:
     """Is w_i an a, looked up as the last of w_1 … w_i? The score -1/j: gaps of 1/n²."""
+    return _is_a("<=", "last", -1, "1/i")
+
+
+def _is_a(mask: Mask, found: str, sign: int, feature: str) -> AHAT:
+    """Is the symbol an a whose position feature, with a sign, is the greatest?"""
     b = Builder("ab")
-    last = b.head("<=", value={"last": b.token("a")}, score=[(-1, b.position("1/i"))])["last"]
-    b.output(last - HALF)
+    value = b.head(mask, value={found: b.token("a")}, score=[(sign, b.position(feature))])[found]
+    b.output(value - HALF)
     return b.build()
 
 

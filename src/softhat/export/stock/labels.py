@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,29 +33,11 @@ from softhat.transformer.lowering.stock.plan import (
     Key,
     PlannedCount,
     StockHeadPlan,
+    StockLayout,
     bit,
     mean_of,
 )
 from softhat.transformer.weights import EOS
-
-
-class Laid(Protocol):
-    """What a layout has in every architecture."""
-
-    @property
-    def program(self) -> Program: ...
-
-    @property
-    def stored(self) -> dict[int, int]: ...
-
-    @property
-    def counts(self) -> dict[int, PlannedCount]: ...
-
-    @property
-    def mean_amplitude(self) -> float: ...
-
-    def speaking(self, program: Program) -> Self:
-        """The same layout of a program whose signals have other names."""
 
 
 class LabelledHead(NamedTuple):
@@ -67,7 +49,7 @@ class LabelledHead(NamedTuple):
     places: list[int]
 
 
-L = TypeVar("L", bound=Laid)
+L = TypeVar("L", bound=StockLayout)
 
 
 class Spoken(NamedTuple, Generic[L]):
@@ -144,7 +126,7 @@ class HeldVariable(NamedTuple):
         return stated(self.role, self.formula, hook, direction, self.offset, **self.number)
 
 
-def key_text(layout: Laid, key: Key) -> str:
+def key_text(layout: StockLayout, key: Key) -> str:
     """What a register or feature is, in words."""
     labels = layout.program.labels
     if isinstance(key, Register):
@@ -155,7 +137,7 @@ def key_text(layout: Laid, key: Key) -> str:
     return key
 
 
-def gate_text(layout: Laid, gate: GateTerm, layer: int) -> str:
+def gate_text(layout: StockLayout, gate: GateTerm, layer: int) -> str:
     """A term of a gate, whose literals are read in this layer."""
 
     def spelled(literal: Literal) -> str:
@@ -176,7 +158,7 @@ def unit_meaning(said: Meanings, gate: GateTerm, number: int, gain: float) -> Me
 
 
 def value_meanings(
-    layout: Laid, said: Meanings, head: StockHeadPlan, places: list[int], number: int, h: int
+    layout: StockLayout, said: Meanings, head: StockHeadPlan, places: list[int], number: int, h: int
 ) -> Iterator[Meaning]:
     """What stands in the value coordinates of a head: bits as they are, means divided by V."""
     hook, role = f"blocks.{number}.attn.hook_z", ROLES.get(head.kind, "lookup")
@@ -197,7 +179,7 @@ def mean_said(said: Meanings, count: PlannedCount) -> dict[str, Any]:
 
 
 def feature_held(
-    layout: Laid, said: Meanings, key: str, digits: Mapping[str, tuple[str, int]]
+    layout: StockLayout, said: Meanings, key: str, digits: Mapping[str, tuple[str, int]]
 ) -> tuple[Any, ...]:
     """Role, formula, weight, offset and numbers of what is no register: a mean, a digit of the
     position (its term and number, by name), a sink or a constant."""
@@ -211,7 +193,7 @@ def feature_held(
     return ("sink", FALSE, 1.0) if key == BOS_PAIR else ("constant", TRUE, 1.0)
 
 
-def head_reads(layout: Laid, head: StockHeadPlan) -> tuple[str, ...]:
+def head_reads(layout: StockLayout, head: StockHeadPlan) -> tuple[str, ...]:
     """What its scores and values depend on, in words."""
     program = layout.program
     found: dict[str, None] = {}

@@ -14,7 +14,8 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -51,7 +52,7 @@ def opened(path: str | Path, inside: Path | None = None) -> BufferedReader:
     of a shell and /dev/stdin can be read: opening those waits for nobody.
     """
     name = os.fspath(path)
-    try:
+    with refusals("read", name):
         given = 0 if name == "/dev/stdin" else _descriptor(name)
         if given is not None:
             return os.fdopen(os.dup(given), "rb")
@@ -67,12 +68,20 @@ def opened(path: str | Path, inside: Path | None = None) -> BufferedReader:
         except BaseException:  # Ctrl-C too
             os.close(handle)
             raise
+
+
+@contextmanager
+def refusals(doing: str, name: str | Path) -> Iterator[None]:
+    """What the system refuses, as an error that names the file."""
+    try:
+        yield
     except OSError as error:
-        raise SofthatError(f"cannot read {name}: {error.strerror or error}") from None
+        raise SofthatError(f"cannot {doing} {name}: {error.strerror or error}") from None
     except ValueError as error:
         if isinstance(error, SofthatError):
             raise
-        raise SofthatError(f"cannot read {name!r}: {error}") from None  # a null in the name
+        # A null in the name.
+        raise SofthatError(f"cannot {doing} {str(name)!r}: {error}") from None
 
 
 def read_stream(file: IO[bytes], name: str, most: int = MOST_BYTES) -> bytes:

@@ -32,7 +32,7 @@ from typing import Any
 from softhat.io.errors import SofthatError
 from softhat.io.files.names import is_folder
 from softhat.io.files.protection import RECORD, check_derived, check_output
-from softhat.io.files.reading import MOST_TENSOR_BYTES
+from softhat.io.files.reading import MOST_TENSOR_BYTES, refusals
 from softhat.io.files.replacing import check_is_folder, check_replaceable
 
 PATIENCE = 30.0
@@ -58,7 +58,7 @@ def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
     any other must not be an input or a part of a model (`softhat.io.files.protection`).
     """
     target = Path(path)
-    with _refusals(target):
+    with refusals("write", target):
         if _is_stream(target):
             _write_stream(target, data)
             return
@@ -77,7 +77,7 @@ def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
 
 def resolved(path: str | Path) -> Path:
     """Where a name leads. Links that a killed run left are not the user's: they are gone first."""
-    with _refusals(Path(path)):
+    with refusals("write", Path(path)):
         parent = os.path.realpath(Path(path).parent)
         if is_folder(parent):
             with locked(parent):
@@ -88,7 +88,7 @@ def resolved(path: str | Path) -> Path:
 def check_writable(path: str | Path) -> None:
     """Refuse a file that could not be written later, before any work is done for it."""
     target = Path(path)
-    with _refusals(target):
+    with refusals("write", target):
         if not _is_stream(target):
             check_output(target)
             parent = resolved(target).parent
@@ -100,7 +100,7 @@ def check_writable(path: str | Path) -> None:
 
 def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None:
     """Refuse a folder that could not be written later, before any work is done for it."""
-    with _refusals(Path(folder)):
+    with refusals("write", Path(folder)):
         place = Path(os.path.realpath(folder))
         if place.exists():
             check_is_folder(folder)
@@ -116,7 +116,7 @@ def write_files(
     `derived` has the kind (see `check_derived`) of those whose names the user did not choose.
     """
     kinds = derived or {}
-    with _refusals(Path(directory)):
+    with refusals("write", Path(directory)):
         place = Path(os.path.realpath(directory))
         make_folder(place)
         for name in contents:
@@ -140,7 +140,7 @@ def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
         if len(data) > MOST_TENSOR_BYTES:
             raise SofthatError(f"{name} has {len(data):,} bytes: softhat reads no such file")
     contents = _recorded(contents)
-    with _refusals(Path(folder)):
+    with refusals("write", Path(folder)):
         place = Path(os.path.realpath(folder))
         make_folder(place.parent)
         with locked(place.parent):
@@ -369,7 +369,7 @@ def _write_stream(path: Path, data: bytes) -> None:
 def make_folder(folder: str | Path) -> None:
     """`mkdir -p`, however many levels there are."""
     missing = []
-    with _refusals(Path(folder)):
+    with refusals("write", Path(folder)):
         directory = Path(os.path.realpath(folder))
         while not directory.exists():
             missing.append(directory)
@@ -378,16 +378,3 @@ def make_folder(folder: str | Path) -> None:
             check_is_folder(folder)
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
-
-
-@contextmanager
-def _refusals(path: Path) -> Iterator[None]:
-    """What the system refuses, as an error that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise SofthatError(f"cannot write {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        if isinstance(error, SofthatError):
-            raise
-        raise SofthatError(f"cannot write {str(path)!r}: {error}") from None

@@ -125,20 +125,20 @@ def log(of: Law) -> Law:
 
 def maximum(*laws: Law) -> Law:
     """The greatest; constants are compared at once."""
-    constants = [law.value for law in laws if isinstance(law, Constant)]
-    rest = list(dict.fromkeys(law for law in laws if not isinstance(law, Constant)))
-    if constants:
-        rest.append(Constant(max(constants)))
-    return rest[0] if len(rest) == 1 else Maximum(tuple(rest))
+    return _picked(Maximum, laws)
 
 
 def minimum(*laws: Law) -> Law:
     """The least; constants are compared at once."""
+    return _picked(Minimum, laws)
+
+
+def _picked(kind: type[_Extreme], laws: tuple[Law, ...]) -> Law:
     constants = [law.value for law in laws if isinstance(law, Constant)]
     rest = list(dict.fromkeys(law for law in laws if not isinstance(law, Constant)))
     if constants:
-        rest.append(Constant(min(constants)))
-    return rest[0] if len(rest) == 1 else Minimum(tuple(rest))
+        rest.append(Constant(kind.best(constants)))
+    return rest[0] if len(rest) == 1 else kind(tuple(rest))
 
 
 def rounded_up(of: Law, bits: int = 6) -> Law:

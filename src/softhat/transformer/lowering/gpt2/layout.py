@@ -20,15 +20,14 @@ and means are as large as LayerNorm allows, and there are neither pads nor trims
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
-from typing import Self
 
 from softhat.io.errors import SofthatError
 from softhat.program.heads import Recall
 from softhat.program.narrow import narrowed
 from softhat.program.registers import Register, stored_layers
-from softhat.program.schedule import Schedule, schedule
+from softhat.program.schedule import schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
 from softhat.transformer.lowering.stock import plan
@@ -47,31 +46,23 @@ WIDEST = 8
 hidden units exact in float16; wider gates are trees."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The pair of every register and feature, the heads of each block, and the sizes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout(plan.StockLayout):
+    """The pair of every register and feature, and the heads of each block."""
 
-    program: Program
-    schedule: Schedule
     context: int
     bits: int
     """Positions have this many binary digits."""
     heads: tuple[tuple[plan.StockHeadPlan, ...], ...]
-    stored: dict[int, int]
-    counts: dict[int, plan.PlannedCount]
     pair: dict[plan.Key, int]
     scratch: tuple[int, ...]
-    pads: tuple[int, ...]
     trims: tuple[int, ...]
     trim: float
     """The amplitude of the trims."""
     dense: bool
     amplitude: float
     """A: a raw Boolean output is ±A."""
-    mean_amplitude: float
-    """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
     d_head: int
-    n_head: int
 
     @property
     def d_model(self) -> int:
@@ -89,10 +80,6 @@ class Layout:
         raws = outputs - len(self.counts)  # each count has a mean and a Sign
         surplus = raws * self.amplitude**2 - len(self.trims) * (1 - self.trim**2)
         return 1.0 + 2 * surplus / self.d_model
-
-    def speaking(self, program: Program) -> Self:
-        """The same layout of a program whose signals have other names."""
-        return replace(self, program=program)
 
     @property
     def blocks(self) -> int:

@@ -17,11 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import log2
-from typing import Self
 
 from softhat.program.recalls import with_both_values, without_recalls
 from softhat.program.registers import Register, stored_layers
-from softhat.program.schedule import Schedule, schedule
+from softhat.program.schedule import schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
 from softhat.transformer.lowering.llama.inputs import (
@@ -62,35 +61,24 @@ class KeyGroup:
     values: tuple[PairForm, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LlamaLayout:
-    """The coordinate of every register and feature, the heads of each block, and the sizes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlamaLayout(plan.StockLayout):
+    """The coordinate of every register and feature, and the heads of each block."""
 
-    program: Program
-    schedule: Schedule
     rotary: Rotary
     first: int
     """The block of the schedule's first layer: those before find the digits of positions."""
     tables: dict[int, list[Digits]]
     """Signals that are predicates of the position, as conjunctions of digits."""
     groups: tuple[tuple[KeyGroup, ...], ...]
-    stored: dict[int, int]
-    counts: dict[int, plan.PlannedCount]
     coordinate: dict[plan.Key, int]
-    pads: tuple[int, ...]
     zeros: tuple[int, ...]
-    mean_amplitude: float
     d_model: int
-    n_head: int
     n_kv: int
 
     @property
     def context(self) -> int:
         return self.rotary.context
-
-    def speaking(self, program: Program) -> Self:
-        """The same layout of a program whose signals have other names."""
-        return replace(self, program=program)
 
     @property
     def blocks(self) -> int:

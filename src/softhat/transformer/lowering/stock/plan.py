@@ -7,13 +7,14 @@ have names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from softhat.program.heads import Average, Sign
 from softhat.program.inputs import PositionAtLeast
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
-from softhat.program.schedule import HeadGroup
+from softhat.program.schedule import HeadGroup, Schedule
 from softhat.program.signals import Program, Signal
 from softhat.transformer.lowering.stock.constants import within_reach
 
@@ -32,6 +33,25 @@ class PlannedCount:
     """V: the power of two >= every |value averaged| by which the values are divided."""
     largest: int
     """Of |Σ a·bit| at an ordinary position."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StockLayout:
+    """What the layouts of all architectures say: the program, its layers, where bits are stored,
+    what is counted, and the sizes."""
+
+    program: Program
+    schedule: Schedule
+    stored: dict[int, int]
+    counts: dict[int, PlannedCount]
+    pads: tuple[int, ...]
+    mean_amplitude: float
+    """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
+    n_head: int
+
+    def speaking(self, program: Program) -> Self:
+        """The same layout of a program whose signals have other names."""
+        return replace(self, program=program)
 
 
 @dataclass(frozen=True, slots=True)
