@@ -61,7 +61,7 @@ def verify_native(export: Export, certificate: Any, asked: Mapping[str, Any]) ->
         case ValueModel() as values:
             errors = certificate.document.get("errors", {})
             plain = {name: asked[name] for name in PLAIN}
-            tried = verify_values(_RunValues(values, runner.run, _Proved(lengths, errors)), **plain)
+            tried = verify_values(values, **plain, run=runner.run, proved=(lengths, errors))
             return replace(tried, runtime=runner.name)
         case Simulation() as simulation:
             plain = {name: asked[name] for name in PLAIN}
@@ -87,37 +87,6 @@ class _RunModel(Model):
     @property
     def certificate(self) -> Certificate:
         return replace(self._native.certificate, max_length=dict(self._lengths))
-
-
-@dataclass(frozen=True)
-class _Proved:
-    """What is proved of the values of an exported RASP program."""
-
-    max_length: Mapping[str, int]
-    errors: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class _RunValues:
-    """A RASP program's model whose words are run by other software."""
-
-    model: ValueModel
-    run: Run
-    certificate: _Proved
-
-    @property
-    def alphabet(self) -> tuple[Any, ...]:
-        return self.model.alphabet
-
-    @property
-    def max_length(self) -> int:
-        return self.model.max_length
-
-    def values_many(self, words: list[NDArray[Any]], dtype: str) -> list[list[Any]]:
-        return [self.model.decoded(self.run(word[None])[0]) for word in words]
-
-    def exact_values(self, codes: NDArray[Any]) -> list[Any]:
-        return self.model.exact_values(codes)
 
 
 def runner_of(export: Export, dtype: str) -> Runner:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +14,13 @@ from numpy.typing import NDArray
 from softhat.io.errors import CertificateWarning, SofthatError
 from softhat.numerics.formats import format_of
 
+if TYPE_CHECKING:
+    from softhat.models.value_model import ValueModel
+
 BATCH = 256
 Value = Any
-
-
-class Valued(Protocol):
-    """A model with values, and what they are exactly."""
-
-    @property
-    def alphabet(self) -> tuple[Value, ...]: ...
-
-    @property
-    def max_length(self) -> int: ...
-
-    @property
-    def certificate(self) -> Any: ...
-
-    def values_many(self, words: list[NDArray[Any]], dtype: str) -> list[list[Value]]: ...
-
-    def exact_values(self, codes: NDArray[Any]) -> list[Value]: ...
+Proved = tuple[Mapping[str, int], Mapping[str, float]]
+"""For each number format how long words may be, and how far numbers may be off."""
 
 
 @dataclass(frozen=True)
@@ -62,27 +50,35 @@ class ValueVerification:
 
 
 def verify_values(
-    model: Valued,
+    model: ValueModel,
     exhaustive: int,
     random: int,
     max_length: int,
     max_words: int,
     dtype: str,
     seed: int,
+    run: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
+    proved: Proved | None = None,
 ) -> ValueVerification:
     """All words to length `exhaustive` (as far as `max_words` allows), then random ones and
-    words of one or two tokens as long as the certificate goes."""
+    words of one or two tokens as long as the certificate goes. `run` runs words in place of the
+    model's own runtimes (an export, by what it is for); then `proved` is what is proved of that.
+    """
     if min(exhaustive, random, max_words) < 0 or max_length < 1:
         raise SofthatError("exhaustive, random, max_words and max_length are numbers of words")
     dtype = format_of(dtype).name
-    reach = model.certificate.max_length[dtype]
+    lengths, errors = proved or (model.certificate.max_length, model.certificate.errors)
+    reach = lengths[dtype]
     longest = min(max_length, reach or model.max_length)
-    allowed = model.certificate.errors.get(dtype, 0.0) if reach else 0.5
+    allowed = errors.get(dtype, 0.0) if reach else 0.5
     complete, tried, worst = 0, 0, 0.0
     for n, words in _batches(model, exhaustive, random, longest, max_words, seed):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CertificateWarning)
-            computed = model.values_many(words, dtype)
+        if run is not None:
+            computed = [model.decoded(run(word[None])[0]) for word in words]
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CertificateWarning)
+                computed = model.values_many(words, dtype)
         for codes, values in zip(words, computed, strict=True):
             tried += 1
             exact = model.exact_values(codes)
@@ -98,7 +94,7 @@ def verify_values(
 
 
 def _batches(
-    model: Valued, exhaustive: int, random: int, longest: int, max_words: int, seed: int
+    model: ValueModel, exhaustive: int, random: int, longest: int, max_words: int, seed: int
 ) -> Iterator[tuple[int, list[NDArray[Any]]]]:
     """(n if these complete all words of length n, else 0; words)."""
     k, left = len(model.alphabet), max_words
