@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import softhat
 from softhat.models.model import Model
@@ -63,3 +64,21 @@ def test_a_gguf_file_has_no_certificate_and_is_not_called_missing(tmp_path: Path
     assert done.code == 2 and done.out == ""
     assert "llama.cpp's kernels are not proved" in done.err and "no such" not in done.err
     assert "no such" in run("certify", str(tmp_path / "n.gguf")).err
+
+
+@pytest.mark.parametrize(
+    ("name", "theorem"),
+    [("bb4", "turing_step"), ("rule-110", "ring_step"), ("brackets", "stack_run")],
+)
+def test_of_a_machine_coq_knows_the_steps(name: str, theorem: str) -> None:
+    done = run("certify", f"zoo:{name}", "--coq")
+    assert done.code == 2 and done.out == "" and done.err.count("\n") == 1
+    assert theorem in done.err and "softhat generate" in done.err
+
+
+def test_of_an_exported_machine_coq_knows_the_steps(tmp_path: Path) -> None:
+    softhat.to_llama(softhat.machine("l: dec a l h\nh: halt"), tmp_path / "m", context=16)
+    done = run("certify", str(tmp_path / "m"), "--coq")
+    assert done.code == 2 and "counter_step" in done.err
+    softhat.to_llama("Y b | a", tmp_path / "f", 16)
+    assert "its folder" in run("certify", str(tmp_path / "f"), "--coq").err

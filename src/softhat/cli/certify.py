@@ -30,6 +30,7 @@ from softhat.proof.certificate import Certificate, HeadCertificate
 
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
+    from softhat.frontends.machines.machine import Machine
     from softhat.models.value_model import ValueModel
 
 
@@ -65,13 +66,20 @@ def command(
 
     Example: softhat certify '!c S a' --alphabet abc
     """
+    exported = is_export(model) or (model.endswith(".gguf") and is_file(model))
     if coq:
         check_file_name(out)
-    if is_export(model) or (model.endswith(".gguf") and is_file(model)):
-        if coq:
+        if (runs := _machine(model, exported)) is not None:
+            raise SofthatError(
+                "Coq has checked once for all that the formulas of this machine write its run "
+                f"({runs.step_theorem}); a file of --coq is about weights that softhat.compile "
+                "makes, and those of exports are certified by `softhat generate`"
+            )
+        if exported:
             raise SofthatError(
                 "--coq is about softhat's own models: give the formula or its folder"
             )
+    if exported:
         _export(model, explain, as_json)
     ready = read_model(model, alphabet, attention, symbols, props)
     refuse_ahat(ready, model)
@@ -95,6 +103,20 @@ def command(
         whole = {name: str(formula) for name, formula in formulas.items()}
         _print(certificate, shown_alphabet(known, inferred), whole)
     raise typer.Exit(1 if certificate.void else 0)
+
+
+def _machine(model: str, exported: bool) -> Machine | None:
+    """The machine that this is: of the zoo, or run by an export."""
+    if exported and not model.endswith(".gguf"):
+        from softhat.export.reading import read_export
+
+        return read_export(model).machine
+    if not model.startswith("zoo:"):
+        return None
+    from softhat.models.zoo.machines import machines  # machines take long to import
+
+    entry = machines().get(model.removeprefix("zoo:"))
+    return None if entry is None else entry.machine
 
 
 def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:

@@ -96,6 +96,7 @@ class MachineEntry:
             "input": self.input,
             "space": self.space,
             "known": self.known,
+            "steps": f"machine-checked: {self.machine.step_theorem}",
         }
 
 
