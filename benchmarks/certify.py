@@ -1,11 +1,12 @@
 """How the time of a certificate grows with the formula, beside an earlier commit.
 
-    python benchmarks/certify.py [COMMIT] [--json FILE] [--quick]
+    python benchmarks/certify.py [COMMIT] [--json FILE] [--keep] [--quick]
 
 Four families of formulas (random, wide, deep, counting) of 1,000 and of 10,000 operators: processor
 seconds to compile, to certify for the dense runtime and for the linear one, and how much longer ten
 times the formula takes, which is 11 at most where the work is linear. With COMMIT the same is done
-there in the same run, up to 1,000 operators, and the ratio is printed.
+there in the same run, up to 1,000 operators, and the ratio is printed. `--keep` puts the table on
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("commit", nargs="?")
     options.add_argument("--json", metavar="FILE")
+    options.add_argument("--keep", action="store_true")
     options.add_argument("--quick", action="store_true", help="100 and 1,000 operators")
     options.add_argument("--one", nargs=2, metavar=("FAMILY", "SIZE"), help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -148,6 +150,18 @@ def main() -> int:
             f"| {row['family']} | {row['what']} | {shown[0]} | {row['now']:.3f} s | {shown[1]} "
             f"| {row['ten_times']:.3f} s | {row['growth']:.1f} |"
         )
+    if chosen.keep:
+        import report
+
+        from softhat.models.bench.tables import BenchTable
+
+        columns = ("formula", "what", f"ms, {small:,} operators", f"ms, {large:,}", "growth")
+        kept = [
+            (r["family"], r["what"], 1000 * r["now"], 1000 * r["ten_times"], r["growth"])
+            for r in rows
+        ]
+        note = "Growth is of the time for ten times the operators: 10 is linear."
+        report.keep([BenchTable("Certificates by formula size", columns, tuple(kept), note)])
     if chosen.json:
         Path(chosen.json).write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     return int(max(row["growth"] for row in rows if row["what"] != "compile") > MOST_GROWTH)

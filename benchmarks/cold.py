@@ -1,10 +1,11 @@
 """First certificates of typical formulas, beside an earlier commit.
 
-    python benchmarks/cold.py [COMMIT]
+    python benchmarks/cold.py [COMMIT] [--keep]
 
 The zoo's formulas and 120 random ones of 5 to 40 operators, each in a fresh copy of a process that
 has imported softhat and computed nothing: processor milliseconds to compile, to certify for the
-dense runtime, and for the linear one. With COMMIT the same is done there before and after.
+dense runtime, and for the linear one. With COMMIT the same is done there in turn. `--keep` puts the
+table on docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ def best(source: Path, runs: int) -> list[list[float]]:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("commit", nargs="?")
+    options.add_argument("--keep", action="store_true")
     options.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.one:
@@ -110,16 +112,23 @@ def main() -> int:
             if chosen.commit:
                 remove = [*git, "remove", "--force", str(sources["before"])]
                 subprocess.run(remove, check=True)
-    print("| step | commit | median ms | 95 of 100 below | largest | over 40 ms |")
-    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    shown = []
     for at, step in enumerate(STEPS):
         for name, rows in done.items():
             times = sorted(row[at] for row in rows)
             most, over = times[int(0.95 * len(times))], sum(x > GOAL for x in times)
-            print(
-                f"| {step} | {name} | {statistics.median(times):.1f} | {most:.1f} "
-                f"| {times[-1]:.1f} | {over} of {len(times)} |"
-            )
+            median = statistics.median(times)
+            shown.append((step, name, median, most, times[-1], f"{over} of {len(times)}"))
+    from softhat.models.bench.tables import BenchTable, markdown
+
+    columns = ("step", "commit", "median ms", "95 of 100 below", "largest", f"over {GOAL:g} ms")
+    note = "The zoo's formulas and 120 random ones, each in a process that has computed nothing."
+    table = BenchTable("First certificates of typical formulas", columns, tuple(shown), note)
+    print(markdown(table))
+    if chosen.keep:
+        import report
+
+        report.keep([table])
     return 0
 
 

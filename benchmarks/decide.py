@@ -178,6 +178,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("tables", nargs="*", choices=[*TABLES, []])
     arguments.add_argument("--quick", action="store_true")
+    arguments.add_argument("--keep", action="store_true", help="put them on docs/benchmarks.md")
     arguments.add_argument("--json", type=Path)
     given = arguments.parse_args()
     tables = {name: TABLES[name](given.quick) for name in given.tables or TABLES}
@@ -187,6 +188,21 @@ def main() -> None:
         print("| " + " | ".join("---" for _ in rows[0]) + " |")
         for row in rows:
             print("| " + " | ".join(str(value) for value in row.values()) + " |")
+    if given.keep:
+        import report
+
+        from softhat.models.bench.tables import BenchTable
+
+        report.keep(
+            BenchTable(
+                f"Deciding for every length, against MONA: {name}",
+                tuple(rows[0]),
+                tuple(tuple(row.values()) for row in rows),
+                f"MONA is given {SECONDS} seconds, by the clock on the wall. softhat refuses when "
+                "its budget of steps is spent, and says so.",
+            )
+            for name, rows in tables.items()
+        )
     if given.json:
         given.json.write_text(json.dumps(tables, indent=1) + "\n")
 
