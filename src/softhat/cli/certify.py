@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.inputs import ZOO, AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import AttentionOption, ModelArgument, has_values, read_model, refuse_ahat
 from softhat.cli.output import (
     head_name,
@@ -111,11 +111,11 @@ def _machine(model: str, exported: bool) -> Machine | None:
         from softhat.export.reading import read_export
 
         return read_export(model).machine
-    if not model.startswith("zoo:"):
+    if not model.startswith(ZOO):
         return None
     from softhat.models.zoo.machines import machines  # machines take long to import
 
-    entry = machines().get(model.removeprefix("zoo:"))
+    entry = machines().get(model.removeprefix(ZOO))
     return None if entry is None else entry.machine
 
 
