@@ -144,9 +144,15 @@ def without_softhat(lines: list[dict[str, Any]], folder: Path) -> tuple[int, int
 
 
 def campaign(
-    source: Path, count: int, seed: int, target: str, tapes: tuple[int, ...], most: int
+    source: Path,
+    count: int,
+    seed: int,
+    target: str,
+    tapes: tuple[int, ...],
+    most: int,
+    read_again: int = READ_AGAIN,
 ) -> dict[str, Any]:
-    """`count` machines, with these numbers of tapes by turns."""
+    """`count` machines, with these numbers of tapes by turns; of so many one is read back."""
     streams = [cases(source, 10 * seed + some, some, most) for some in tapes]
     right = tokens = runs = 0
     start = time.process_time()
@@ -155,7 +161,7 @@ def campaign(
             lines = []
             for at in range(begin, min(begin + AT_ONCE, count)):
                 case = next(streams[at % len(streams)])
-                again = at % READ_AGAIN < len(streams)
+                again = at % read_again < len(streams)
                 lines.append(exported(case, Path(folder) / str(at), target, again))
             good, some = without_softhat(lines, Path(folder))
         right, tokens, runs = right + good, tokens + some, runs + 2 * len(lines)
@@ -170,10 +176,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tapes", default="1,3")
     parser.add_argument("--most", type=int, default=MOST)
+    parser.add_argument("--read-again", type=int, default=READ_AGAIN, metavar="ONE_OF")
     parser.add_argument("--to", choices=("gpt2", "llama"), default="gpt2")
     asked = parser.parse_args()
     tapes = tuple(map(int, asked.tapes.split(",")))
-    did = campaign(asked.source, asked.count, asked.seed, asked.to, tapes, asked.most)
+    did = campaign(
+        asked.source, asked.count, asked.seed, asked.to, tapes, asked.most, asked.read_again
+    )
     print(json.dumps(did))
 
 
