@@ -9,30 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.proof.stock.checkpoint import StockCheckpoint
 
 Matrix = NDArray[np.float64]
-
-
-class Vocabulary(Protocol):
-    """The ordinary tokens of a checkpoint: which symbols (or propositions) hold at each."""
-
-    @property
-    def symbols(self) -> tuple[str, ...]: ...
-
-    @property
-    def propositional(self) -> bool: ...
-
-    @property
-    def tokens(self) -> tuple[frozenset[str], ...]: ...
-
-
 LEVEL = 1 << 19
 """Of position predicates in decision diagrams."""
 
@@ -85,7 +70,7 @@ class MeanCell:
 Cell = ConstantCell | TableCell | BitCell | RawCell | MeanCell
 
 
-def of_tokens(c: Vocabulary, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
+def of_tokens(c: StockCheckpoint, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
     """The function that is true at these tokens."""
     space = atoms.space
     if not c.propositional:
