@@ -1,10 +1,13 @@
-"""Public checkpoints decided: `python benchmarks/trained.py FOLDER [--budget 60] [--only NAME]`.
+"""Public checkpoints decided: `python benchmarks/trained.py FOLDER [--budget 60] [--only NAME]
+[--decompile]`.
 
 FOLDER holds the folder "saved_models" of github.com/lacoco-lab/decompiling_transformers (arXiv
 2602.08857): 31 stock GPT-2s with the languages and tasks they were trained on. Fetch it; nothing of
 it is here. Regular languages are proved or refuted for all words of at most 150 symbols at offset
 0. For tasks that no small machine describes (sorting, copying) a problem that fails is searched by
 evolution; all that come before it are decided where they can be listed.
+With --decompile the machines of regular languages are learned from the models instead, without the
+specification, proved, and then compared with it.
 Prints a table on standard error and JSON on standard output: `benchmarks/trained.json` is such a
 run.
 """
@@ -23,6 +26,8 @@ import numpy as np
 
 import softhat
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
+from softhat.trained.decompile import learned
+from softhat.trained.specification import Specification, read_specification
 from softhat.trained.walk import forward
 
 LENGTH = 150
@@ -360,17 +365,57 @@ def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def same(one: Specification, other: Specification) -> bool:
+    """Do two machines allow the same tokens after every word that they allow?"""
+    todo, seen = [(one.start, other.start)], set[tuple[int, int]]()
+    while todo:
+        pair = todo.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        p, q = pair
+        if one.allowed[p] != other.allowed[q]:
+            return False
+        for symbol, token in zip(one.symbols, one.ids, strict=True):
+            if token in one.allowed[p]:
+                to = other.step[q, other.symbols.index(symbol)]
+                todo.append((int(one.step[p, one.symbols.index(symbol)]), int(to)))
+    return True
+
+
+def decompiled(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
+    """The machine that is learned from a model alone, and whether it is the authors'."""
+    spec = read_specification(REGULAR[folder.name.split("-")[0]]())
+    started = time.process_time()
+    result = learned(
+        model, dict(zip(spec.symbols, spec.ids, strict=True)), bos=spec.bos, eos=spec.eos,
+        max_length=LENGTH, budget=budget,
+    )  # fmt: skip
+    return {
+        "name": folder.name, "status": result.verdict.status, "proved_to": result.verdict.proved_to,
+        "states": result.machine.states, "same": same(spec, result.machine),
+        "seconds": round(time.process_time() - started, 1),
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--budget", type=float, default=60)
     parser.add_argument("--only", default="")
+    parser.add_argument("--decompile", action="store_true")
     options = parser.parse_args()
     rows = []
     for folder in sorted(options.folder.iterdir()):
         if not folder.name.startswith(options.only) or not (folder / "model.safetensors").exists():
             continue
-        row = decide(folder, read_checkpoint(folder), options.budget)
+        model = read_checkpoint(folder)
+        if options.decompile:
+            if folder.name.startswith("bce_"):
+                rows.append(row := decompiled(folder, model, options.budget))
+                print(*row.values(), file=sys.stderr, flush=True)
+            continue
+        row = decide(folder, model, options.budget)
         rows.append(row)
         shown = f"{row['name']:45} {row['status']:8} {row['proved_to']:4} "
         shown += f"{row['shortest_failure'] or '':>4} {'exact' if row['bracketed'] else '':5} "
