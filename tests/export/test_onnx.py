@@ -181,3 +181,44 @@ def test_only_the_model_that_is_proved_is_read(tmp_path: Path) -> None:
         (tmp_path / "other.onnx").write_bytes(made.SerializeToString())
         with pytest.raises(softhat.SofthatError):
             softhat.certify(tmp_path / "other.onnx")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("alphabet", '["a", 1]'),
+        ("alphabet", '["a", "a"]'),
+        ("alphabet", '{"a": 1, "b": 2}'),
+        ("outputs", "[7]"),
+        ("architecture", "[" * 5000),
+        ("architecture", "{"),
+        ("architecture", "null"),
+        ("certificate", '{"digest": "x", "digest": "y"}'),
+    ],
+)
+def test_metadata_that_are_no_documents(key: str, value: str, tmp_path: Path) -> None:
+    softhat.to_onnx(softhat.compile("a", alphabet="ab"), tmp_path / "m.onnx")
+    (tmp_path / "m.certificate.json").unlink()
+    _with_fact(tmp_path / "m.onnx", key, value)
+    with pytest.raises(SofthatError) as raised:
+        softhat.certify(tmp_path / "m.onnx")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("width", [10**12, -1])
+def test_an_architecture_without_end(width: int, tmp_path: Path) -> None:
+    """Nothing is allocated before it is known how much."""
+    softhat.to_onnx(softhat.compile("a", alphabet="ab"), tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    (fact,) = (entry.value for entry in model.metadata_props if entry.key == "architecture")
+    document = {**json.loads(fact), "d_model": width}
+    _with_fact(tmp_path / "m.onnx", "architecture", json.dumps(document))
+    with pytest.raises(SofthatError, match="weights are not read back"):
+        softhat.certify(tmp_path / "m.onnx")
+
+
+def _with_fact(path: Path, key: str, value: str) -> None:
+    model = onnx.load(path)
+    (entry,) = (entry for entry in model.metadata_props if entry.key == key)
+    entry.value = value
+    onnx.save(model, path)

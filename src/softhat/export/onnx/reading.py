@@ -10,6 +10,7 @@ are beside that, which no runtime reads, and they are a closed list too.
 from __future__ import annotations
 
 import json
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ def read_onnx(path: Path) -> Export:
     if "architecture" not in facts:
         raise SofthatError(f"{path} does not say which architecture it has: export it again")
     shape = _fact(facts, "architecture")
-    symbols = check_symbols(tuple(_fact(facts, "alphabet")))
-    outputs = tuple(_fact(facts, "outputs"))
+    symbols = check_symbols(_names(facts, "alphabet"))
+    outputs = _names(facts, "outputs")
     number = np.dtype(
         np.float64 if read.graph.output[0].type.tensor_type.elem_type == 11 else np.float32
     )
@@ -87,6 +88,14 @@ def _fact(facts: dict[str, str], name: str, default: str | None = None) -> Any:
     return parse_json(facts.get(name, default) if default else facts[name], name)
 
 
+def _names(facts: dict[str, str], name: str) -> tuple[str, ...]:
+    listed = _fact(facts, name)
+    texts = isinstance(listed, list) and all(isinstance(text, str) for text in listed)
+    if not texts or len(set(listed)) < len(listed):
+        raise SofthatError(f"its metadata have {name} that are not different names")
+    return tuple(listed)
+
+
 def _check_metadata(
     path: Path, read: Any, t: Transformer, shape: dict[str, Any], meaning: set[str]
 ) -> None:
@@ -115,8 +124,6 @@ def _found(
 
     graph = read.graph
     _, places = _filled(shape, symbols, outputs, None)
-    if _FIRST + places > MOST_WEIGHTS:
-        raise SofthatError(f"{places:,} weights are more than are read back from ONNX")
     probe, _ = _filled(shape, symbols, outputs, np.arange(_FIRST, _FIRST + places, dtype=float))
     expected = graph_of(probe, number)
     if [_shape_of(node) for node in expected.nodes] != [_shape_of(node) for node in graph.node]:
@@ -162,8 +169,12 @@ def _filled(
 
     def take(*size: int) -> NDArray[np.float64]:
         nonlocal at
-        count = int(np.prod(size))
+        count = prod(size)
         at += count
+        if min(size, default=0) < 0 or at > MOST_WEIGHTS - _FIRST:
+            raise SofthatError(
+                f"over {MOST_WEIGHTS - _FIRST:,} weights are not read back from ONNX"
+            )
         if values is None:
             return np.zeros(size)
         return values[at - count : at].reshape(size)
