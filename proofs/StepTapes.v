@@ -42,16 +42,7 @@ Proof.
   split; [intros [[-> ->] ->]; reflexivity|intros H; inversion H; auto].
 Qed.
 
-(* each once, in the order in which they come *)
-Fixpoint distinct (l : list action) : list action :=
-  match l with [] => [] | a :: l => a :: filter (fun b => negb (same_action a b)) (distinct l) end.
-Lemma distinct_in a l : In a (distinct l) <-> In a l.
-Proof.
-  induction l as [|b l IH]; [reflexivity|]. cbn. rewrite filter_In, IH, negb_true_iff. split.
-  - tauto.
-  - intros [->|I]; [now left|]. destruct (same_action b a) eqn:E; [left; now apply same_action_spec|tauto].
-Qed.
-Definition actions (m : machine) : list action := distinct (map act_of (table m)).
+Definition actions (m : machine) : list action := distinct same_action (map act_of (table m)).
 Definition halts (m : machine) (q : nat) : bool := existsb (Nat.eqb q) (halting m).
 
 Definition reads_symbol (a : option nat) (s : nat) : bool := match a with Some x => x =? s | None => true end.
@@ -321,7 +312,8 @@ Lemma entry_in e : In e (table m) -> entry_fits m e = true.
 Proof. intros I. unfold well_formed in W. rewrite !andb_true_iff, forallb_forall in W. apply W, I. Qed.
 Lemma action_in a : In a (actions m) -> to a < states m /\ forallb (below (symbols m)) (puts a) = true.
 Proof.
-  intros I. unfold actions in I. rewrite distinct_in in I. apply in_map_iff in I as (e & <- & I).
+  intros I. unfold actions in I. rewrite (distinct_in _ same_action_spec) in I.
+  apply in_map_iff in I as (e & <- & I).
   apply entry_in in I.
   unfold entry_fits in I. rewrite !andb_true_iff, !Nat.ltb_lt in I. tauto.
 Qed.
@@ -734,7 +726,8 @@ Proof.
   { rewrite existsb_exists. split.
     - intros (f & I & H). apply in_map_iff in I as (a & <- & _). apply does_fits in H as [Et H]. eauto.
     - intros (Et & a & H). exists (does m a). rewrite does_fits. split; [|auto]. apply in_map.
-      apply entry_only in H as (e & I & A & _). unfold actions. rewrite distinct_in, <- A. now apply in_map. }
+      apply entry_only in H as (e & I & A & _). unfold actions. rewrite (distinct_in _ same_action_spec), <- A.
+      now apply in_map. }
   cbn [negb]. rewrite andb_true_r, andb_true_iff, negb_true_iff, <- not_true_iff_false, D.
   destruct todo as [|x rest]; [|split; [intros [H _]|intros [H _]]; discriminate]. split.
   - intros [_ H]. split; [reflexivity|]. destruct (entry_at _ _ _) as [a|]; [|reflexivity]. exfalso. eauto.
@@ -746,7 +739,8 @@ Lemma step_known h s t : fits h s -> next m s = Some t -> In t (tokens m).
 Proof.
   destruct s as [q [|[u r] todo] tape head|]; [| |discriminate]; intros F N.
   - cbn [next] in N. destruct (entry_at _ _ _) as [a|] eqn:E; [|discriminate]. inversion N. apply known_in. cbn.
-    apply (entry_only q tape head) in E as (e & I & <- & _). unfold actions. rewrite distinct_in. now apply in_map.
+    apply (entry_only q tape head) in E as (e & I & <- & _). unfold actions.
+    rewrite (distinct_in _ same_action_spec). now apply in_map.
   - destruct (todo_fits h q _ tape head F u r todo eq_refl) as (U & Fl & _). cbn [next] in N.
     destruct (inside k (moved r (head u))) eqn:I; [|inversion N; now apply known_in]. inversion N.
     now apply (flip_so h tape head u r (proj1 F)).

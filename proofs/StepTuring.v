@@ -21,16 +21,7 @@ Proof.
   rewrite !andb_true_iff, !Nat.eqb_eq, same_move_spec. split; [intros [[-> ->] ->]|intros H; inversion H]; auto.
 Qed.
 
-(* each once, in the order in which they come *)
-Fixpoint distinct (l : list action) : list action :=
-  match l with [] => [] | a :: l => a :: filter (fun b => negb (same_action a b)) (distinct l) end.
-Lemma distinct_in a l : In a (distinct l) <-> In a l.
-Proof.
-  induction l as [|b l IH]; [reflexivity|]. cbn. rewrite filter_In, IH, negb_true_iff. split.
-  - tauto.
-  - intros [->|I]; [now left|]. destruct (same_action b a) eqn:E; [left; now apply same_action_spec|tauto].
-Qed.
-Definition actions (m : machine) : list action := distinct (map act_of (table m)).
+Definition actions (m : machine) : list action := distinct same_action (map act_of (table m)).
 Definition halts (m : machine) (q : nat) : bool := existsb (Nat.eqb q) (halting m).
 
 Definition entry_fits (m : machine) (e : entry) : bool :=
@@ -278,7 +269,7 @@ Proof.
 Qed.
 Lemma action_in a : In a (actions m) -> to a < states m /\ put a < symbols m.
 Proof.
-  intros I. unfold actions in I. rewrite distinct_in in I. apply in_map_iff in I as (e & <- & I).
+  intros I. unfold actions in I. rewrite (distinct_in _ same_action_spec) in I. apply in_map_iff in I as (e & <- & I).
   apply entry_in in I.
   unfold entry_fits in I. rewrite !andb_true_iff, !Nat.ltb_lt in I. tauto.
 Qed.
@@ -491,7 +482,7 @@ Proof.
     exists (does m a). rewrite does_fits. split; [|exact E]. apply in_map, filter_In. split.
     + unfold entry_at in E. destruct (halts m q); [discriminate|].
       destruct (find _ _) as [e|] eqn:X; [|discriminate]. apply find_some in X as [X _]. inversion E.
-      unfold actions. rewrite distinct_in. now apply in_map.
+      unfold actions. rewrite (distinct_in _ same_action_spec). now apply in_map.
     + now apply same_move_spec.
 Qed.
 
@@ -526,7 +517,7 @@ Lemma entry_action a : entry_at m q (tape head) = Some a -> In a (actions m).
 Proof.
   unfold entry_at. destruct (halts m q); [discriminate|].
   destruct (find _ _) as [e|] eqn:X; [|discriminate]. apply find_some in X as [X _]. intros E. inversion E.
-  unfold actions. rewrite distinct_in. now apply in_map.
+  unfold actions. rewrite (distinct_in _ same_action_spec). now apply in_map.
 Qed.
 End Fitting.
 

@@ -1,4 +1,4 @@
-(** Tapes: moves by one cell, and what is written. *)
+(** Tapes: moves by one cell, what is written, and actions of a table each once. *)
 From Coq Require Import ZArith Arith List Bool Lia.
 Import ListNotations.
 
@@ -26,4 +26,15 @@ Proof.
       (Z.ltb_spec d (c + Z.of_nat (S (length w)))), (Z.eqb_spec d c); cbn; try lia; try reflexivity.
     + replace (Z.to_nat (d - c)) with (S (Z.to_nat (d - (c + 1)))) by lia. reflexivity.
     + subst d. now rewrite Z.sub_diag.
+Qed.
+
+(* each once, in the order in which they come *)
+Fixpoint distinct {A} (same : A -> A -> bool) (l : list A) : list A :=
+  match l with [] => [] | a :: l => a :: filter (fun b => negb (same a b)) (distinct same l) end.
+Lemma distinct_in {A} (same : A -> A -> bool) : (forall a b, same a b = true <-> a = b) ->
+  forall a l, In a (distinct same l) <-> In a l.
+Proof.
+  intros S a. induction l as [|b l IH]; [reflexivity|]. cbn. rewrite filter_In, IH, negb_true_iff. split.
+  - tauto.
+  - intros [->|I]; [now left|]. destruct (same b a) eqn:E; [left; now apply S|tauto].
 Qed.
