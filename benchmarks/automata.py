@@ -8,9 +8,10 @@ There are 224 automata: the named ones below, among them S5 and A5, and 200 rand
 third are groups, a sixth permutations with resets, and a third have three letters. Each is minimal
 and has 2 to 12 states.
 
-- `native` compiles each twice, with `max_length=65536` and as one block. Every word of 8 symbols
-  and one of 65,536 are run in float32. In bfloat16 the block runs a word of 65,536 by the runtime
-  of linear time, both run one of 1,024 densely, and of three letters every seventh word of 8.
+- `native` compiles each twice, with `max_length=65536` and as one block, and certifies both. Every
+  word of 8 symbols runs in float32 on both and in bfloat16 on the block (of three letters every
+  seventh). A word of 256 runs densely, and one of 65,536 on the block, in float32 or bfloat16 in
+  turns (`--whole`: both formats on both models). `runs` says which.
 - `gpt2` and `llama` export a model with a context of 4,097, certify the folder, and run the stock
   class with PyTorch's `sdpa` on every word of 8 symbols and on words of 4,096, in both formats.
 
@@ -48,7 +49,7 @@ from tests.transformer.lowering.suite import all_codes
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "automata.jsonl"
 LONGEST = {"native": 65_536, "gpt2": 4_096, "llama": 4_096}
 FORMATS = ("float32", "bfloat16")
-SHORT, DENSE = 8, 1_024
+SHORT, DENSE = 8, 256
 SIZES = range(2, 13)
 RANDOM = 200
 
@@ -71,6 +72,8 @@ class Automaton:
 
     def truth(self, codes: Codes) -> NDArray[np.bool_]:
         """At each position of the words (rows): is the prefix accepted? Symbol by symbol."""
+        if len(codes) == 1:
+            return np.array([self._read(codes[0].tolist())])
         step = np.array(self.step)
         accepting = np.isin(np.arange(len(step)), list(self.accepting))
         state = np.zeros(len(codes), np.int64)
@@ -80,15 +83,27 @@ class Automaton:
             answers[:, at] = accepting[state]
         return answers
 
+    def _read(self, word: list[int]) -> list[bool]:
+        state, answers = 0, []
+        for letter in word:
+            state = self.step[state][letter]
+            answers.append(state in self.accepting)
+        return answers
+
     def sensitive(self, length: int, rng: np.random.Generator) -> Codes:
         """A word that keeps as many states apart as it can."""
-        apart, word = frozenset(range(len(self.step))), []
-        for _ in range(length):
-            images = [frozenset(self.step[q][x] for q in apart) for x in range(len(self.letters))]
-            most = max(map(len, images))
-            word.append(int(rng.choice([x for x, im in enumerate(images) if len(im) == most])))
-            apart = images[word[-1]]
-        return np.array(word)
+        dice, seen = rng.random(length), dict[frozenset[int], list[tuple[int, frozenset[int]]]]()
+        apart, word = frozenset(range(len(self.step))), np.empty(length, np.int64)
+        for at in range(length):
+            if apart not in seen:
+                images = [
+                    frozenset(row) for row in zip(*(self.step[q] for q in apart), strict=True)
+                ]
+                most = max(map(len, images))
+                seen[apart] = [(x, image) for x, image in enumerate(images) if len(image) == most]
+            choices = seen[apart]
+            word[at], apart = choices[int(dice[at] * len(choices))]
+        return word
 
 
 def then(first: Permutation, second: Permutation) -> Permutation:
@@ -208,13 +223,15 @@ def long_words(automaton: Automaton, longest: int, seed: int) -> list[Codes]:
     return [automaton.sensitive(longest, rng), rng.integers(0, letters, longest - 1)]
 
 
-def native(automaton: Automaton, seed: int) -> dict[str, Any]:
+def native(automaton: Automaton, number: int, whole: bool = False) -> dict[str, Any]:
     """Both models of the automaton: all short words, and long ones."""
     longest = LONGEST["native"]
     language = softhat.from_dfa(dfa_of(automaton), depth="log")
     short = all_codes(len(automaton.letters), SHORT)
-    first, second = long_words(automaton, longest, seed)
-    middle = automaton.sensitive(DENSE, np.random.default_rng(seed))
+    some = short[:: 1 if len(automaton.letters) == 2 else 7]
+    first, second = long_words(automaton, longest, number)
+    middle = automaton.sensitive(DENSE, np.random.default_rng(number))
+    runs: list[tuple[Codes, str, Literal["dense", "linear"]]]
     row: dict[str, Any] = {}
     for name, length in (("unrolled", longest), ("block", None)):
         began = time.process_time()
@@ -224,20 +241,19 @@ def native(automaton: Automaton, seed: int) -> dict[str, Any]:
         reach = {form: model.certificate.max_length[form] for form in FORMATS}
         shorts, longs = Tally(automaton), Tally(automaton)
         shorts.compare(short, model.run_batch(short, "float32")[..., 0] > 0)
-        some = short[:: 1 if len(automaton.letters) == 2 else 7]
-        shorts.compare(some, model.run_batch(some, "bfloat16")[..., 0] > 0)
-        asked: list[tuple[Codes, str, Literal["dense", "linear"]]] = [
-            (second if length is None else first, "float32", "linear"),
-            (middle, "bfloat16", "dense"),
-        ]
+        runs = [(middle, FORMATS[number % 2 - 1], "dense")]
         if length is None:
-            asked.append((first, "bfloat16", "linear"))
-        for word, form, runtime in asked:
+            shorts.compare(some, model.run_batch(some, "bfloat16")[..., 0] > 0)
+            runs.append((first, FORMATS[number % 2], "linear"))
+        if whole:
+            runs = [(word, form, "linear") for word in (first, second) for form in FORMATS]
+        for word, form, runtime in runs:
             text = "".join(automaton.letters[x] for x in word)
             longs.compare(word[None], model.truth(text, dtype=form, runtime=runtime)[None])
         row[name] = {
             "layers": model.size.layers, "parameters": model.size.parameters, "certified": reach,
-            "short": shorts.words, "long": longs.words, "wrong": shorts.wrong + longs.wrong,
+            "short": shorts.words, "wrong": shorts.wrong + longs.wrong,
+            "runs": [[len(word), form, runtime] for word, form, runtime in runs],
             "compile": round(compiled, 3),
         }  # fmt: skip
     return row
@@ -252,6 +268,7 @@ def exported(automaton: Automaton, target: str, seed: int) -> dict[str, Any]:
     longest = LONGEST[target]
     language = softhat.from_dfa(dfa_of(automaton), depth="log")
     shorts, longs = Tally(automaton), Tally(automaton)
+    runs: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "m"
         if target == "gpt2":
@@ -268,12 +285,13 @@ def exported(automaton: Automaton, target: str, seed: int) -> dict[str, Any]:
                 shorts.compare(part, answers(model, part))
             for word in long_words(automaton, longest, seed):
                 longs.compare(word[None], answers(model, word[None]))
+                runs.append([len(word), form, "sdpa"])
         layers = model.config.num_hidden_layers
         parameters = sum(p.numel() for p in model.parameters())
     torch.set_num_threads(1)
     return {target: {
         "layers": layers, "parameters": parameters, "certified": reach, "short": shorts.words,
-        "long": longs.words, "wrong": shorts.wrong + longs.wrong,
+        "runs": runs, "wrong": shorts.wrong + longs.wrong,
     }}  # fmt: skip
 
 
@@ -290,7 +308,9 @@ def run(what: str, args: argparse.Namespace) -> int:
             break
         began = time.process_time()
         models = (
-            native(automaton, number) if what == "native" else exported(automaton, what, number)
+            native(automaton, number, args.whole)
+            if what == "native"
+            else exported(automaton, what, number)
         )
         seconds = round(time.process_time() - began, 1)
         row = {"what": what, "name": automaton.name, "kind": automaton.kind, "states": states,
@@ -331,9 +351,10 @@ def table() -> int:
             models = [row["models"][name] for row in of]
             sizes = [row["states"] for row in of]
             layers = {m["layers"] for m in models}
+            long = sum(n + 1 >= LONGEST[what] for m in models for n, *_ in m["runs"])
             print(f"| {name} | {LONGEST[what]:,} | {len(of)} | {min(sizes)} to {max(sizes)} | "
                   f"{sum('group' in row['kind'] for row in of)} | "
-                  f"{sum(m['short'] for m in models):,} | {sum(m['long'] for m in models):,} | "
+                  f"{sum(m['short'] for m in models):,} | {long} | "
                   f"{sum(m['wrong'] for m in models)} | "
                   f"{sum(min(m['certified'].values()) < LONGEST[what] for m in models)} | "
                   f"{min(layers)} to {max(layers)} | {sum(row['seconds'] for row in of):,.0f} |"
@@ -347,6 +368,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--at", type=int, default=0)
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("--states", type=int, nargs=2, default=(2, 12))
     args = parser.parse_args()
     return table() if args.what == "table" else run(args.what, args)

@@ -18,6 +18,7 @@ from softhat.circuits.exam.packages import (
     AUTO_CIRCUIT,
     EAP,
     SAE_LENS,
+    SAMPLED_MASKS,
     Package,
     installed,
     version_of,
@@ -113,6 +114,12 @@ METHODS = {
             "subnetwork probing",
             _from("auto_circuit", "subnetwork_probing"),
             AUTO_CIRCUIT,
+        ),
+        Method(
+            "ugs",
+            "uniform gradient sampling",
+            _from("sampled_masks", "uniform_gradient_sampling"),
+            SAMPLED_MASKS,
         ),
         Method(
             "activation-patching",

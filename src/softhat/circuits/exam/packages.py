@@ -52,6 +52,7 @@ SAE_LENS = Package(
     "https://github.com/decoderesearch/SAELens",
     also=("simple-parsing", "tenacity", "nltk", "babe", "plotly-express", "scipy", "narwhals"),
 )
+SAMPLED_MASKS = Package("mask_samplers", "https://github.com/maxtli/optimalablation")
 MIB = Package("MIB_circuit_track", "https://github.com/hannamw/MIB-circuit-track")
 
 
@@ -118,6 +119,7 @@ def older_lens() -> Iterator[None]:
         mlps: ModuleType(mlps),
         f"{mlps}.can_be_used_as_mlp": ModuleType("can_be_used_as_mlp"),
         "blobfile": ModuleType("blobfile"),  # auto-circuit downloads autoencoders with it
+        "seaborn": ModuleType("seaborn"),  # optimalablation draws with it
     }
     vars(modules["transformer_lens.utils"])["get_attention_mask"] = mask
     vars(modules["transformer_lens.utils"]).update(dict.fromkeys(loading, SimpleNamespace))
@@ -145,18 +147,21 @@ def older_lens() -> Iterator[None]:
 
 @contextmanager
 def on_this_processor() -> Iterator[None]:
-    """`torch.zeros(…, device="cuda")` makes a tensor here."""
+    """`torch.zeros(…, device="cuda")` makes a tensor here, and `.to("cuda:0")` moves none."""
     import torch
 
-    zeros = torch.zeros
+    zeros, to = torch.zeros, torch.Tensor.to
 
     def here(*args: Any, **options: Any) -> torch.Tensor:
         if options.get("device") == "cuda":
             options["device"] = "cpu"
         return zeros(*args, **options)
 
-    torch.zeros = here
+    def stays(tensor: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+        return tensor if args[:1] == ("cuda:0",) else to(tensor, *args, **options)
+
+    torch.zeros, torch.Tensor.to = here, stays
     try:
         yield
     finally:
-        torch.zeros = zeros
+        torch.zeros, torch.Tensor.to = zeros, to
