@@ -6,8 +6,8 @@ probability at the end.
 
 The repository is a set of scripts for GPT-2 small. Its classes take a model of another size if the
 sizes that stand in its module `circuit_utils` are this model's, and they are set to that. The loop
-here is that of its script for uniform edge pruning, with its penalty; it takes 100 batches instead of
-3,000, so the rate is the script's own before it is divided by five for corrupt words.
+here is that of its script for uniform edge pruning, with its penalty. It takes 100 batches instead
+of 3,000, so the rate is the script's own before it is divided by five for corrupt words.
 """
 
 from __future__ import annotations
