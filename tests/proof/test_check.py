@@ -1,5 +1,7 @@
 """The checker proves what is so and nothing else: canonical functions, claims, and voids."""
 
+from typing import Any
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -72,3 +74,19 @@ def test_the_checker_does_not_import_the_compiler() -> None:
         "assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("#(Y a) + #(!Y a) > i", False),
+        ("#(Y a) + #(!Y a) >= i", True),
+        ("#*(a) + #*(!a) = n", True),
+    ],
+)
+def test_counts_that_cancel(text: str, holds: bool, attention: Any) -> None:
+    """Nothing is left to divide by: a constant, and a right model that is certified."""
+    model = softhat.compile(text, alphabet="ab", attention=attention)
+    assert model.certificate.max_length["float32"] > 1_000_000
+    assert model.truth("abba").tolist() == [holds] * 4

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -17,6 +17,9 @@ from softhat.frontends.regular.pointers import State
 from softhat.models.loop_model import LoopModel
 from softhat.transformer.weights import Layer, Sparse, Transformer
 from tests.frontends.regular.test_doubling import expected, group_automaton, random_automaton
+from tests.proof.aimed import tampered_weights
+from tests.proof.aimed_ledger import tampered_ledger
+from tests.proof.aimed_selections import SELECTIONS
 
 Given = dict[str, Any]
 FLIP = [(1, 0), (0, 1)]
@@ -151,3 +154,47 @@ def test_one_round_is_checked_whatever_the_length() -> None:
     assert len(certificate.heads) == 1
     assert any("⌈log₂ n⌉ times" in said for said in certificate.assumptions)
     assert "of length up to 1,048,575" in certificate.explain()
+
+
+def tampered_many(seeds: range) -> int:
+    """How many blocks are certified of those that were changed with the checker in mind: one or
+    more things besides, elsewhere or nearly the same. What is certified is right, in the dense and
+    in the linear runtime."""
+    given = group_automaton(FLIP, "ab")
+    models = [loop_of(given, attention) for attention in ("unbounded", "temperature")]
+    words = ["".join(w) for n in (1, 2, 4) for w in product("ab", repeat=n)]
+    words += ["ab" * 8 + "b", "a" * 33]
+    certified = 0
+    for seed in seeds:
+        rng, model = np.random.default_rng(seed), models[seed % 2]
+        names, t = (
+            tampered_ledger(model.block, rng)
+            if seed % 3
+            else tampered_weights(model.block, rng, SELECTIONS)
+        )
+        changed = LoopModel(t, model.state, _language(model))
+        if changed.certificate.void:
+            continue
+        certified += 1
+        runtimes: tuple[Literal["dense", "linear"], ...] = ("dense", "linear")
+        for runtime in runtimes:
+            for dtype in ("float32", "bfloat16"):
+                try:
+                    most = changed.certified_length(dtype, runtime)
+                except softhat.SofthatError:  # its heads are not linear
+                    continue
+                asked = [word for word in words if len(word) <= most]
+                answers = changed.values_many(asked, dtype, runtime=runtime)
+                for word, answer in zip(asked, answers, strict=True):
+                    assert answer == expected(given, word), (seed, names, runtime, dtype, word)
+    return certified
+
+
+def test_tampered_blocks() -> None:
+    assert tampered_many(range(90)) < 45
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("start", range(1_000, 5_000, 1_000))
+def test_many_tampered_blocks(start: int) -> None:
+    assert tampered_many(range(start, start + 1_000))
