@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from softhat.ahat.file import loads
-from softhat.ahat.simulation.every_length import SHARES, certify_laws, derived
+from softhat.ahat.simulation.every_length import SHARES, certify_laws, derived, reaches
 from softhat.ahat.simulation.lower import lower
 from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import Simulation
@@ -52,7 +52,9 @@ def exported_simulation(
         made = derived(ahat, epsilon, dtype)
         if laws != made.laws:
             raise SofthatError(f"{where}: its temperature laws do not follow from {SOURCE}")
-        return Simulation(ahat, laws, None, partial(certify_laws, made), dtype)
+        return Simulation(
+            ahat, laws, None, partial(certify_laws, made), dtype, reaches=partial(reaches, made)
+        )
     if type(length) is not int or not 0 < length <= MOST_LENGTH:
         raise SofthatError(f"{where}: certificate.json has no such length: {length!r}")
     betas = {name: float(law.value) for name, law in laws.items() if isinstance(law, Constant)}

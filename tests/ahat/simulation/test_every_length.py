@@ -21,7 +21,13 @@ from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.every_length import EveryLength, every_length
+from softhat.ahat.simulation.certificate import SimulationCertificate
+from softhat.ahat.simulation.every_length import (
+    EveryLength,
+    certify_laws,
+    every_length,
+    reaches,
+)
 from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import NoTemperatureError
@@ -343,3 +349,33 @@ def test_unknown_dtypes(dtype: str) -> None:
         return
     with pytest.raises(softhat.SofthatError, match="dtype"):
         softhat.simulate(GALLERY["first-token"](), dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ["previous-token", "dyck-argmin", "most-frequent-symbol"])
+def test_one_length_is_certified_exactly_if_the_certificate_says_so(name: str) -> None:
+    made = every_length(GALLERY[name](), 1e-2)
+    longest = certify_laws(made).max_length
+    for dtype, length in longest.items():
+        nearby = {1, 2, 7, length - 1, length, length + 1, 2 * length + 1} - {0, -1}
+        assert {n for n in nearby if reaches(made, dtype, n)} == {n for n in nearby if n <= length}
+
+
+def test_first_values_compute_no_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = softhat.simulate(GALLERY["previous-token"](), epsilon=1e-2)
+    lookups: list[Simulation] = []
+    whole: Any = vars(Simulation)["certificate"]
+
+    def watched(self: Simulation) -> SimulationCertificate:
+        lookups.append(self)
+        certificate: SimulationCertificate = whole.fget(self)
+        return certificate
+
+    monkeypatch.setattr(Simulation, "certificate", property(watched))
+    word = list(simulated.alphabet) * 3
+    exact = simulated.source.values(word)
+    assert abs(simulated.values(word) - np.array(exact, float)).max() < 1e-2
+    assert not lookups
+    long = list(simulated.alphabet) * 3_000
+    with pytest.warns(softhat.CertificateWarning):  # beyond what bfloat16 holds
+        simulated.values(long[:4_000], dtype="bfloat16")
+    assert lookups

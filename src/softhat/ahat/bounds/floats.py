@@ -224,12 +224,13 @@ def _feature_grid(feature: Feature) -> float:
     return 1.0
 
 
-def longest(fits: Callable[[int, int], bool]) -> int:
-    """The greatest n up to `FOREVER` such that every length 1 … n is in a stretch that fits.
+def longest(fits: Callable[[int, int], bool], enough: int = FOREVER) -> int:
+    """The greatest n up to `FOREVER` such that every length 1 … n is in a stretch that fits; where
+    that is more than `enough`, a length from there on may be given.
 
     Beyond some thousands it is found to within one part in 4,096: more would take too long."""
     done, step = 0, 1
-    while done < FOREVER:
+    while done < enough:
         high = min(done + step, FOREVER)
         if fits(done + 1, high):
             done, step = high, min(2 * step, max(1, high // 2))

@@ -15,6 +15,7 @@ from softhat.ahat.analysis.guard import hold_against, ties_are_broken
 from softhat.ahat.analysis.margins import margin_law
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import row_tally
+from softhat.ahat.bounds.floats import FOREVER
 from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import SimulatedHead, SimulationCertificate
@@ -29,7 +30,7 @@ from softhat.ahat.simulation.temperature_laws import (
 )
 from softhat.ahat.simulation.unique import require_broken, tie_broken
 from softhat.numbers.laws import ONE, Law, Length, Tabled, as_law, log, rounded_up
-from softhat.numerics.formats import FORMATS, Format
+from softhat.numerics.formats import FORMATS, Format, format_of
 from softhat.proof.simulations.check import EvidenceVerdict, check
 from softhat.proof.simulations.errors import inverse
 
@@ -87,8 +88,15 @@ def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLe
     return EveryLength(prepared, laws, evidence_of(found, allowed, share), epsilon, dtype)
 
 
-def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
-    """For each format the length to which the laws' model is proved right in it."""
+def reaches(made: EveryLength, dtype: str, n: int) -> bool:
+    """Is the laws' model proved right to length n in a format? That is asked of lengths to n only,
+    and of no other format."""
+    return n <= FOREVER and lengths_in(made, [format_of(dtype)], n)[format_of(dtype).name] >= n
+
+
+def lengths_in(made: EveryLength, forms: Iterable[Format], enough: int = FOREVER) -> dict[str, int]:
+    """For each format the length to which the laws' model is proved right in it, or one that is
+    `enough`."""
     verdict = made.verdict
 
     def allowed(n: int) -> float:
@@ -97,7 +105,7 @@ def lengths_in(made: EveryLength, forms: Iterable[Format]) -> dict[str, int]:
         return float(verdict.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
     share = float(verdict.share)
-    return law_lengths(made.model, verdict, made.laws, allowed, share, forms, made.dtype)
+    return law_lengths(made.model, verdict, made.laws, allowed, share, forms, made.dtype, enough)
 
 
 def certify_laws(made: EveryLength) -> SimulationCertificate:

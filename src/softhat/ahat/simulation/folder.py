@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from softhat.ahat.file import load as load_ahat
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import from_json
-from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, derived
+from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, derived, reaches
 from softhat.ahat.simulation.lower import lower
 from softhat.ahat.simulation.recertify import recertified
 from softhat.ahat.simulation.simulation import HeadId, Simulation
@@ -106,7 +106,9 @@ def _every_length(
         _ = made.verdict
     except VoidError as error:
         raise SofthatError(f"{error}; make it again with simulate") from None
-    return Simulation(source, laws, None, partial(certify_laws, made), dtype)
+    return Simulation(
+        source, laws, None, partial(certify_laws, made), dtype, reaches=partial(reaches, made)
+    )
 
 
 def _epsilon(document: Mapping[str, Any]) -> float | None:

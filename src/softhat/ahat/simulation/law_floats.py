@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softhat.ahat.bounds.float_rows import Steep
-from softhat.ahat.bounds.floats import Temperatures, float_error, longest
+from softhat.ahat.bounds.floats import FOREVER, Temperatures, float_error, longest
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.short_floats import Known, can_be_short, short_error
@@ -28,8 +28,10 @@ def law_lengths(
     share: float,
     forms: Iterable[Format],
     asked: str | None,
+    enough: int = FOREVER,
 ) -> dict[str, int]:
-    """For each format the greatest n such that floats are within what is allowed to length n.
+    """For each format the greatest n such that floats are within what is allowed to length n, or
+    one that is `enough`.
 
     What is known of the heads in the reals is what the checker has found (`verdict`).
 
@@ -66,7 +68,7 @@ def law_lengths(
                 _closely(model, facts, known, n, form, allowed(n)) <= allowed(n) for n in short
             )
 
-        result[form.name] = longest(fits)
+        result[form.name] = longest(fits, enough)
     return result
 
 

@@ -13,7 +13,13 @@ from functools import partial
 
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import certify
-from softhat.ahat.simulation.every_length import SHARES, EveryLength, certify_laws, every_length
+from softhat.ahat.simulation.every_length import (
+    SHARES,
+    EveryLength,
+    certify_laws,
+    every_length,
+    reaches,
+)
 from softhat.ahat.simulation.extremes import in_range
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import MANY_WORDS, Lengths
@@ -115,7 +121,14 @@ def _choice(
 
 
 def _at_every_length(made: EveryLength) -> Simulation:
-    return Simulation(made.model, made.laws, None, partial(certify_laws, made), made.dtype)
+    return Simulation(
+        made.model,
+        made.laws,
+        None,
+        partial(certify_laws, made),
+        made.dtype,
+        reaches=partial(reaches, made),
+    )
 
 
 def _runnable(model: AHAT, n: int) -> bool:

@@ -40,10 +40,12 @@ class Simulation(Answers):
         certificate: SimulationCertificate | Callable[[], SimulationCertificate] | None = None,
         dtype: str | None = None,
         claimed: bool = False,
+        reaches: Callable[[str, int], bool] | None = None,
     ) -> None:
         """`length` is the one to which it was made (None: every length), `dtype` the arithmetic
         that ε leaves room for; a certificate may be computed later. `claimed`: the length is what
-        a file says, and nothing is certified before the certificate is computed."""
+        a file says, and nothing is certified before the certificate is computed. `reaches` says
+        whether a length is certified in a format, in less time than the certificate takes."""
         self.every_law = {
             name: law if isinstance(law, Law) else Constant(Fraction(law))
             for name, law in laws.items()
@@ -54,6 +56,9 @@ class Simulation(Answers):
         self._certificate = certificate
         self.dtype = dtype
         self._claimed = claimed
+        self._reaches = reaches
+        self._reached: dict[str, int] = {}
+        """For each format a length that is certified."""
 
     def __repr__(self) -> str:
         s = self.size
@@ -65,7 +70,7 @@ class Simulation(Answers):
 
     def __getstate__(self) -> dict[str, Any]:
         """The certificate is computed first: the function that computes it cannot be stored."""
-        return {**super().__getstate__(), "_certificate": self.certificate}
+        return {**super().__getstate__(), "_certificate": self.certificate, "_reaches": None}
 
     @property
     def certificate(self) -> SimulationCertificate:
@@ -142,8 +147,16 @@ class Simulation(Answers):
 
     def _is_certified(self, n: int, dtype: str, runtime: Literal["dense", "linear"]) -> bool:
         """In float64 every length that was asked of `simulate` is certified: this is known without
-        computing the certificate."""
+        computing the certificate. Where every length was asked, that of the word is looked at."""
         computed = isinstance(self._certificate, SimulationCertificate)
+        if not computed and self._reaches is not None and runtime == "dense":
+            name = format_of(dtype).name
+            if n > self._reached.get(name, 0):
+                with in_range(self.source, None):
+                    if not self._reaches(name, n):
+                        return super()._is_certified(n, dtype, runtime)
+                self._reached[name] = n
+            return True
         if computed or self._claimed or self.length is None:
             return super()._is_certified(n, dtype, runtime)
         return format_of(dtype).name == "float64" and n <= self.length and runtime == "dense"
