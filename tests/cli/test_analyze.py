@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.cli.run import softhat as call
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ahat"
 
 
-def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from softhat.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
 def test_a_tied_model(tmp_path: Path) -> None:
     done = call("analyze", str(EXAMPLES / "dyck-argmin.json"), "--up-to", "6")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     # People count positions from 1, and see the winners.
-    assert "ties at row 3 of [)] [)] (: positions 1, 2 share the maximum" in done.stdout
-    assert "1/15" in done.stdout
+    assert "ties at row 3 of [)] [)] (: positions 1, 2 share the maximum" in done.out
+    assert "1/15" in done.out
     data = json.loads(
-        call("analyze", str(EXAMPLES / "dyck-argmin.json"), "--up-to", "5", "--json").stdout
+        call("analyze", str(EXAMPLES / "dyck-argmin.json"), "--up-to", "5", "--json").out
     )
     assert data["uniform_tieless"] is False
     assert data["counterexample"]["word"] == "))("
@@ -37,8 +32,8 @@ def test_given_words_and_a_plot(tmp_path: Path) -> None:
         "analyze", str(EXAMPLES / "last-token.json"), "--words", f"@{tmp_path / 'words'}",
         "--words", "aaaa", "--plot", str(tmp_path / "law.png"),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "on the given words only" in done.stdout
+    assert done.code == 0, done.err
+    assert "on the given words only" in done.out
     assert (tmp_path / "law.png").stat().st_size > 1000
 
 
@@ -53,7 +48,7 @@ def test_bad_input(tmp_path: Path) -> None:
         (["analyze", str(EXAMPLES / "last-token.json"), "--leak", "2"], "strictly between"),
     ]:
         done = call(*arguments)
-        assert done.returncode == 2, arguments
-        assert message in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
-        assert done.stdout == ""
+        assert done.code == 2, arguments
+        assert message in done.err
+        assert len(done.err.strip().splitlines()) == 1
+        assert done.out == ""

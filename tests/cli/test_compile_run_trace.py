@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 import softhat
-
-
-def call(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from softhat.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=120)
+from tests.cli.run import softhat as call
 
 
 def test_compile_run_and_trace_a_folder(tmp_path: Path) -> None:
@@ -22,35 +18,35 @@ def test_compile_run_and_trace_a_folder(tmp_path: Path) -> None:
     done = call(
         "compile", "!c S a", "--alphabet", "abc", "--attention", "temperature", "-o", str(folder)
     )
-    assert done.returncode == 0, done.stderr
-    assert "parameters" in done.stdout
-    assert str(folder) in done.stdout
+    assert done.code == 0, done.err
+    assert "parameters" in done.out
+    assert str(folder) in done.out
     run = call("run", str(folder), "abca", "ccb", "--json")
     formula = softhat.parse("!c S a")
-    documents = json.loads(run.stdout)
+    documents = json.loads(run.out)
     assert [d["word"] for d in documents] == ["abca", "ccb"]
     for document in documents:
         assert document["truth"] == formula.truth(document["word"]).tolist()
         assert document["accepted"] == formula.accepts(document["word"])
         assert [m > 0 for m in document["margins"]] == document["truth"]
-    assert "rejected" in call("run", str(folder), "ccb").stdout
-    trace = json.loads(call("trace", str(folder), "abca", "--json").stdout)
+    assert "rejected" in call("run", str(folder), "ccb").out
+    trace = json.loads(call("trace", str(folder), "abca", "--json").out)
     assert trace["tokens"] == ["<bos>", *"abca"]
     assert len(trace["layers"][0]["heads"][0]["attention"]) == 5
     picture = tmp_path / "trace.png"
-    assert call("trace", str(folder), "abca", "-o", str(picture)).returncode == 0
+    assert call("trace", str(folder), "abca", "-o", str(picture)).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_formula_instead_of_a_folder() -> None:
     done = call("run", "Y X a", "ab", "--json")
-    assert json.loads(done.stdout)[0]["accepted"] is None  # looks both ways: --at is missing
+    assert json.loads(done.out)[0]["accepted"] is None  # looks both ways: --at is missing
     done = call("run", "Y X a", "ab", "--at", "last", "--json")
-    assert json.loads(done.stdout)[0]["accepted"] is False
-    assert call("run", "-", "aab", "--json", text="a S b\n").returncode == 0
+    assert json.loads(done.out)[0]["accepted"] is False
+    assert call("run", "-", "aab", "--json", stdin="a S b\n").code == 0
     done = call("run", "p S q", "{q} {p} {}", "--props", "--json")
-    assert json.loads(done.stdout)[0]["truth"] == [True, True, False]
-    assert json.loads(done.stdout)[0]["word"] == [["q"], ["p"], []]
+    assert json.loads(done.out)[0]["truth"] == [True, True, False]
+    assert json.loads(done.out)[0]["word"] == [["q"], ["p"], []]
 
 
 def test_big_input_is_streamed(tmp_path: Path) -> None:
@@ -58,26 +54,26 @@ def test_big_input_is_streamed(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("\n".join(words) + "\n")
     done = call("run", "!c S a", f"@{path}", "--alphabet", "abc")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     formula = softhat.parse("!c S a")
-    for line, word in zip(done.stdout.splitlines(), words, strict=True):
+    for line, word in zip(done.out.splitlines(), words, strict=True):
         assert [c == "1" for c in line] == formula.truth(word).tolist()
-    assert "tokens" in done.stderr
-    piped = call("run", "!c S a", "-", "--alphabet", "abc", "--stream", text="abca\ncc\n")
-    assert piped.stdout == "11.1\n..\n"
+    assert "tokens" in done.err
+    piped = call("run", "!c S a", "-", "--alphabet", "abc", "--stream", stdin="abca\ncc\n")
+    assert piped.out == "11.1\n..\n"
     path.write_bytes(b"ab" * 10 + b"\xff" + b"ab")
     bad = call("run", "!c S a", f"@{path}", "--alphabet", "abc", "--stream")
-    assert bad.returncode == 2
-    assert "20" in bad.stderr
+    assert bad.code == 2
+    assert "20" in bad.err
 
 
 def test_big_standard_input_is_streamed() -> None:
     word = "ab" * 600_000
-    done = call("run", "b S a", "-", text=word + "\nba")
-    assert done.stdout == "1" * len(word) + "\n.1\n"
-    assert "1,200,002 tokens" in done.stderr
-    small = call("run", "b S a", "-", text="ab\nba\n")
-    rows = [line.split()[:3] for line in small.stdout.splitlines()[1:]]
+    done = call("run", "b S a", "-", stdin=word + "\nba")
+    assert done.out == "1" * len(word) + "\n.1\n"
+    assert "1,200,002 tokens" in done.err
+    small = call("run", "b S a", "-", stdin="ab\nba\n")
+    rows = [line.split()[:3] for line in small.out.splitlines()[1:]]
     assert rows == [["ab", "11", "accepted"], ["ba", ".1", "accepted"]]
 
 
@@ -85,26 +81,26 @@ def test_streamed_tokens_of_one_character(tmp_path: Path) -> None:
     path = tmp_path / "words"
     path.write_text("a b b\nb a\n")
     options = ("--alphabet", "a b", "--symbols")
-    assert call("run", "b S a", f"@{path}", *options, "--stream").stdout == "111\n.1\n"
+    assert call("run", "b S a", f"@{path}", *options, "--stream").out == "111\n.1\n"
 
 
 def test_an_alphabet_of_tokens_makes_words_of_tokens() -> None:
     done = call("run", "O open", "close open", "--alphabet", "open,close", "--json")
-    assert json.loads(done.stdout)[0]["word"] == ["close", "open"]
-    assert json.loads(done.stdout)[0]["truth"] == [False, True]
+    assert json.loads(done.out)[0]["word"] == ["close", "open"]
+    assert json.loads(done.out)[0]["truth"] == [False, True]
 
 
 def test_the_faulty_one_of_several_words_is_named() -> None:
     done = call("run", "a", "ab", "abz", "--alphabet", "ab")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: word 2: symbol 'z' at position 3")
+    assert done.code == 2
+    assert done.err.startswith("error: word 2: symbol 'z' at position 3")
 
 
 def test_json_of_a_trace_and_its_file(tmp_path: Path) -> None:
     picture, text = tmp_path / "trace.png", tmp_path / "trace.txt"
     for file in (picture, text):
         done = call("trace", "a S b", "ab", "-o", str(file), "--json")
-        assert json.loads(done.stdout)["tokens"] == ["<bos>", "a", "b"]
+        assert json.loads(done.out)["tokens"] == ["<bos>", "a", "b"]
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "residual stream" in text.read_text()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["trace.png", "trace.txt"]
@@ -120,9 +116,9 @@ def test_closed_standard_input() -> None:
 def test_several_outputs_and_the_program(tmp_path: Path) -> None:
     folder = str(tmp_path / "m")
     done = call("compile", "O a", "--also", "b=O b", "--name", "a", "--show-program", "-o", folder)
-    assert "Latest" in done.stdout
-    assert call("run", folder, "ab").returncode == 2
-    assert json.loads(call("run", folder, "ab", "--output", "b", "--json").stdout)[0]["truth"] == [
+    assert "Latest" in done.out
+    assert call("run", folder, "ab").code == 2
+    assert json.loads(call("run", folder, "ab", "--output", "b", "--json").out)[0]["truth"] == [
         False,
         True,
     ]
@@ -155,9 +151,9 @@ def test_bad_input_is_one_message_and_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = call(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
+    assert done.code == 2
+    assert done.out == ""
+    assert "Traceback" not in done.err
     assert list(tmp_path.iterdir()) == []
 
 

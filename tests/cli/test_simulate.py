@@ -13,27 +13,28 @@ import pytest
 from softhat import ahat
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.recheck import recheck
-from tests.cli.test_analyze import EXAMPLES, call
+from tests.cli.run import softhat as call
+from tests.cli.test_analyze import EXAMPLES
 
 
 def test_simulate_run_and_trace(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     source = str(EXAMPLES / "induction-latest.json")
     done = call("simulate", source, "--epsilon", "0.01", "--max-length", "8", "-o", str(folder))
-    assert done.returncode == 0, done.stderr
-    assert "every value is within 0.01 of the AHAT's" in done.stdout
-    assert "latest match" in done.stdout
+    assert done.code == 0, done.err
+    assert "every value is within 0.01 of the AHAT's" in done.out
+    assert "latest match" in done.out
     model = GALLERY["induction-latest"]()
     assert ahat.load(folder / "ahat.json") == ahat.load(folder) == model
-    documents = json.loads(call("run", str(folder), "abab", "bbaa", "--json").stdout)
+    documents = json.loads(call("run", str(folder), "abab", "bbaa", "--json").out)
     for document in documents:
         assert document["truth"] == model.truth(document["word"]).tolist()
         exact = [float(v) for v in model.values(document["word"])]
         assert max(abs(a - b) for a, b in zip(exact, document["margins"], strict=True)) <= 0.01
-    trace = json.loads(call("trace", str(folder), "aba", "--json").stdout)
+    trace = json.loads(call("trace", str(folder), "aba", "--json").out)
     assert trace["tokens"] == ["<bos>", "a", "b", "a"]
     assert trace["layers"][1]["heads"][0]["label"] == "latest match"
-    assert "uniform-tieless" in call("analyze", str(folder), "--up-to", "3").stdout
+    assert "uniform-tieless" in call("analyze", str(folder), "--up-to", "3").out
 
 
 def test_decisions_and_json(tmp_path: Path) -> None:
@@ -41,8 +42,8 @@ def test_decisions_and_json(tmp_path: Path) -> None:
     done = call(
         "simulate", source, "--decide", "--max-length", "6", "-o", str(tmp_path / "m"), "--json"
     )
-    assert done.returncode == 0, done.stderr
-    certificate = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    certificate = json.loads(done.out)
     assert certificate["epsilon"] is None
     assert certificate["max_length"]["float64"] == 6
     assert certificate == json.loads((tmp_path / "m" / "certificate.json").read_text())
@@ -56,8 +57,8 @@ def test_refusals(tmp_path: Path) -> None:
         (["--max-length", "0"], "at least 1"),
     ]:
         done = call("simulate", source, *arguments, "-o", str(tmp_path / "m"))
-        assert done.returncode == 2
-        assert message in done.stderr
+        assert done.code == 2
+        assert message in done.err
         assert not (tmp_path / "m").exists()
 
 
