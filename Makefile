@@ -8,6 +8,8 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
+# The tests start many processes: without bytecode each of them would compile softhat again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-full test-lowest coverage browser lint guide proofs clean
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,13 @@ APART = {"proof": ("softhat.transformer.lowering", "softhat.runtime", "softhat.l
 """The trusted base must not know the passes that make weights, nor the code that runs them."""
 
 
-def imports(source: Path) -> Iterator[tuple[str, str, str]]:
+@cache
+def imports(source: Path) -> tuple[tuple[str, str, str], ...]:
     """(module, room it stands in, name it imports), imports for type checking left out."""
+    return tuple(_imports(source))
+
+
+def _imports(source: Path) -> Iterator[tuple[str, str, str]]:
     for path in sorted(source.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         typing = {

@@ -17,7 +17,7 @@ from tests.cli.run import softhat
 from tests.kills import events, killed_at
 
 AHAT = Path(__file__).resolve().parent.parent / "examples" / "ahat" / "last-token.json"
-SLICE = 5
+SLICE = 3
 """Events of each command in `make test`; all of them at full size."""
 
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {

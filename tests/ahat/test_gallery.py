@@ -171,7 +171,7 @@ def test_its_type(name: str) -> None:
     assert (r.counterexample is None) == TYPES[name]
 
 
-@pytest.mark.parametrize("name", every(2, GALLERY))
+@pytest.mark.parametrize("name", every(4, GALLERY))
 def test_its_simulation(name: str) -> None:
     model = GALLERY[name]()
     longest = CERTIFIED.get(name, 10)

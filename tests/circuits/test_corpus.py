@@ -235,12 +235,6 @@ def test_on_a_dask_cluster(corpus: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "c") == contents(corpus)
 
 
-def test_no_scheduler(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    with pytest.raises(SofthatError, match="no Dask scheduler"):
-        make_corpus(tmp_path / "c", SMALL, dask="tcp://127.0.0.1:1")
-
-
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     lock = os.open(tmp_path, os.O_RDONLY)

@@ -152,15 +152,13 @@ def test_directions_are_beside_the_tensors(corpus: Path) -> None:
         assert basis.shape[1] == tensors[f"{number}/transformer.wpe.weight"].shape[1]
 
 
+@pytest.mark.full  # `make test` kills a corpus of softhat's own models (test_corpus.py)
 @pytest.mark.parametrize(
     "more",
-    every(
-        2,
-        [
-            ["--to", "gpt2", "--disguise", "7", "--context", "16", "--max-size", "6"],
-            ["--family", "rasp", "--context", "16"],
-        ],
-    ),
+    [
+        ["--to", "gpt2", "--disguise", "7", "--context", "16", "--max-size", "6"],
+        ["--family", "rasp", "--context", "16"],
+    ],
 )
 def test_killed_and_resumed_it_is_the_same_byte_for_byte(more: list[str], tmp_path: Path) -> None:
     kill_often(tmp_path, 6, [1], *more)
@@ -174,7 +172,7 @@ def test_many_models_killed_again_and_again(more: list[str], tmp_path: Path) -> 
     kill_often(tmp_path, 200, [0, 3, 11], *more)
 
 
-@pytest.mark.parametrize("disguise", [None, 3])
+@pytest.mark.parametrize("disguise", every(2, [3, None]))
 def test_a_corpus_of_llamas(disguise: int | None, tmp_path: Path) -> None:
     """The same is said of a Llama as of a GPT-2."""
     settings = replace(SMALL, count=4, to="llama", disguise=disguise, context=32, shard=4)

@@ -12,6 +12,7 @@ import pytest
 import softhat
 from softhat.circuits.graph import possible_edges
 from softhat.circuits.network import LEAK
+from tests.slices import every
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 FORMULAS = ["a S (b & Y a)", "(#(a) >= 2) & Y b", "!(a S Y b) | #(a) > #(b)"]
@@ -76,7 +77,7 @@ def kept_inputs(stock: Any, module: Any, codes: Any) -> Any:
     return seen[0]
 
 
-@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+@pytest.mark.parametrize("architecture", every(2, ["llama", "gpt2"]))
 def test_what_patching_finds_in_transformers_is_what_is_said(
     architecture: str, tmp_path: Path
 ) -> None:

@@ -22,7 +22,8 @@ class Outcome:
 
 
 def softhat(*arguments: str, stdin: str = "") -> Outcome:
-    """`softhat ARGUMENTS`, in this process."""
+    """`softhat ARGUMENTS`, in this process: without `-j` no others are started, each of which would
+    load everything again."""
     out, err = io.StringIO(), io.StringIO()
     given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape")), "utf-8")
     code = 0
@@ -31,6 +32,7 @@ def softhat(*arguments: str, stdin: str = "") -> Outcome:
         mock.patch.object(sys, "stdout", out),
         mock.patch.object(sys, "stderr", err),
         mock.patch.object(sys, "stdin", given),
+        mock.patch("softhat.io.work.run.cores", return_value=1),
     ):
         try:
             main()

@@ -15,6 +15,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.recheck import recheck
 from tests.cli.run import softhat as call
 from tests.cli.test_analyze import EXAMPLES
+from tests.slices import every
 
 
 def test_simulate_run_and_trace(tmp_path: Path) -> None:
@@ -92,12 +93,15 @@ def interrupted(arguments: list[str], when: str, tmp_path: Path) -> tuple[int, s
 
 @pytest.mark.parametrize(
     ("when", "guarantee", "length"),
-    [
-        ("choosing β of layer 1", "proved_all", None),  # nothing yet but the laws
-        ("certifying length 1", "proved_all", None),
-        ("certifying length 7", "proved_to_length", 6),  # constants, as far as certified
-        ("certifying in floats", "proved_to_length", 8),
-    ],
+    every(
+        2,
+        [
+            ("choosing β of layer 1", "proved_all", None),  # nothing yet but the laws
+            ("certifying length 1", "proved_all", None),
+            ("certifying length 7", "proved_to_length", 6),  # constants, as far as certified
+            ("certifying in floats", "proved_to_length", 8),
+        ],
+    ),
 )
 def test_ctrl_c_keeps_what_was_proved(
     when: str, guarantee: str, length: int | None, tmp_path: Path

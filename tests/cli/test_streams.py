@@ -13,6 +13,7 @@ import pytest
 
 from softhat.cli.output import visible
 from tests.cli.run import softhat
+from tests.slices import every
 
 MAIN = [sys.executable, "-c", "from softhat.cli import main; main()"]
 RIGHT = ["certify", "a S b", "--alphabet", "ab"]
@@ -30,25 +31,30 @@ def shell(arguments: list[str], redirect: str) -> tuple[int, str, str]:
 @full
 @pytest.mark.parametrize(
     ("arguments", "redirect", "code"),
-    [
-        (RIGHT, ">&-", 0),
-        (RIGHT, "2>&-", 0),
-        (RIGHT, "<&- >&- 2>&-", 0),
-        (RIGHT, ">/dev/full", 2),
-        (RIGHT, "2>/dev/full", 0),
-        (["check", "a S"], ">&-", 2),
-        (["check", "a S"], "2>&-", 2),
-        (["check", "a S"], "2>/dev/full", 2),
-        (["check", "-"], "<&-", 2),
-        (["run", "--nothing"], "2>/dev/full", 2),
-    ],
+    every(
+        2,
+        [
+            (RIGHT, ">&-", 0),
+            (RIGHT, "2>&-", 0),
+            (RIGHT, "<&- >&- 2>&-", 0),
+            (RIGHT, ">/dev/full", 2),
+            (RIGHT, "2>/dev/full", 0),
+            (["check", "a S"], ">&-", 2),
+            (["check", "a S"], "2>&-", 2),
+            (["check", "a S"], "2>/dev/full", 2),
+            (["check", "-"], "<&-", 2),
+            (["run", "--nothing"], "2>/dev/full", 2),
+        ],
+    ),
 )
 def test_streams_that_are_closed_or_full(arguments: list[str], redirect: str, code: int) -> None:
     found, _, err = shell(arguments, redirect)
     assert found == code and "Traceback" not in err and "Exception" not in err
 
 
-@pytest.mark.parametrize("arguments", [RIGHT, ["--help"], [], ["zoo"], ["verify", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", every(2, [RIGHT, ["--help"], ["zoo"], [], ["verify", "--help"]])
+)
 def test_a_reader_that_leaves(arguments: list[str]) -> None:
     code, _, err = shell(arguments, "| true; exit ${PIPESTATUS[0]}")
     assert code == 0 and not err

@@ -110,7 +110,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Export, str,
     every = decoders()
     exports = [
         export(formula, folder / f"{k}", 128, ("relu", "gelu_new")[k % 2], both)
-        for k, formula in enumerate(every[::12])
+        for k, formula in enumerate(every[::24])
     ]
     long = [parse(t) for t in ("!a S b", "#(#(a) > #(Y b)) > 2")]
     exports += [

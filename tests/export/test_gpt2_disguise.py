@@ -56,9 +56,9 @@ def wrong(formulas: list[Formula], folder: Path, few: bool) -> tuple[int, int, l
 
 def test_stock_gpt2_agrees_at_1024(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    _, positions, certified = wrong([parse(text) for text in LISTED[:2]], tmp_path, few=True)
-    assert positions > 5_000
-    assert certified == [1023] * 2
+    _, positions, certified = wrong([parse(text) for text in LISTED[:1]], tmp_path, few=True)
+    assert positions > 2_500
+    assert certified == [1023]
 
 
 @pytest.mark.full

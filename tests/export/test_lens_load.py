@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.slices import every
+
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import softhat
@@ -96,7 +98,7 @@ def reading(meaning: Meaning, cache: Any) -> Any:
     return sum(w * x[:, k] for k, w in meaning.direction) + meaning.offset
 
 
-@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+@pytest.mark.parametrize("architecture", every(2, ["gpt2", "llama"]))
 def test_edges_are_found_by_patching_their_hooks(architecture: str, tmp_path: Path) -> None:
     """What a hook name says is read is taken from another word: answers move where an edge of the
     circuit is, and nowhere else. Heads that share keys and values share the hooks of these."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from math import exp
 from pathlib import Path
 from typing import Any, get_args
@@ -16,6 +17,7 @@ from softhat.models.zoo.machines import CLOSER, calculator, machines
 from softhat.transformer.lowering.llama.rotary import Positions
 from tests.frontends.machines.collection import CASES, MULTIPLY, Case
 from tests.frontends.machines.test_automaton import INCREMENT
+from tests.slices import every
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -191,14 +193,14 @@ def certified_and_run(m: Machine, folder: Path, given: Any, steps: int, target: 
     assert m.decode(names) == run
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama"])
+@pytest.mark.parametrize("target", every(2, ["gpt2", "llama"]))
 def test_two_tapes(target: str, tmp_path: Path) -> None:
     m = softhat.machine(TWO_TAPES)
     assert "abbaa" in str(m.run("abba"))  # the second tape
     certified_and_run(m, tmp_path / "m", "abba", 60, target)
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama"])
+@pytest.mark.parametrize("target", every(2, ["llama", "gpt2"]))
 def test_three_tapes(target: str, tmp_path: Path) -> None:
     m = softhat.machine(THREE_TAPES)
     run: Any = m.run("abbab")
@@ -231,26 +233,25 @@ def test_the_certified_ring_is_right_and_its_twin_is_not(tmp_path: Path) -> None
     assert wrong["rope"] > 0
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama"])
+@pytest.mark.parametrize("target", every(2, ["gpt2", "llama"]))
 def test_an_automaton(target: str, tmp_path: Path) -> None:
     m = softhat.machine({"kind": "automaton", "regex": "((a|b)(a|b)(a|b))*", "alphabet": "ab"}, 32)
     certified_and_run(m, tmp_path / "m", "abbab", 20, target)
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama"])
+@pytest.mark.parametrize("target", every(2, ["llama", "gpt2"]))
 def test_a_transducer(target: str, tmp_path: Path) -> None:
     m = softhat.machine(INCREMENT, 32)
     certified_and_run(m, tmp_path / "m", "1101", 20, target)
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama"])
+@pytest.mark.parametrize("target", every(2, ["llama", "gpt2"]))
 def test_a_stack_program(target: str, tmp_path: Path) -> None:
     m = softhat.machine({"kind": "stack", "program": CLOSER}, 16)
     certified_and_run(m, tmp_path / "m", "[()](", 60, target)
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama"])
-@pytest.mark.parametrize("modulus", [4, pytest.param(10, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("modulus", "target"), every(4, product([4, 10], ["gpt2", "llama"])))
 def test_a_calculator(modulus: int, target: str, tmp_path: Path) -> None:
     """Its gates have conjunctions of hundreds of literals, for which float32 must have room."""
     m = softhat.machine(calculator(modulus), 16)

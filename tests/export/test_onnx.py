@@ -13,6 +13,7 @@ import pytest
 import softhat
 from softhat.io.errors import MissingExtraError, SofthatError
 from tests.export.suite import TARGETS, chosen, expected, padded, wrong
+from tests.slices import every
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -34,7 +35,7 @@ def truth(run: Any, codes: Any, **inputs: Any) -> Any:
     return run.run(["margins"], {"tokens": codes, **inputs})[0][..., 0] > 0
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", every(4, range(4)))
 def test_truth_on_100_formulas(part: int, tmp_path: Path) -> None:
     for k, (formula, target) in enumerate(chosen(100)[part::4]):
         run = exported(softhat.compile(formula, alphabet="ab", attention=target), tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from softhat.frontends.regular.dfa import DFA
 from softhat.io.errors import SofthatError
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
+from tests.slices import every
 from tests.transformer.lowering.suite import all_codes, long_words
 
 EXPORTS: dict[str, Callable[..., None]] = {"gpt2": softhat.to_gpt2, "llama": softhat.to_llama}
@@ -79,8 +81,7 @@ def test_random_automata(states: int, context: int, target: str, tmp_path: Path)
     check(random_dfa(states, states), tmp_path / "m", target, context)
 
 
-@pytest.mark.parametrize("target", EXPORTS)
-@pytest.mark.parametrize("even", [False, True])
+@pytest.mark.parametrize(("even", "target"), every(3, product([False, True], EXPORTS)))
 def test_groups_that_no_constant_depth_computes(even: bool, target: str, tmp_path: Path) -> None:
     check(on_five_points(even), tmp_path / "m", target, 34, words=4, exhaustive=5)
 
@@ -150,7 +151,7 @@ def test_what_a_language_has_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", EXPORTS)
 def test_no_changed_table_is_certified_and_wrong(target: str, tmp_path: Path) -> None:
-    attacked(tmp_path, target, 30)
+    attacked(tmp_path, target, 12)
 
 
 @pytest.mark.full

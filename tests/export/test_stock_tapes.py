@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import softhat
 from softhat.frontends.machines.machine import Machine
+from tests.slices import every
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -66,8 +68,7 @@ def forced(lm: Any, tokenizer: Any, m: Machine, given: list[str], longest: int) 
     return asked, wrong
 
 
-@pytest.mark.parametrize("target", EXPORTS)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("dtype", "target"), every(3, product(["float32", "bfloat16"], EXPORTS)))
 def test_every_token_of_random_machines(target: str, dtype: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     m = lasting(rng, 2, 64, 128)
@@ -105,8 +106,7 @@ def test_4095_tokens_of_the_busy_beaver(target: str, dtype: str, tmp_path: Path)
     assert forced(lm, tokenizer, m, [""], 4095) == (4094, 0)
 
 
-@pytest.mark.parametrize("target", EXPORTS)
-@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize(("use_cache", "target"), every(3, product([True, False], EXPORTS)))
 def test_generate_to_halting(target: str, use_cache: bool, tmp_path: Path) -> None:
     m = softhat.machine(BB4, space=32)
     EXPORTS[target](m, tmp_path / "m", context=256)

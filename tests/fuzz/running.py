@@ -17,7 +17,7 @@ SECONDS = 10
 """Of this process: the machines are shared."""
 ASLEEP = 60
 """Seconds of the clock, most of them without work: it waits for something that does not come."""
-SLICE, WHOLE = 120, 10_000
+SLICE, WHOLE = 60, 10_000
 """Cases of each of the five fuzzers, in `make test` and in `make test-full`."""
 
 

@@ -13,9 +13,16 @@ import pytest
 pytest.importorskip("matplotlib")
 pretty = pytest.importorskip("IPython.lib.pretty").pretty
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+LONG = {"machines", "trained-and-proved"}  # run at full size only
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.ipynb")))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(path.name, marks=[pytest.mark.full] if path.stem in LONG else [])
+        for path in sorted(FOLDER.glob("*.ipynb"))
+    ],
+)
 def test_runs(name: str) -> None:
     cells = json.loads((FOLDER / name).read_text("utf-8"))["cells"]
     names: dict[str, Any] = {}

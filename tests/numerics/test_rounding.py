@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import VoidError
@@ -34,7 +34,6 @@ def column(values: list[Fraction], dtype: str) -> tuple[np.ndarray, Rounded]:
 
 @pytest.mark.parametrize("dtype", FORMATS)
 @given(matrices, st.lists(weights, min_size=3, max_size=3))
-@settings(max_examples=50)
 def test_a_linear_map(dtype: str, rows: list[list[Fraction]], x: list[Fraction]) -> None:
     form = format_of(dtype)
     held, known = column(x, dtype)
@@ -59,7 +58,6 @@ def test_a_linear_map(dtype: str, rows: list[list[Fraction]], x: list[Fraction])
 
 @pytest.mark.parametrize("dtype", FORMATS)
 @given(st.lists(weights, min_size=3, max_size=3), st.lists(weights, min_size=3, max_size=3))
-@settings(max_examples=50)
 def test_a_bias(dtype: str, x: list[Fraction], bias: list[Fraction]) -> None:
     form = format_of(dtype)
     held, known = column(x, dtype)
@@ -92,7 +90,6 @@ def test_gamma(k: int, u: float) -> None:
 
 @pytest.mark.parametrize("dtype", FORMATS)
 @given(st.lists(weights, min_size=3, max_size=3), st.lists(weights, min_size=3, max_size=3))
-@settings(max_examples=50)
 def test_a_sum_of_two(dtype: str, x: list[Fraction], y: list[Fraction]) -> None:
     form = format_of(dtype)
     (left, known), (right, other) = column(x, dtype), column(y, dtype)

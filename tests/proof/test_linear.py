@@ -15,6 +15,7 @@ from softhat.runtime.linear.columns import View
 from softhat.runtime.linear.kernels import bit_of
 from softhat.transformer.rows import IntegerRow
 from tests.proof.planting import with_layer
+from tests.slices import every
 
 COMPARISONS = [
     "#(a) >= #(b)", "#(a) >= #(b) + 12", "3*#(a) - 2*#(b) >= 1", "2*#(a) > #>(b) + #*(a)",
@@ -62,7 +63,7 @@ def test_no_shorter_than_the_dense_runtime(text: str, attention: str) -> None:
 MIXED = ["#(a) + #>(a) > #*(a)", "#(a) - #>(b) = 3", "2*#(a) > #>(b) + #*(a)", "3*#>(a) < i + 4"]
 
 
-@pytest.mark.parametrize("text", MIXED)
+@pytest.mark.parametrize("text", every(3, MIXED))
 def test_right_at_the_limit_of_float32(text: str) -> None:
     """Words of millions of symbols whose counts are large and near the threshold."""
     formula = softhat.parse(text)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.coq import PROOFS, needs_coq
+from tests.slices import every
 
 PROJECT = "-R . Softhat\nPlanted.v\n"
 HONEST = "(* Admitted in a comment is fine *)\nTheorem yes : 0 = 0.\nProof. reflexivity. Qed.\n"
@@ -138,7 +139,7 @@ def test_an_honest_proof_passes(tmp_path: Path) -> None:
     assert "1 theorems in 1 files, 0 admitted" in done.stdout
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", every(2, PLANTS))
 def test_a_planted_proof_fails(name: str, tmp_path: Path) -> None:
     needs_coq()
     done = _made(PLANTS[name], tmp_path)

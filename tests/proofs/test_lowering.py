@@ -27,6 +27,7 @@ from softhat.transformer.lowering import gates, heads
 from softhat.transformer.lowering.heads import sign
 from softhat.transformer.weights import Attention, Layer, Sparse, Transformer
 from tests.proofs.coq import certified, needs_coq
+from tests.slices import every
 from tests.transformer.lowering.suite import MIXED
 
 TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
@@ -131,7 +132,7 @@ def _changed(tensor: Sparse | NDArray[np.float64], rng: np.random.Generator) -> 
     return Sparse(tensor.shape, tensor.where, values) if isinstance(tensor, Sparse) else values
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", every(2, TARGETS))
 def test_a_changed_weight_fails(target: Attention, tmp_path: Path) -> None:
     needs_coq()
     model = softhat.compile(EVERYTHING, alphabet="ab", attention=target)
@@ -144,13 +145,16 @@ def test_a_changed_weight_fails(target: Attention, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module, name, value",
-    [
-        (heads, "SHARPNESS", 5.0),
-        (heads, "SHARPNESS", 3.0),
-        (gates, "LOW", 5 / 16),
-        (gates, "HIGH", 1 / 2),
-        (sign, "steepness", lambda gain, opposed: gain),
-    ],
+    every(
+        2,
+        [
+            (heads, "SHARPNESS", 5.0),
+            (heads, "SHARPNESS", 3.0),
+            (gates, "LOW", 5 / 16),
+            (gates, "HIGH", 1 / 2),
+            (sign, "steepness", lambda gain, opposed: gain),
+        ],
+    ),
     ids=["C = 5", "C = 3", "clip from 5/16", "clip to 1/2", "D = C'"],
 )
 def test_a_changed_constant_fails(
@@ -167,7 +171,7 @@ def test_a_changed_constant_fails(
 
 @pytest.mark.parametrize(
     "sabotage",
-    [nodes.Not, nodes.Once, lambda f: nodes.FALSE, lambda f: f.children[1]],
+    every(3, [nodes.Not, nodes.Once, lambda f: nodes.FALSE, lambda f: f.children[1]]),
     ids=["negated", "once", "false", "one operand"],
 )
 def test_a_sabotaged_optimiser_fails(

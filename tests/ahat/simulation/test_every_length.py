@@ -149,10 +149,11 @@ def test_gallery_within_epsilon_at_full_size(name: str) -> None:
         assert climbed(made, source, start, steps, rng) <= EPSILON, n
 
 
-def test_laws_are_not_vacuous() -> None:
+@pytest.mark.parametrize("step", every(2, [3, 1]))
+def test_laws_are_not_vacuous(step: int) -> None:
     """At an eighth of β the error exceeds ε for at least 80 % of the heads that are not uniform."""
     failing = total = 0
-    for name in SOFT:
+    for name in SOFT[::step]:
         source = GALLERY[name]()
         made = every_length(source, EPSILON)
         for head, law in made.laws.items():
@@ -222,7 +223,7 @@ def test_random_models_within_epsilon_at_full_size(seed: int) -> None:
     assert seen["at 1000"] >= 17
 
 
-@pytest.mark.parametrize("name", every(2, TABLE_FREE))
+@pytest.mark.parametrize("name", every(4, TABLE_FREE))
 def test_proved_for_every_length(name: str, tmp_path: Path) -> None:
     source = GALLERY[name]()
     s = softhat.simulate(source, epsilon=EPSILON)
@@ -260,7 +261,9 @@ def test_chosen_laws() -> None:
     assert texts["induction-latest"][1].startswith("max(n, 2)·ln(")
 
 
-@pytest.mark.parametrize("name", ["first-token", "previous-token", "induction-latest", "reverse"])
+@pytest.mark.parametrize(
+    "name", every(2, ["previous-token", "first-token", "reverse", "induction-latest"])
+)
 def test_decisions_only(name: str) -> None:
     source = GALLERY[name]()
     s = softhat.simulate(source, epsilon=None)

@@ -21,6 +21,7 @@ from softhat.ahat.model import AHAT, BOS, Head, Layer, Matrix
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import NoTemperatureError
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
+from tests.slices import every
 
 MAKERS = (random_model, random_program, random_tieless, random_deep)
 ROOM = {"float16": 0.1, "bfloat16": 0.1, "float32": 1e-3, "float64": 1e-3}
@@ -150,7 +151,7 @@ def check(seed: int, models: int) -> int:
 
 
 def test_awkward_models() -> None:
-    assert check(1, 9) > 50
+    assert check(1, 6) > 30
 
 
 @pytest.mark.full
@@ -260,11 +261,13 @@ def test_scores_out_of_range(power: int) -> None:
             assert s.certificate.max_length["float32"] == 0
 
 
-def test_asking_for_a_format_leaves_room_for_it() -> None:
-    for name in ("last-token", "dyck-argmin", "histogram", "induction-average"):
-        plain = softhat.simulate(GALLERY[name](), epsilon=1e-3).certificate.max_length
-        roomy = softhat.simulate(GALLERY[name](), epsilon=1e-3, dtype="float32").certificate
-        assert roomy.max_length["float32"] > plain["float32"]
+@pytest.mark.parametrize(
+    "name", every(2, ["last-token", "dyck-argmin", "histogram", "induction-average"])
+)
+def test_asking_for_a_format_leaves_room_for_it(name: str) -> None:
+    plain = softhat.simulate(GALLERY[name](), epsilon=1e-3).certificate.max_length
+    roomy = softhat.simulate(GALLERY[name](), epsilon=1e-3, dtype="float32").certificate
+    assert roomy.max_length["float32"] > plain["float32"]
 
 
 def test_half_precision_where_it_can() -> None:
@@ -293,7 +296,7 @@ def at_the_end(name: str, dtype: str, count: int, longest: int) -> int:
     return n
 
 
-@pytest.mark.parametrize("name", ["dyck-argmin", "induction-average", "histogram"])
+@pytest.mark.parametrize("name", every(2, ["dyck-argmin", "induction-average", "histogram"]))
 def test_ties_that_floats_keep(name: str) -> None:
     """Quotients of integers are rounded once: equal averages are equal floats, and tie."""
     assert at_the_end(name, "float32", 1, 150) >= 150

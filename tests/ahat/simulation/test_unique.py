@@ -105,7 +105,7 @@ def simulated_with_eos(seed: int, models: int) -> None:
 
 
 def test_simulations_with_eos_keep_their_error() -> None:
-    simulated_with_eos(7, 6)
+    simulated_with_eos(7, 3)
 
 
 @pytest.mark.full

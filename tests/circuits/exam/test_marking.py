@@ -93,20 +93,20 @@ def test_runs_again_give_the_same_table(paper: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     quiet = lambda what, done, total: None  # noqa: E731
     for place in ("one", "two"):
-        for name in ("true", "path-patching", "atp"):
+        for name in ("true", "atp"):
             run_method(paper, tmp_path / place, name, seeds=(0, 1), jobs=1)
     tables = [mark_folder(paper, tmp_path / place, quiet) for place in ("one", "two")]
     for table in tables:
         for method in table["methods"].values():
             del method["seconds"]
     assert tables[0] == tables[1]
-    assert list(tables[0]["methods"]) == ["true", "atp", "path-patching"]
+    assert list(tables[0]["methods"]) == ["true", "atp"]
     _, new, total = run_method(paper, tmp_path / "one", "atp", seeds=(0, 1), jobs=1)
     assert (new, total) == (0, 2 * len(listed(paper)))
     for method in tables[0]["methods"].values():
         method["seconds"] = 0.0
     shown = page(tables[0])
-    assert shown.count("<polyline") == 3
+    assert shown.count("<polyline") == 2
     assert "src=" not in shown and "href=" not in shown
     assert "AtP on edges" in shown and "into keys" in shown
 

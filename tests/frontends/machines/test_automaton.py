@@ -12,6 +12,7 @@ import softhat
 from softhat.frontends.machines.automaton import Automaton
 from softhat.io.errors import SofthatError
 from tests.frontends.machines.checks import check_decided, check_run
+from tests.slices import every
 
 REGULAR = [
     "(aa)*",
@@ -29,7 +30,7 @@ def walker(given: dict[str, Any], space: int = 32) -> Automaton:
     return cast(Automaton, softhat.machine(given, space=space))
 
 
-@pytest.mark.parametrize("regex", REGULAR)
+@pytest.mark.parametrize("regex", every(2, REGULAR))
 def test_languages(regex: str) -> None:
     m = walker({"kind": "automaton", "regex": regex, "alphabet": "ab"})
     for n in range(6):

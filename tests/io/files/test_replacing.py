@@ -34,6 +34,11 @@ def test_a_folder_of_the_same_kind_is_replaced(tmp_path: Path, kind: dict[str, A
     assert (tmp_path / "m" / "weights").read_bytes() == b"others"
 
 
+def test_formulas_and_programs_are_compiled_to_one_place(tmp_path: Path) -> None:
+    for kind in ("compiled", "rasp", "loop"):
+        write_folder(tmp_path / "m", files({"format": "softhat-model", "kind": kind}))
+
+
 def test_a_version_is_no_kind(tmp_path: Path) -> None:
     write_folder(tmp_path / "m", files({"format": "softhat-torch/1"}))
     write_folder(tmp_path / "m", files({"format": "softhat-torch/2"}))

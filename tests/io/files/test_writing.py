@@ -16,6 +16,7 @@ import pytest
 from softhat.io.errors import SofthatError
 from softhat.io.files import locked, write_file, write_files, write_folder, writing
 from tests.kills import killed_at
+from tests.slices import every
 
 OLD = {"config.json": b'{"n": 1}', "weights": b"old" * 1000, "gone": b"only in the old one"}
 NEW = {"config.json": b'{"n": 2}', "weights": b"new" * 2000, "come": b"only in the new one"}
@@ -49,11 +50,12 @@ def test_a_folder_is_made_replaced_and_recorded(tmp_path: Path) -> None:
     assert not any(path.is_symlink() for path in folder.iterdir())
 
 
-def test_killed_at_every_event_of_replacing_a_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", every(2, [3, 1]))
+def test_killed_at_every_event_of_replacing_a_folder(tmp_path: Path, step: int) -> None:
     folder = tmp_path / "m"
     write_folder(folder, OLD)
     seen = set()
-    for k in range(1000):
+    for k in range(0, 1000, step):
         going = killed_at(k, tmp_path, lambda: write_folder(folder, NEW))
         seen.add("old" if holds(folder, OLD) else "new")
         assert holds(folder, OLD) or holds(folder, NEW), k
@@ -78,7 +80,8 @@ def test_killed_at_every_event_of_making_a_folder(tmp_path: Path) -> None:
     assert k > 8
 
 
-def test_killed_at_every_event_of_writing_one_and_three_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", every(2, [3, 1]))
+def test_killed_at_every_event_of_writing_one_and_three_files(tmp_path: Path, step: int) -> None:
     one = tmp_path / "one"
     together = dict(NEW)
     before = dict.fromkeys(together, b"before")
@@ -86,7 +89,7 @@ def test_killed_at_every_event_of_writing_one_and_three_files(tmp_path: Path) ->
         lambda: write_file(one, b"after"),
         lambda: write_files(tmp_path, together),
     ):
-        for k in range(1000):
+        for k in range(0, 1000, step):
             write_file(one, b"before")
             write_files(tmp_path, before)
             assert names(tmp_path) == sorted(["one", *together])

@@ -16,6 +16,7 @@ import pytest
 from softhat.io.errors import SofthatError
 from softhat.io.work import cluster, run
 from tests.io.work.test_run import EXPECTED, TASKS
+from tests.slices import every
 
 pytest.importorskip("distributed")
 
@@ -95,7 +96,7 @@ def test_workers_with_no_or_another_softhat(before: str, message: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("who", ["scheduler", "workers"])
+@pytest.mark.parametrize("who", every(2, ["scheduler", "workers"]))
 def test_a_cluster_that_goes_away(who: str) -> None:
     with started(2) as (address, everything), cluster(address) as executor:
         assert dict(run(TASKS, executor)) == EXPECTED

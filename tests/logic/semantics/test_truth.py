@@ -11,6 +11,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import BINARY, UNARY, formulas, set_words, words
+from tests.slices import every
 
 
 @settings(max_examples=400)
@@ -80,7 +81,7 @@ def test_a_million_symbols_against_running_laws() -> None:
     assert (parse("Y a").truth(word)[1:] == a[:-1]).all()
 
 
-@pytest.mark.parametrize("factor", [2**29, 2**31, 2**61, 2**62, 2**63, 2**64, 10**40])
+@pytest.mark.parametrize("factor", every(3, [2**29, 2**31, 2**61, 2**62, 2**63, 2**64, 10**40]))
 def test_counts_never_overflow(factor: int) -> None:
     word = "ab" * 50 + "a"
     for relation in ("<", "<=", "=", "!=", ">=", ">"):

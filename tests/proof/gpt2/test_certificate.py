@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from softhat.proof.stock.storage import smooth_tail
 from tests.export.stock_models import answers, stated, stock, torch, transformers
+from tests.slices import every
 from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 FORMULA = "(a S (b & Y a)) & #(#(a) > #(Y b)) > 2 | 2*#(a) - 3*#(b) = 1"
@@ -105,8 +107,12 @@ def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
     assert "bfloat16 cannot hold" in found["formats"]["bfloat16"]["reason"]
 
 
-@pytest.mark.parametrize("kernel", ["sdpa", "eager"])
-@pytest.mark.parametrize("text", ["#(a) >= 301", "2*#(a) - 3*#(b) < -257", "3*#(a) = i + 131"])
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    every(
+        3, product(["#(a) >= 301", "2*#(a) - 3*#(b) < -257", "3*#(a) = i + 131"], ["sdpa", "eager"])
+    ),
+)
 def test_constants_beyond_the_digits_of_a_format(text: str, kernel: Any, tmp_path: Path) -> None:
     formula = parse(text)
     softhat.to_gpt2(softhat.compile(formula, "ab"), tmp_path / "out", 450, kernel=kernel)

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from softhat.proof.stock.certify import certify
 from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
+from tests.slices import every
 from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 torch = pytest.importorskip("torch")
@@ -80,8 +82,7 @@ def errors(export: Export, c: LlamaCheckpoint, longest: int, kernel: str = "sdpa
     return wrong
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-@pytest.mark.parametrize("positions", ["rope", "bits"])
+@pytest.mark.parametrize(("positions", "text"), every(2, product(["rope", "bits"], FORMULAS)))
 def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_path: Path) -> None:
     export = made(text, tmp_path / "m", positions=positions)
     c, directions = parts(export)
@@ -273,9 +274,9 @@ def attack(exports: list[Export], count: int, seed: int) -> tuple[int, int]:
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
 def test_tampered_checkpoints_are_never_certified_and_wrong(tmp_path: Path) -> None:
     exports = [made(text, tmp_path / f"{k}", k) for k, text in enumerate(FORMULAS)]
-    certified, wrong = attack(exports, 100, 1)
+    certified, wrong = attack(exports, 50, 1)
     assert not wrong
-    assert 7 < certified < 85  # some damage is small, and most is not
+    assert 3 < certified < 43  # some damage is small, and most is not
 
 
 @pytest.mark.full

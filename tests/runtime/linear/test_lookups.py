@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from softhat.runtime.linear.lookups import LookupKernel
 from softhat.transformer.rows import UnknownShapeError
 from softhat.transformer.shapes import HeadForm, Numbered
 from tests.frontends.regular.test_doubling import expected, random_automaton
+from tests.slices import every
 
 DIGITS = 5
 
@@ -75,8 +77,9 @@ def test_what_runs_densely() -> None:
         short.truth("a" * 300, runtime="linear")
 
 
-@pytest.mark.parametrize("longest", [None, 4_096])
-@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+@pytest.mark.parametrize(
+    ("longest", "attention"), every(3, product([None, 4_096], ["unbounded", "temperature"]))
+)
 def test_languages_run_as_they_run_densely(longest: int | None, attention: str) -> None:
     """Margins of both runtimes, bit for bit, and the automaton's answers."""
     given = random_automaton(5, "ab", 1)

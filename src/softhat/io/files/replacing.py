@@ -61,10 +61,11 @@ def check_replaceable(shown: str | Path, new: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(config: Mapping[str, Any]) -> str:
-    """What a folder of this configuration is, as it says itself."""
-    parts = [str(config.get("format", "")).partition("/")[0], config.get("kind")]
-    parts += config.get("architectures") or ["softhat's own"] if "model_type" in config else []
-    return " ".join(str(part) for part in parts if part)
+    """What a folder of this configuration is. Whatever `compile` makes is one kind."""
+    if "model_type" in config:
+        return " ".join(map(str, config.get("architectures") or [config["model_type"]]))
+    simulates = config.get("kind") == "simulation"
+    return str(config.get("format", "")).partition("/")[0] + " of an AHAT" * simulates
 
 
 def _wrote(path: Path, digests: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from softhat.proof.stock.heads.recall import read_recall
 from softhat.proof.stock.variables import BitCell, ConstantCell, Form, TableCell
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
+from tests.slices import every
 from tests.transformer.lowering.suite import expected
 
 EXPORTS: dict[str, Callable[..., None]] = {"gpt2": softhat.to_gpt2, "llama": softhat.to_llama}
@@ -35,8 +37,7 @@ def words(length: int, count: int, seed: int) -> Any:
     return np.stack(rows)
 
 
-@pytest.mark.parametrize("target", EXPORTS)
-@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize(("text", "target"), every(3, product(FORMULAS, EXPORTS)))
 def test_certified_and_right(text: str, target: str, tmp_path: Path) -> None:
     f = softhat.parse(text)
     EXPORTS[target](softhat.compile(f, alphabet="abc"), tmp_path / "m", context=256)
