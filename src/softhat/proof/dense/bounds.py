@@ -285,7 +285,7 @@ class DenseBounds(ABC):
             own = self.along(form, off, norm, self.own)
             start = self.along(form, np.zeros_like(off), norm, self.bos)
             whole = sizes[0] + sizes[1] / (n + 1)
-            return self.summation(n), own + start / (n + 1) + uneven * SECOND * whole
+            return self.summation(n), (1 + uneven) * (own + start / (n + 1)) + uneven * whole
         scores = self._scores(head, off, norm, n)
         fact = head.fact(scores)
         return head.roundings(scores, fact), along + DIFFER * fact.no * np.maximum(*sizes)

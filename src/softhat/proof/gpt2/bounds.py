@@ -22,7 +22,7 @@ from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.sums import Sums, Vector
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
-from softhat.proof.stock.storage import ROOT, SECOND, SMOOTH, U, need, smooth_tail
+from softhat.proof.stock.storage import ROOT, SECOND, SMALL, SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import BitCell
 
 
@@ -139,7 +139,7 @@ class Bounds(Sums):
         mean = k * self.variance**0.5 + share * (float(bits.sum()) + raw_mean)
         scale = ROOT * (squares + k) + stated + 4 * U
         largest = max(float(bits.max(initial=0)), mean, scale)
-        need(largest < 2.0**-7, "LayerNorm's error is not small")
+        need(largest < SMALL, "LayerNorm's error is not small")
         if not self.storage.wide:
             moved = scale + mean / min(1.0, self.smallest)
             need(moved < self.storage.unit / 2, "LayerNorm moves bits by more than half an ulp")

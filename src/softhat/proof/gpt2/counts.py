@@ -7,7 +7,7 @@ import numpy as np
 from softhat.proof.gpt2.sums import Sums
 from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.kind import StockHead
-from softhat.proof.stock.storage import SECOND, U, need
+from softhat.proof.stock.storage import SMALL, U, need
 from softhat.proof.stock.variables import ConstantCell, MeanCell
 
 
@@ -43,21 +43,24 @@ def _mean_errors(sums: Sums, head: StockHead, positions: int) -> list[float]:
     for r, count in enumerate(head.counts):
         if not count.least:
             continue  # its sign is read by nothing
-        size = SECOND * count.size
-        constant = SECOND * abs(count.bos) / positions
+        value = 0.0  # small formats read bits exactly
         if storage.wide:
             only_bos = float(np.abs(matrix[at, r]).sum()) / positions
             value = float(values[r]) + only_bos * (scale + 8 * U)
+        # No value is larger as it is read, nor the share of that of `<bos>`.
+        size, constant = count.size + value, abs(count.bos) / positions + value
+        if storage.wide:
             added = sums.kernel.roundings(positions) * U * (size + constant)
         else:
             _exact_values(sums, count)
             parts = float(sums.reach(matrix[:, [r]], bias[[r]], 0.0)[0])
             need(parts <= 2.0**23 * count.grid, "counts: a value's parts are not exact")
-            value = 0.0
             whole = positions * (size + constant) / count.grid
             need(whole <= 2.0**24, "counts: sums beyond float32's integers")
             added = 0.0 if sums.fused else positions * U * (size + constant)
-        error = positions * (value + added + drowned) / count.least
+        off = value + added + drowned
+        need(off <= SMALL * count.size, "counts: a mean may be off by too much of its size")
+        error = positions * off / count.least
         errors.append(error + later + 6 * storage.unit)
     return errors
 

@@ -304,7 +304,7 @@ class DensePairScores(StockScores):
         product_off = self.matrices.scores_off @ held
         others = np.delete(held, p) @ np.delete(product_off, p)
         dot = (d_head + 2) * SECOND * U
-        fixed = (query_off + SECOND * weight * float(self.off[p])) * apart
+        fixed = (query_off + (1 + norm.scale) * weight * float(self.off[p])) * apart
         fixed += 2 * (idle + query_off) * (key_off + dot * (extent + key_off)) + 2 * float(others)
         relative = norm.scale + (2 * key_off + bounds.d * U * apart) / key
         # Of both of two scores, which are off by less than a twentieth of them (`compared`).

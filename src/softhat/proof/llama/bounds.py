@@ -27,12 +27,9 @@ from softhat.proof.stock.derivation import DerivedBlock
 from softhat.proof.stock.kind import KEPT, StockHead, output_error
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.rotary import Resting, RotaryScores, StoredRows, TurnedScores
-from softhat.proof.stock.storage import ROOT, SECOND, U, need
+from softhat.proof.stock.storage import AS_READ, MEANS_AS_READ, ROOT, SECOND, SMALL, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
 
-SMALL = 2.0**-7
-"""Errors of bits, of means and of RMSNorm's factor, as shares of their size, are refused from here
-on: products of them are small beside them."""
 FAR = 24.0
 """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
 TAIL = FAR * exp(-FAR)
@@ -121,11 +118,9 @@ class LlamaBounds:
 
     def _sizes(self, read: Read) -> Vector:
         """No coordinate is larger; what is exact is not larger at all. Bits, as stored, and
-        RMSNorm's factor are off by less than SMALL: (1 + 2^-7)²(1 + 3U) < 1.02. A mean is off by
-        less than SMALL (`check_length`), and by eight roundings to storage, which are at most
-        8·2^-8: (1 + 2^-7)²(1 + 2^-5)(1 + 3U) < 1.05."""
-        care = 1.0 if read.exact else 1.02
-        mean = 1.02 if self.storage.wide else 1.05
+        RMSNorm's factor are off by less than SMALL, and so are means (`check_length`)."""
+        care = 1.0 if read.exact else AS_READ
+        mean = AS_READ if self.storage.wide else MEANS_AS_READ
         sizes = [
             (mean if isinstance(cell, MeanCell) else care) * magnitude(cell) for cell in read.cells
         ]
@@ -241,24 +236,26 @@ class LlamaBounds:
         for r, (target, count) in enumerate(zip(targets.tolist(), head.counts, strict=True)):
             if not count.least:
                 continue  # its sign is read by nothing
-            size = SECOND * count.size
-            constant = SECOND * abs(count.bos) / positions
             amplitude = float(block.output[target, own][columns[r]])
-            added = self.kernel.roundings(positions) * U * (size + constant)
-            value = 0.0
+            exact = self._exact_values(matrix[r], cells)
             if not storage.wide:
                 need(
-                    self._exact_values(matrix[r], cells),
+                    exact,
                     f"counts: a coefficient or constant has too many digits for {storage.name}",
                 )
-            if read.exact and self._exact_values(matrix[r], cells):
-                exact = positions * (size + constant) / count.grid <= 2.0**24
-                need(exact or storage.wide, "counts: sums beyond float32's integers")
-                if exact and self.fused:
-                    added = 4 * U * (size + constant) / positions
-            else:
+            exact = exact and read.exact
+            value = 0.0
+            if not exact:
                 only_bos = float(np.abs(matrix[r, alone]).sum()) / positions
                 value = float(values[r]) + only_bos * (read.scale + 8 * U)
+            # No value is larger as it is read, nor the share of that of `<bos>`.
+            size, constant = count.size + value, abs(count.bos) / positions + value
+            added = self.kernel.roundings(positions) * U * (size + constant)
+            if exact:
+                whole = positions * (size + constant) / count.grid <= 2.0**24
+                need(whole or storage.wide, "counts: sums beyond float32's integers")
+                if whole and self.fused:
+                    added = 4 * U * (size + constant) / positions
             drowned = 4 * storage.floor / amplitude + storage.floor
             off = value + added + drowned
             need(off <= SMALL * count.size, "counts: a mean may be off by too much of its size")

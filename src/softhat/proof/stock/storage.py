@@ -14,6 +14,15 @@ SECOND = 1.01
 """For products of errors, which sums of errors leave out. No relative error that is multiplied with
 another exceeds 2^-7 (a norm's is refused from there on, and heads and gates err less), so that
 (1 + x)(1 + y) - 1 ≤ 1.004·(x + y), and (1 + U)^k - 1 ≤ 1.01·k·U for k up to 2^17 roundings."""
+SMALL = 2.0**-7
+"""Errors of bits, of means and of a norm's factor, as shares of their size, are refused from here
+on: products of them are small beside them."""
+AS_READ = 1.02
+"""What is stored within SMALL of its size, and read through a norm whose factor is within SMALL of
+1, is no larger: (1 + 2^-7)²(1 + 3U) < 1.02."""
+MEANS_AS_READ = 1.053
+"""The same of means in small formats, which round them eight times at most on the way, by no more
+than 2^-8: AS_READ·(1 + 8·2^-8) < 1.053."""
 ROOT = 0.51
 """|(1 + x)^(-1/2) - 1| <= 0.51·|x| for |x| <= 0.025: 1/2 + 3/8·|x| + 5/16·x² + … < 0.51. A norm is
 refused where its mean square is off by more (a disguised Llama's has its own bound)."""
