@@ -223,7 +223,7 @@ def test_random_models_within_epsilon_at_full_size(seed: int) -> None:
     assert seen["at 1000"] >= 17
 
 
-@pytest.mark.parametrize("name", every(4, TABLE_FREE))
+@pytest.mark.parametrize("name", every(6, TABLE_FREE))
 def test_proved_for_every_length(name: str, tmp_path: Path) -> None:
     source = GALLERY[name]()
     s = softhat.simulate(source, epsilon=EPSILON)

@@ -17,6 +17,7 @@ from softhat.program.literals import TRUE
 from softhat.program.signals import Number, Program
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
+from tests.slices import every
 from tests.transformer.lowering.suite import all_codes
 
 TARGETS: tuple[Attention, ...] = ("hard", "unbounded", "temperature")
@@ -43,7 +44,7 @@ def words(letters: int, short: int, long: tuple[int, ...] = ()) -> list[np.ndarr
     return found + [rng.integers(0, letters, n) for n in long for _ in range(3)]
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("mask", every(2, MASKS))
 def test_a_selector_and_its_width(mask: Mask) -> None:
     """a selects b and c, b selects a, c nothing; a head that looks right adds a second sink."""
     for ahead in (False, True):
