@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from softhat.models.bench.run import SECTIONS, fresh, measure
+from softhat.models.bench.running import AGAINST
 from softhat.models.bench.tables import BenchTable, markdown, shown
+from softhat.models.compiler import compile as softhat_of
 from tests.cli.run import softhat
 from tests.slices import every
 
@@ -65,3 +67,9 @@ def test_cells() -> None:
     ]  # fmt: skip
     text = markdown(BenchTable("T", ("a", "b"), (("x | y", 2),), "Note."))
     assert text == "### T\n\nNote.\n\n| a | b |\n| --- | --- |\n| x \\| y | 2 |\n"
+
+
+@pytest.mark.parametrize("text", AGAINST)
+def test_what_is_compared_with_pytorch_attends(text: str) -> None:
+    """A formula that simplifies to a constant has no heads, and nothing to compare."""
+    assert softhat_of(text, alphabet="abc").size.heads > 0

@@ -160,6 +160,10 @@ def dense_by_length(settings: BenchSettings) -> BenchTable:
     return BenchTable("Dense softmax by length", columns, tuple(rows), "float32, one word.")
 
 
+AGAINST = ("a S b", "Y a & (!a S b) | (!b S c) & (!c S a)", "#(a) >= #(b)")
+"""Formulas whose heads are compared with PyTorch's: one head, four in a layer, a comparison."""
+
+
 def against_torch(settings: BenchSettings) -> BenchTable | None:
     """The whole dense model against PyTorch's attention alone, same heads, sizes and threads."""
     try:
@@ -171,7 +175,7 @@ def against_torch(settings: BenchSettings) -> BenchTable | None:
     tokens = _tokens(n * words).reshape(words, n)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    for text in ("a S b", nested(4), "(a S b) & (b S c) & (c S a) & Y a", "#(a) >= #(b)"):
+    for text in (*AGAINST, nested(4)):
         model = compile(text, alphabet="abc")
         ours = best(partial(model.run_batch, tokens, "float32"), settings.repeat)
         theirs = 0.0
