@@ -47,11 +47,11 @@ def evaluate(
             return value
         case syntax.PlaceExpression(_, of):
             return len(word) if of == "n" else at[of] + 1
-        case syntax.Said(_, "vector", name, where):
+        case syntax.AtomExpression(_, "vector", name, where):
             return vectors[name][at[where]]
-        case syntax.Said(_, "symbol", symbol, where):
+        case syntax.AtomExpression(_, "symbol", symbol, where):
             return word[at[where]] == symbol
-        case syntax.Said(_, "end", end, where):
+        case syntax.AtomExpression(_, "end", end, where):
             return at[where] == (0 if end == "first" else len(word) - 1)
         case syntax.IsMod(_, where, modulus, remainder):
             return (at[where] + 1) % modulus == remainder

@@ -204,7 +204,7 @@ class _MLP(nn.Module):
         return self.hook_post(post) @ self.W_out + self.b_out
 
 
-class _Block(nn.Module):
+class _HookedBlock(nn.Module):
     def __init__(self, ln1: _Norm, attn: _Attention, ln2: _Norm, mlp: _MLP) -> None:
         super().__init__()
         self.ln1, self.attn, self.ln2, self.mlp = ln1, attn, ln2, mlp
@@ -236,13 +236,13 @@ def _epsilon(network: GPT2Network | LlamaNetwork) -> float:
     return float(network.config["layer_norm_epsilon" if gpt2 else "rms_norm_eps"])
 
 
-def _block(network: GPT2Network | LlamaNetwork, w: dict[str, Tensor], number: int) -> _Block:
+def _block(network: GPT2Network | LlamaNetwork, w: dict[str, Tensor], number: int) -> _HookedBlock:
     if isinstance(network, GPT2Network):
         return _gpt2_block(network, w, number)
     return _llama_block(network, w, number)
 
 
-def _gpt2_block(network: GPT2Network, w: dict[str, Tensor], number: int) -> _Block:
+def _gpt2_block(network: GPT2Network, w: dict[str, Tensor], number: int) -> _HookedBlock:
     at = f"h.{number}."
     heads, d = network.heads, network.d_model
     matrix, bias = w[at + "attn.c_attn.weight"], w[at + "attn.c_attn.bias"]
@@ -262,10 +262,10 @@ def _gpt2_block(network: GPT2Network, w: dict[str, Tensor], number: int) -> _Blo
         for name in ("ln_1", "ln_2")
     )
     first, second = norms
-    return _Block(first, attention, second, mlp)
+    return _HookedBlock(first, attention, second, mlp)
 
 
-def _llama_block(network: LlamaNetwork, w: dict[str, Tensor], number: int) -> _Block:
+def _llama_block(network: LlamaNetwork, w: dict[str, Tensor], number: int) -> _HookedBlock:
     at = f"layers.{number}."
     heads, d, width = network.heads, network.d_model, network.width
     weights = []
@@ -288,4 +288,4 @@ def _llama_block(network: LlamaNetwork, w: dict[str, Tensor], number: int) -> _B
         _Norm(w[at + name], epsilon=_epsilon(network))
         for name in ("input_layernorm", "post_attention_layernorm")
     )
-    return _Block(first, attention, second, mlp)
+    return _HookedBlock(first, attention, second, mlp)

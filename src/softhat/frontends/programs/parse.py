@@ -267,16 +267,16 @@ class _LineReader:
             case _, "min" | "max":
                 return self.extreme(token)
             case _, "first" | "last":
-                return syntax.Said(token.start, "end", token.text, self.variable())
+                return syntax.AtomExpression(token.start, "end", token.text, self.variable())
             case "symbol", _:
-                return syntax.Said(token.start, "symbol", token.symbol, self.variable())
+                return syntax.AtomExpression(token.start, "symbol", token.symbol, self.variable())
             case "word", "i" | "j" | "n":
                 of: Any = token.text
                 return syntax.PlaceExpression(token.start, of)
             case "word", name if name not in _KEYWORDS:
                 if not self.ahead("("):
                     raise self.fault(f"{name} needs its position: {name}(i)", token)
-                return syntax.Said(token.start, "vector", name, self.variable())
+                return syntax.AtomExpression(token.start, "vector", name, self.variable())
         raise self.fault(f"expected an expression, found {token.text}", token)
 
     def parenthesised(self) -> syntax.Expression:

@@ -38,7 +38,7 @@ class Truth(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Expression):
+class AtomExpression(Expression):
     """What is said of the position `at`: `P(i)`, the value of an earlier definition, a Boolean or a
     number; `Qa(i)`, the symbol there is a; `first(i)` or `last(i)`."""
 

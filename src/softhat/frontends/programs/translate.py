@@ -56,7 +56,7 @@ def symbols_of(text: str) -> list[str]:
     stack = list(parse_program(text).definitions.values())
     while stack:
         node = stack.pop()
-        if isinstance(node, syntax.Said) and node.kind == "symbol":
+        if isinstance(node, syntax.AtomExpression) and node.kind == "symbol":
             symbols.add(node.name)
         stack.extend(node.parts)
     return sorted(symbols)
@@ -76,14 +76,14 @@ class _ProgramTranslation:
     def fault(self, message: str, node: Expression) -> FormulaError:
         return FormulaError(message, node.start, self.text)
 
-    def value(self, node: syntax.Said) -> Formula | Cases:
+    def value(self, node: syntax.AtomExpression) -> Formula | Cases:
         if node.name not in self.known:
             raise self.fault(f"{node.name} is not defined before this line", node)
         return self.known[node.name]
 
     def is_number(self, node: Expression) -> bool:
         match node:
-            case syntax.Said(kind="vector"):
+            case syntax.AtomExpression(kind="vector"):
                 return not isinstance(self.value(node), Formula)
             case syntax.ChoiceExpression(_, _, then, _):
                 return self.is_number(then)
@@ -110,7 +110,7 @@ class _ProgramTranslation:
                 return TRUE if value else FALSE
             case syntax.WholeExpression(_, 0 | 1 as value):
                 return TRUE if value else FALSE
-            case syntax.Said(_, kind, name, where):
+            case syntax.AtomExpression(_, kind, name, where):
                 self.check_variable(node, where, at)
                 if kind == "symbol":
                     return nodes.Symbol(name)
@@ -148,9 +148,9 @@ class _ProgramTranslation:
     def about_i(self, node: Expression) -> Formula | str | None:
         """Inside attention: an atom about i, as its formula or (for symbols) the symbol."""
         match node:
-            case syntax.Said(_, "symbol", symbol, "i"):
+            case syntax.AtomExpression(_, "symbol", symbol, "i"):
                 return symbol
-            case syntax.Said(_, _, _, "i") | syntax.IsMod(_, "i", _, _):
+            case syntax.AtomExpression(_, _, _, "i") | syntax.IsMod(_, "i", _, _):
                 return self.formula(node, "i", {})
             case syntax.Operation(_, "<" | "<=" | "=" | "!=" | ">=" | ">", left, right):
                 said = _variables(left) | _variables(right)
@@ -193,7 +193,7 @@ class _ProgramTranslation:
                     return ((TRUE, nodes.length),)
                 self.check_variable(node, of, at)
                 return ((TRUE, nodes.position),)
-            case syntax.Said(_, "vector", name, where):
+            case syntax.AtomExpression(_, "vector", name, where):
                 self.check_variable(node, where, at)
                 known = self.value(node)
                 if isinstance(known, Formula):
@@ -285,7 +285,7 @@ class _ProgramTranslation:
 def _variables(node: Expression) -> set[str]:
     """The positions whose values a number depends on."""
     match node:
-        case syntax.Said(_, "vector", _, at):
+        case syntax.AtomExpression(_, "vector", _, at):
             return {at}
         case syntax.PlaceExpression(_, of):
             return set() if of == "n" else {of}

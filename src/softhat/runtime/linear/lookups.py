@@ -31,7 +31,7 @@ PACKED = 62
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenValues:
     """The values of all positions so far, packed: (integers, times), of which `count` are used."""
 
     values: Array
@@ -62,10 +62,10 @@ class LookupKernel:
         """The digits in which a key may differ and still count."""
         self.integers = -(-len(self.values) // PACKED)
 
-    def fresh(self) -> Seen:
-        return Seen(np.zeros((self.integers, 0), np.int64))
+    def fresh(self) -> SeenValues:
+        return SeenValues(np.zeros((self.integers, 0), np.int64))
 
-    def chunk(self, state: Seen, view: View, start: int, word: Word) -> list[Array]:
+    def chunk(self, state: SeenValues, view: View, start: int, word: Word) -> list[Array]:
         self.absorb(state, view, start, word)
         asked = np.full(view.size, self.shape.flipped, np.int64)
         for b, row in enumerate(self.queries):
@@ -83,7 +83,7 @@ class LookupKernel:
                 mean += weight * bits
         return [mean / total * unit for mean, unit in zip(means, self.units, strict=True)]
 
-    def absorb(self, state: Seen, view: View, start: int, word: Word) -> None:
+    def absorb(self, state: SeenValues, view: View, start: int, word: Word) -> None:
         """What is there to be looked up."""
         self._check(start + view.size - 1)
         packed = np.zeros((self.integers, view.size), np.int64)
@@ -91,7 +91,7 @@ class LookupKernel:
             packed[k // PACKED] |= view.bits(row).astype(np.int64) << (k % PACKED)
         state.add(packed)
 
-    def step(self, state: Seen, x: list[float], time: int, word: Word) -> list[float]:
+    def step(self, state: SeenValues, x: list[float], time: int, word: Word) -> list[float]:
         self._check(time)
         packed = [0] * self.integers
         for k, row in enumerate(self.values):
@@ -121,7 +121,7 @@ class LookupKernel:
         found = place <= times
         return np.where(found, place, 0), found
 
-    def _bits(self, state: Seen, places: Array) -> list[Array]:
+    def _bits(self, state: SeenValues, places: Array) -> list[Array]:
         """Each value at these places."""
         read = state.values[:, places]
         return [read[k // PACKED] >> (k % PACKED) & 1 for k in range(len(self.values))]
