@@ -351,7 +351,8 @@ def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
         verdict, everything = decide_task(model, name, budget)
     if verdict is None:  # no problem that fails was found
         return {"name": folder.name, "status": "open", "proved_to": -1, "shortest_failure": None,
-                "bracketed": False, "seconds": round(time.process_time() - started, 1)}  # fmt: skip
+                "bracketed": False, "budget": budget,
+                "seconds": round(time.process_time() - started, 1)}  # fmt: skip
     broken = verdict.broken_by
     status = verdict.status if everything or broken is not None else "open"
     proved_to = verdict.proved_to if everything else -1
@@ -360,7 +361,7 @@ def decide(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]:
         "shortest_failure": None if broken is None else broken.length,
         "bracketed": verdict.bracketed and everything, "least_margin": verdict.least_margin,
         "least_found": verdict.least_found, "open_cells": len(verdict.open_cells),
-        "replayed": None if broken is None else broken.replayed,
+        "replayed": None if broken is None else broken.replayed, "budget": budget,
         "seconds": round(time.process_time() - started, 1),
     }  # fmt: skip
 
