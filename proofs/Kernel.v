@@ -66,19 +66,18 @@ Proof.
   apply every_spec in Ev. clear -Ev. induction Ev; [reflexivity|]. cbn. f_equal. assumption.
 Qed.
 
-(* The theorem. Whatever the evidence, a model that passes computes its formulas: at every position of
-   every word of every length, its logit is at least 1/4 where the formula holds, at most -1/4 where
-   it does not. *)
-Theorem certified_right fs m ev : certified fs m ev = true ->
-  forall n P w q, scale_ok m n P -> over_alphabet m w n ->
-  forall k f, nth_error fs k = Some f ->
-  forall i, 1 <= i <= n ->
-  (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+(* Whatever the evidence, if the check says yes then output k reads a signal that is the formula. *)
+Lemma certified_signal fs m ev : certified fs m ev = true -> forall n w q, over_alphabet m w n ->
+  let pw := program_word m (inputs ev) n w q in
+  let v := values n pw (whole ev) in
+  (computes n pw v (signals ev) /\ readable n v (signals ev) /\
+   forall j, 1 <= j <= n -> symbol pw j < program_symbols m) /\
+  forall k f, nth_error fs k = Some f -> forall i, 1 <= i <= n ->
+  exists r, nth_error (results ev) k = Some r /\ lit v (literal_of r) i = sat n w q f i.
 Proof.
-  intros C n P w q Hs Hw k f Ef i Hi. unfold certified in C. rewrite !andb_true_iff in C.
+  intros C n w q Hw pw v. unfold certified in C. rewrite !andb_true_iff in C.
   destruct C as [[[[Ch La] Or] Un] An].
   destruct (facts_of _ _ _ _ _) as [known|] eqn:Fa; [|discriminate].
-  set (pw := program_word m (inputs ev) n w q). set (v := values n pw (whole ev)).
   pose proof (values_compute n pw (whole ev) Or) as Hv.
   assert (Hv' : computes n pw v (signals ev)).
   { intros s g E. apply (Hv s g). unfold whole. rewrite nth_error_app1; [exact E|].
@@ -93,9 +92,8 @@ Proof.
   assert (Nf : forall y, In y known -> forall j, 1 <= j <= n -> holds pw v y j = true).
   { refine (facts_sound (whole ev) (program_symbols m) (inputs ev) n pw v w q Hv Hsym Hgiven
       (reasons ev) [] known _ Fa). intros y []. }
-  (* which result, and that it is the formula *)
-  assert (R : exists r, nth_error (results ev) k = Some r /\ lit v (literal_of r) i = sat n w q f i).
-  { clear Ch La. revert An. generalize (hints ev). generalize (results ev). revert k Ef.
+  split; [split; [exact Hv'|split; [apply undemanding_readable, Un|exact Hsym]]|].
+  intros k f Ef i Hi. clear Ch La. revert An. generalize (hints ev). generalize (results ev). revert k Ef.
     induction fs as [|g fs IH]; intros k Ef rs hs An; [destruct k; discriminate|].
     destruct rs as [|r rs], hs as [|h hs]; try discriminate. cbn [all_answer] in An.
     apply andb_true_iff in An as [A1 A2]. destruct k as [|k].
@@ -107,8 +105,22 @@ Proof.
         pw v w q Hv Hsym Nf _ _) _ _ _ _ Et i Hi).
       + intros Pr j c Hj. apply (symbol_at_spec m n w Hw j Pr Hj).
       + exact Hgiven.
-    - apply (IH k Ef rs hs A2). }
-  destruct R as (r & Er & Lr).
+    - apply (IH k Ef rs hs A2).
+Qed.
+
+(* The theorem. Whatever the evidence, a model that passes computes its formulas: at every position of
+   every word of every length, its logit is at least 1/4 where the formula holds, at most -1/4 where
+   it does not. *)
+Theorem certified_right fs m ev : certified fs m ev = true ->
+  forall n P w q, scale_ok m n P -> over_alphabet m w n ->
+  forall k f, nth_error fs k = Some f ->
+  forall i, 1 <= i <= n ->
+  (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+Proof.
+  intros C n P w q Hs Hw k f Ef i Hi.
+  destruct (certified_signal fs m ev C n w q Hw) as [(Hv' & Hr & Hsym) R]. destruct (R k f Ef i Hi) as (r & Er & Lr).
+  set (pw := program_word m (inputs ev) n w q) in *. set (v := values n pw (whole ev)) in *.
+  unfold certified in C. rewrite !andb_true_iff in C. destruct C as [[[[Ch La] Or] Un] An].
   assert (Eo : exists o, nth_error (readouts m) k = Some o).
   { pose proof (checked_readouts _ Ch) as L. cbn in L.
     destruct (nth_error (readouts m) k) as [o|] eqn:E; [eauto|]. apply nth_error_None in E.
@@ -116,7 +128,7 @@ Proof.
   destruct Eo as (o & Eo).
   assert (HP : (0 < P)%R).
   { unfold scale_ok in Hs. destruct (scales m); [pose proof (pos_INR n); lra|lra]. }
-  pose proof (checked_right (claim_of m ev) Ch n P pw v HP Hs Hv' (undemanding_readable n v _ Un) Hsym
+  pose proof (checked_right (claim_of m ev) Ch n P pw v HP Hs Hv' Hr Hsym
     i k r o Hi Er Eo) as T.
   cbv zeta in T. rewrite Lr in T. unfold logit.
   rewrite (embedding_right m (signals ev) (inputs ev) n P w q Hw (start ev) La).

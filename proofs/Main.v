@@ -1,13 +1,14 @@
 (** What is proved, in one file. Each theorem below is a claim that softhat's README makes, restated
     with nothing but definitions; each proof is one line that names where the work was done. Everything
-    is about real numbers but the last two theorems: rounding is the business of softhat's own checker.
+    is about real numbers but the last theorem; what it leaves of rounding is the business of softhat's own
+    checker.
 
     To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines), `Model.logit`
     what a model computes (Model.v, 40 lines), `Simulated.hard_value` and `soft_value` the same for
     hard attention and its simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
 From Coq Require Import Reals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
-  Matching Laws Model Kernel Values Compiled Simulated FloatRow FloatHeads.
+  Matching Laws Model Kernel Values Compiled Simulated FloatRun FloatCheck FloatModel FloatSome.
 From Softhat Require Gray Histories Spelled StepCounter StepTuring StepTapes StepRing.
 From Softhat Require Automata Stacks.
 From Softhat Require Transformer.
@@ -192,17 +193,16 @@ Theorem exact_leak beta s gap n p delta : p < n -> (delta < 1)%R ->
    <-> others p (fun j => exp (- (beta * gap j))) n <= delta / (1 - delta))%R.
 Proof. exact (leak_iff beta s gap n p delta). Qed.
 
-(** Floats, begun. Whatever order a runtime adds up in, rounding to nearest even: the head
-    Latest in binary32 returns the bit of the last position that is not bad, to 1/16, up to 8,192 keys.
-    `FloatRow.attends` says what it may compute. *)
-Theorem latest_in_float32 bad v i p o : (Z.of_nat i <= 8191)%Z -> p <= i ->
-  (forall j, j <= i -> bad j = 0%R \/ bad j = 1%R) -> (forall j, j <= i -> v j = 0%R \/ v j = 1%R) ->
-  bad p = 0%R -> (forall j, p < j <= i -> bad j = 1%R) ->
-  attends (S i) (latest_scores bad i) v o -> (Rabs (o - v p) <= 1 / 16)%R.
-Proof. exact (latest_head_binary32 bad v i p o). Qed.
+(** "In float32 too, whatever the runtime." A model that passes the kernel's check and that of `FloatCheck`
+    has the right sign in binary32 up to the length that was checked, in whatever order a runtime adds up,
+    fused or not. `FloatRun.float_logit` says what a runtime may compute. The file that
+    `softhat certify --coq` writes has an instance of this, `right_binary32`. *)
+Theorem certified_model_in_float32 fs m ev longest : certified fs m ev = true -> near_binary32 m ev longest = true ->
+  forall n w q, (N.of_nat n <= longest)%N -> over_alphabet m w n ->
+  forall k f, nth_error fs k = Some f -> forall i, 1 <= i <= n ->
+  forall z, float_logit m n w q k i z -> (if sat n w q f i then 1 / 8 <= z else z <= - 1 / 8)%R.
+Proof. exact (certified_binary32 fs m ev longest). Qed.
 
-(** The same for Previous: at position p + 1 it returns the bit of position p, to 1/16. *)
-Theorem previous_in_float32 v p o : (Z.of_nat p <= 8190)%Z ->
-  (forall j, j <= S p -> v j = 0%R \/ v j = 1%R) ->
-  attends (S (S p)) (previous_scores (S p)) v o -> (Rabs (o - v p) <= 1 / 16)%R.
-Proof. exact (previous_head_binary32 v p o). Qed.
+(** No claim about floats is empty: some run always exists. *)
+Theorem some_run_in_float32 m n w q k i : k < length (readouts m) -> exists z, float_logit m n w q k i z.
+Proof. exact (some_logit m n w q k i). Qed.
