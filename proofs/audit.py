@@ -1,11 +1,13 @@
 """What the built theorems rest on. Fails on anything that is not proved by Coq's kernel.
 
-Three looks, each of which must be clean:
+Four looks, each of which must be clean:
 
 1. The project file is `-R . Softhat` and the list of all sources, nothing else: no flag of coqc.
 2. The sources have no command that takes something for granted, switches a check of the kernel
    off, sets an option or loads a plugin. This look is for a clear message with file and line.
-3. `coqchk`, a checker of its own, reads the compiled files and checks every proof again. What it
+   Nor do they give a sign of logic or arithmetic another meaning: statements mean what they say.
+3. The compiled files were compiled from these sources, by the digests that coqc leaves.
+4. `coqchk`, a checker of its own, reads the compiled files and checks every proof again. What it
    says they rest on, by full names, must be the four axioms below, and nothing may rely on a check
    that was switched off. This look decides: it does not read the sources at all.
 
@@ -15,6 +17,7 @@ Python 3 and Coq only.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -55,6 +58,12 @@ _COMMAND = re.compile(
 _REQUIRED = re.compile(r"(?:\bFrom\s+([\w.]+)\s+)?\bRequire\b")
 LIBRARIES = {"Coq", "Flocq", "Softhat"}
 """Where a source may take its theorems from: coqchk believes any other library, too."""
+_NOTATION = re.compile(r'\b(?:Notation|Infix)\s+"([^"]*)"')
+SIGNS = {
+    "=", "<>", "<", "<=", ">", ">=", "==", "/\\", "\\/", "~", "->", "<->", "+", "-", "*", "/", "^",
+    "&&", "||", "forall", "exists", "fun", "if", "let", "match",
+}  # fmt: skip
+"""What no notation may begin to mean: a reader takes them for what they are elsewhere."""
 _OPENING = re.compile(r"^\s*(?:Section|Module)\s+(\w+)|^\s*End\s+(\w+)", re.MULTILINE)
 _ASSUMED = re.compile(r"^\s*(?:Variables?|Hypothes[ie]s|Context)\b", re.MULTILINE)
 
@@ -96,19 +105,19 @@ def project() -> tuple[list[Path], list[str]]:
     return [HERE / line for line in listed if (HERE / line).is_file()], wrong
 
 
-def without_comments(text: str) -> str:
-    """The source with its comments (which nest) and its strings blanked out, line by line."""
+def without_comments(text: str, strings: bool = False) -> str:
+    """The source with its comments (which nest) and, unless `strings`, its strings blanked out."""
     kept: list[str] = []
     depth, quoted, at = 0, False, 0
     while at < len(text):
         pair = text[at : at + 2]
         if quoted:
             quoted = text[at] != '"'
-            kept.append("\n" if text[at] == "\n" else " ")
+            kept.append(text[at] if text[at] == "\n" or (strings and depth == 0) else " ")
             at += 1
         elif text[at] == '"':
             quoted = True
-            kept.append(" ")
+            kept.append('"' if strings and depth == 0 else " ")
             at += 1
         elif pair == "(*":
             depth, at = depth + 1, at + 2
@@ -139,6 +148,10 @@ def suspects(path: Path) -> Iterator[str]:
         if name in ("Set", "Unset") and rest[:1] and rest[0] in INNOCENT:
             continue
         yield f"{where}: {name} {' '.join(rest[:3])}".rstrip()
+    for notation in _NOTATION.finditer(without_comments(path.read_text(), strings=True)):
+        changed = sorted(SIGNS & set(notation[1].replace("'", " ").split()))
+        if changed:
+            yield f"{path.name}: a notation gives {' '.join(changed)} another meaning"
     for required in _REQUIRED.finditer(text):
         if required.group(1) not in LIBRARIES:
             known = ", ".join(sorted(LIBRARIES))
@@ -155,6 +168,17 @@ def suspects(path: Path) -> Iterator[str]:
             open_sections.append(event.group(1))
         elif open_sections:
             open_sections.pop()
+
+
+def stale(sources: list[Path]) -> list[str]:
+    """Sources that the compiled files are not compiled from."""
+    wrong = []
+    for path in sources:
+        said = path.with_suffix(".glob")
+        digest = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        if not said.is_file() or said.read_text().partition("\n")[0] != f"DIGEST {digest}":
+            wrong.append(f"{path.name} is not what {path.stem}.vo was compiled from: make clean")
+    return wrong
 
 
 def recheck(sources: list[Path], whole: bool) -> tuple[set[str], list[str]]:
@@ -194,6 +218,7 @@ def main(arguments: list[str]) -> None:
     sources, wrong = project()
     for path in sources:
         wrong += suspects(path)
+    wrong += stale(sources)
     if wrong:
         sys.exit("proofs: not proved:\n  " + "\n  ".join(wrong))
     axioms, wrong = recheck(sources, "--whole" in arguments)

@@ -6,6 +6,7 @@ project file. `make` must fail on all of them, and pass on an honest one.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -116,6 +117,23 @@ PLANTS = {
     "a library by its whole name": Plant(f"Require Unseen.Other.\n{HONEST}"),
     "a plugin": Plant(f'Declare ML Module "plugin".\n{HONEST}'),
     "code of a plugin": Plant(HONEST, others=(("plugin.ml", "let () = ()\n"),)),
+    "Local Axiom": Plant(f"Local Axiom trust_me : 0 = 1.\n{NO}\nProof. exact trust_me. Qed.\n"),
+    "Conjecture": Plant(f"Conjecture trust_me : 0 = 1.\n{NO}\nProof. exact trust_me. Qed.\n"),
+    "a functor that is applied to an axiom": Plant(
+        "Module Type T.\nDefinition s := 0 = 1.\nParameter a : s.\nEnd T.\nModule F (X : T).\n"
+        f"Definition b : 0 = 1 := X.a.\nEnd F.\nDeclare Module A : T.\nModule M := F A.\n{NO}\n"
+        "Proof. exact M.b. Qed.\n"
+    ),
+    "a compiler from the environment": Plant(PARADOX, environment=("COQC=coqc -type-in-type",)),
+    "an equation that means something else": Plant(
+        f'Notation "a = b" := (a <= b).\n{NO}\nProof. repeat constructor. Qed.\n'
+    ),
+    "an Infix that means something else": Plant(
+        f'Infix "=" := le.\n{NO}\nProof. repeat constructor. Qed.\n'
+    ),
+    "Primitive": Plant(
+        "Primitive int := #int63_type.\nPrimitive add := #int63_add.\n" + HONEST
+    ),
     "Load": Plant("Load other.\n", others=(("other.v.txt", f"{NO}\nAdmitted.\n"),)),
 }  # fmt: skip
 
@@ -144,6 +162,20 @@ def test_a_planted_proof_fails(name: str, tmp_path: Path) -> None:
     needs_coq()
     done = _made(PLANTS[name], tmp_path)
     assert done.returncode != 0, done.stdout
+
+
+def test_compiled_from_another_source(tmp_path: Path) -> None:
+    """coqchk reads no source: a compiled file that looks newer would speak for any."""
+    needs_coq()
+    assert _made(Plant(HONEST), tmp_path).returncode == 0
+    other = tmp_path / "Planted.v"
+    other.write_text(f"{NO}\nProof. reflexivity. Qed.\n")
+    os.utime(other, (0, 0))
+    done = subprocess.run(
+        ["make", "-C", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "Planted.v is not what Planted.vo was compiled from" in done.stderr
 
 
 LIBRARY_SEEN = "From Coq Require Import Arith.\nTheorem yes : 0 = 0.\nProof. reflexivity. Qed.\n"

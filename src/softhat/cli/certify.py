@@ -61,8 +61,9 @@ def command(
 
     With --coq a file is written with the formula, the exact weights and the theorem `right`: the
     model computes the formula at every position of every word, in the reals. (Of a program that is
-    no formula: its attention program, up to its length.) Where Coq is installed it checks the file;
-    exit code 1 if it says no.
+    no formula: its attention program, up to its length.) If the formula does not count, the file
+    has `right_binary32` too: the same in float32, whatever the order of sums, up to a length that
+    Coq prints. Where Coq is installed it checks the file; exit code 1 if it says no.
 
     Example: softhat certify '!c S a' --alphabet abc
     """
@@ -143,7 +144,7 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
     if as_json:
         digest = hashlib.sha256(text.encode()).hexdigest()
         said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
-        said["sha256"] = digest
+        said |= {"sha256": digest, "binary32": verdict.binary32}
         document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
         print_json(document)
     else:
@@ -153,6 +154,11 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
         match verdict.accepted:
             case True:
                 say(f"{verdict.text} (Coq accepts {file}; float formats: by softhat's checker)")
+                if verdict.binary32:
+                    say(
+                        "machine-checked, in float32, whatever the order of sums, for words up to "
+                        f"{verdict.binary32:,} symbols (right_binary32)"
+                    )
             case False:
                 say(f"NOT proved: Coq refuses {file}: {verdict.text}")
             case None:

@@ -28,6 +28,10 @@ AXIOMS = frozenset(
 )
 """Those of Coq's real numbers, and p or not p."""
 _MODULE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\.v")
+_AXIOM = re.compile(r"^(?!Axioms:)([\w.']+)\s*:(?!=)", re.M)
+"""A name that Print Assumptions lists; its heading comes once a theorem."""
+_LENGTH = re.compile(r"^ *= (\d+)%N\s+: N$", re.M)
+"""What Coq prints of `binary32_length`."""
 _MINUTES = 30
 
 
@@ -37,6 +41,8 @@ class CoqVerdict:
 
     accepted: bool | None
     text: str
+    binary32: int = 0
+    """The length up to which it accepted `right_binary32`; 0 if there is no such theorem."""
 
 
 def check_file_name(file: Path) -> None:
@@ -79,10 +85,13 @@ def ask(text: str, name: str = "Right.v", said: str = SAID) -> CoqVerdict:
             return CoqVerdict(None, f"Coq had not finished after {_MINUTES} minutes; to go on,")
     if done.returncode:
         return CoqVerdict(False, _reason(done.stderr))
-    used = set(re.findall(r"^([\w.']+)\s*:(?!=)", done.stdout.partition("Axioms:")[2], re.M))
+    used = set(
+        re.findall(r"^(?!Axioms:)([\w.']+)\s*:(?!=)", done.stdout.partition("Axioms:")[2], re.M)
+    )
     if not used <= AXIOMS:
         return CoqVerdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
-    return CoqVerdict(True, said)
+    printed = _LENGTH.search(done.stdout)
+    return CoqVerdict(True, said, int(printed[1]) if printed else 0)
 
 
 def _reason(error: str) -> str:

@@ -42,10 +42,12 @@ MASKS: dict[heads.Mask, str] = {
     "none": "Any",
 }
 _RANGES = {"past": "Before", "future": "After", "total": "All"}
-_KINDS = (
+_WITHOUT_COUNTS = (
     TokenIn, FirstPosition, LastPosition, PositionMod, PositionIn, And, Xor, heads.Latest,
-    heads.StrictLatest, heads.Previous, heads.Shift, heads.Average, heads.Sign,
+    heads.StrictLatest, heads.Previous, heads.Shift,
 )  # fmt: skip
+"""The kinds of signal of a formula that does not count: bits, of which floats are proved too."""
+_KINDS = (*_WITHOUT_COUNTS, heads.Average, heads.Sign)
 """The kinds of signal that a formula becomes: the kernel finds the formula again in them."""
 _OF_VALUES = (heads.Match, heads.At, heads.Width, Table, Steps, Total, PositionBit)
 """Those that only programs of values have: the theorem states the program itself."""
@@ -70,6 +72,11 @@ def planned(program: Program, attention: Attention) -> Planned:
 def is_of_formulas(program: Program) -> bool:
     """Does it consist of signals that formulas become?"""
     return all(isinstance(signal, _KINDS) for signal in program.signals)
+
+
+def is_without_counts(program: Program) -> bool:
+    """Does it consist of signals of formulas that do not count?"""
+    return all(isinstance(signal, _WITHOUT_COUNTS) for signal in program.signals)
 
 
 def check_kinds(program: Program, attention: Attention) -> None:

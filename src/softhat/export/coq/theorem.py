@@ -13,6 +13,7 @@ from softhat.export.coq.programs import (
     Planned,
     check_kinds,
     is_of_formulas,
+    is_without_counts,
     layout_texts,
     plan_texts,
     planned,
@@ -71,6 +72,32 @@ _SEVERAL = """Theorem right : forall n P w q,
   (if sat n w q f i then 1 / 4 <= logit weights n P w q k i
    else logit weights n P w q k i <= - 1 / 4)%R.
 Proof. exact (certified_right _ _ _ checks). Qed.
+"""
+_FLOATS = """
+(* The same in binary32, in whatever order a runtime adds up, with products fused or not:
+   `FloatRun.v` says what it may compute. Coq computes the length, and prints it. *)
+From Softhat Require Import FloatRun FloatCheck FloatModel.
+Open Scope nat_scope.
+
+"""
+_ONE_IN_FLOATS = """Theorem right_binary32 : forall n w q,
+  (N.of_nat n <= binary32_length weights found)%N -> over_alphabet weights w n -> forall i, 1 <= i <= n ->
+  forall z, float_logit weights n w q 0 i z ->
+  (if sat n w q formula i then 1 / 8 <= z else z <= - 1 / 8)%R.
+Proof.
+  intros n w q Hn Hw. exact (binary32_right _ _ _ checks n w q Hn Hw 0 formula eq_refl).
+Qed.
+"""
+_SEVERAL_IN_FLOATS = """Theorem right_binary32 : forall n w q,
+  (N.of_nat n <= binary32_length weights found)%N -> over_alphabet weights w n ->
+  forall k f, nth_error formulas k = Some f -> forall i, 1 <= i <= n ->
+  forall z, float_logit weights n w q k i z ->
+  (if sat n w q f i then 1 / 8 <= z else z <= - 1 / 8)%R.
+Proof. exact (binary32_right _ _ _ checks). Qed.
+"""
+_PRINTED = """
+Eval vm_compute in binary32_length weights found.
+Print Assumptions right_binary32.
 """
 
 
@@ -147,7 +174,10 @@ def statement(model: Model) -> TheoremText:
         text += f"Definition formulas : list surface :=\n  {lines(terms)}.\n\n"
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
     text += _evidence(plan, inputs, matcher, reasons, hints)
-    conclusion = _CHECKS + (_ONE if len(terms) == 1 else _SEVERAL)
+    one = len(terms) == 1
+    conclusion = _CHECKS + (_ONE if one else _SEVERAL)
+    if weights.attention == "unbounded" and is_without_counts(program):
+        conclusion += _FLOATS + (_ONE_IN_FLOATS if one else _SEVERAL_IN_FLOATS) + _PRINTED
     return TheoremText(_title(formulas), text, conclusion, tuple(unmatched))
 
 
