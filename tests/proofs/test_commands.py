@@ -63,7 +63,7 @@ def test_without_coq_the_file_is_written(command: tuple[str, ...], tmp_path: Pat
     assert done.code == 0, done.err
     said = json.loads(done.out)["coq"]
     assert said["accepted"] is None and "not installed" in said["says"]
-    assert file.read_text().count("Theorem right") == 1
+    assert file.read_text().count("Theorem right :") == 1
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,9 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
     if as_json:
         digest = hashlib.sha256(text.encode()).hexdigest()
         said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
-        said |= {"sha256": digest, "binary32": verdict.binary32}
+        said |= {"sha256": digest}
+        if verdict.binary32:
+            said |= {"binary32": f"right_binary32, up to {verdict.binary32}"}
         document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
         print_json(document)
     else:

@@ -81,8 +81,8 @@ Open Scope nat_scope.
 
 """
 _ONE_IN_FLOATS = """Theorem right_binary32 : forall n w q,
-  (N.of_nat n <= binary32_length weights found)%N -> over_alphabet weights w n -> forall i, 1 <= i <= n ->
-  forall z, float_logit weights n w q 0 i z ->
+  (N.of_nat n <= binary32_length weights found)%N -> over_alphabet weights w n ->
+  forall i, 1 <= i <= n -> forall z, float_logit weights n w q 0 i z ->
   (if sat n w q formula i then 1 / 8 <= z else z <= - 1 / 8)%R.
 Proof.
   intros n w q Hn Hw. exact (binary32_right _ _ _ checks n w q Hn Hw 0 formula eq_refl).
