@@ -126,7 +126,13 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
     from softhat.export.coq.records import remember
     from softhat.export.coq.theorem import of_values, theorem
     from softhat.export.coq.values import said_of, value_theorem
+    from softhat.models.loop_model import LoopModel
 
+    if isinstance(model, LoopModel):
+        raise SofthatError(
+            "the Coq kernel does not cover models whose block is repeated: "
+            "choose a length, as in --depth log@1024"
+        )
     formulas: Mapping[str, object] = {}
     said_if_accepted = SAID
     stated = model if isinstance(model, Model) else of_values(model)
