@@ -95,8 +95,8 @@ def main() -> int:
     sources = {"now": ROOT}
     with tempfile.TemporaryDirectory() as folder:
         if chosen.commit:
-            sources = {"before": Path(folder) / "earlier", **sources}
-            add = [*git, "add", "--quiet", "--detach", str(sources["before"]), chosen.commit]
+            sources = {chosen.commit: Path(folder) / "earlier", **sources}
+            add = [*git, "add", "--quiet", "--detach", str(sources[chosen.commit]), chosen.commit]
             subprocess.run(add, check=True)
         try:
             done: dict[str, list[list[float]]] = {}
@@ -110,7 +110,7 @@ def main() -> int:
                     ]
         finally:
             if chosen.commit:
-                remove = [*git, "remove", "--force", str(sources["before"])]
+                remove = [*git, "remove", "--force", str(sources[chosen.commit])]
                 subprocess.run(remove, check=True)
     shown = []
     for at, step in enumerate(STEPS):
