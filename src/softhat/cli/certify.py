@@ -61,9 +61,9 @@ def command(
 
     With --coq a file is written with the formula, the exact weights and the theorem `right`: the
     model computes the formula at every position of every word, in the reals. (Of a program that is
-    no formula: its attention program, up to its length.) If the formula does not count, the file
-    has `right_binary32` too: the same in float32, whatever the order of sums, up to a length that
-    Coq prints. Where Coq is installed it checks the file; exit code 1 if it says no.
+    no formula: its attention program, up to its length.) If a small formula does not count, the
+    file has `right_binary32` too: the same in float32, whatever the order of sums, up to a length
+    that Coq prints. Where Coq is installed it checks the file; exit code 1 if it says no.
 
     Example: softhat certify '!c S a' --alphabet abc
     """

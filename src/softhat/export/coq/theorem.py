@@ -73,6 +73,8 @@ _SEVERAL = """Theorem right : forall n P w q,
    else logit weights n P w q k i <= - 1 / 4)%R.
 Proof. exact (certified_right _ _ _ checks). Qed.
 """
+MOST_SIGNALS = 32
+"""Of programs with a theorem in floats: Coq lowers a program again for each length it tries."""
 _FLOATS = """
 (* The same in binary32, in whatever order a runtime adds up, with products fused or not:
    `FloatRun.v` says what it may compute. Coq computes the length, and prints it. *)
@@ -176,7 +178,8 @@ def statement(model: Model) -> TheoremText:
     text += _evidence(plan, inputs, matcher, reasons, hints)
     one = len(terms) == 1
     conclusion = _CHECKS + (_ONE if one else _SEVERAL)
-    if weights.attention == "unbounded" and is_without_counts(program):
+    small = len(program.signals) <= MOST_SIGNALS
+    if weights.attention == "unbounded" and is_without_counts(program) and small:
         conclusion += _FLOATS + (_ONE_IN_FLOATS if one else _SEVERAL_IN_FLOATS) + _PRINTED
     return TheoremText(_title(formulas), text, conclusion, tuple(unmatched))
 
