@@ -198,8 +198,9 @@ def _fits(signal: Signal, program: Program, bits: set[int]) -> bool:
     selector = getattr(signal, "selector", None)
     if selector is not None and not _is_whole(selector):
         return False
+    counted = () if isinstance(signal, Table) else getattr(signal, "terms", ())
     return all(literal.signal in bits for literal in _literals(signal)) and all(
-        read in bits for _, read in getattr(signal, "terms", ()) if not isinstance(signal, Table)
+        read in bits for _, read in counted
     )
 
 

@@ -59,7 +59,7 @@ def _mean_errors(sums: Sums, head: StockHead, positions: int) -> list[float]:
             need(whole <= 2.0**24, "counts: sums beyond float32's integers")
             added = 0.0 if sums.fused else positions * U * (size + constant)
         off = value + added + drowned
-        need(off <= SMALL * count.size, "counts: a mean may be off by too much of its size")
+        need(off <= SMALL * count.most, "counts: a mean may be off by too much of its size")
         error = positions * off / count.least
         errors.append(error + later + 6 * storage.unit)
     return errors

@@ -258,7 +258,7 @@ class LlamaBounds:
                     added = 4 * U * (size + constant) / positions
             drowned = 4 * storage.floor / amplitude + storage.floor
             off = value + added + drowned
-            need(off <= SMALL * count.size, "counts: a mean may be off by too much of its size")
+            need(off <= SMALL * count.most, "counts: a mean may be off by too much of its size")
             error = positions * off / count.least
             errors.append(error + self.later + 8 * storage.unit)
         return errors

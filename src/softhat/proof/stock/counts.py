@@ -23,6 +23,11 @@ class MeanCount:
     grid: float
     least: float
 
+    @property
+    def most(self) -> float:
+        """No mean is larger (`variables.magnitude` says the same of its cell)."""
+        return max(self.size, abs(self.bos))
+
 
 def nearest(constant: Fraction, unit: Fraction) -> tuple[Fraction, int]:
     """The least |unit·m + constant| over integers m, and the least m for which it is positive."""
