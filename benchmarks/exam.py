@@ -26,22 +26,24 @@ def page(results: Mapping[str, Any], later: Mapping[str, Any]) -> Iterator[str]:
     yield "# What methods get in the exam\n\n"
     yield f"Paper {paper['version']} of [the exam](exam.md): {paper['questions']} models whose "
     yield "circuits are known and whose answers are proved.\n\n"
-    yield "**What was run.** The methods of the table, each on every model, with the pairs of as "
-    yield "many seeds as it says. The true circuit and random scores are there to compare with. "
+    yield "**What was run.** Every method of the table ran on every model, with the pairs of as "
+    yield "many seeds as the table says. The true circuit and random scores are there for "
+    yield "comparison. "
     absent = "ACDC, exact edge patching, subnetwork probing and EAP-IG on activations"
     yield f"{absent} take longer and were *not* run on the whole paper, so nothing is said of "
     yield "them.\n\n"
-    yield "**How to read it.** A number is a mean over models and seeds. The interval beside it is "
-    yield "of 95 %: how much the mean would move if other tasks had been drawn, and other seeds "
-    yield "where there are several. "
+    yield "**How to read it.** A number is a mean over models and seeds. The interval of 95 % "
+    yield "beside it says how much the mean would move if other tasks had been drawn, and other "
+    yield "seeds where there are several. "
     yield "[Marks](exam.md#marks) explains the measures. The page is written by "
     yield "`benchmarks/exam.py`.\n\n"
     yield "## Marks\n\n" + _marks(methods, MEASURES)
-    yield "\nSeconds are of a processor, for all models and seeds together.\n"
+    yield "\nSeconds are processor time, for all models and seeds together.\n"
     yield "\n## AUROC by dress\n\n" + "".join(_by(methods, "by dress"))
     yield "\n## AUROC by family\n\n" + "".join(_by(methods, "by family"))
-    yield "\n## True edges that are found, by kind\n\nThe share that is among the highest scores, "
-    yield "as many as there are true edges.\n\n"
+    yield "\n## True edges that are found, by kind\n\nA true edge is found if it is among the "
+    yield "highest scores, as many as there are true edges. The table shows the share that "
+    yield "is found.\n\n"
     yield _row(["method", *KINDS.values()]) + _row(["---"] * (len(KINDS) + 1))
     for method in methods.values():
         shares = [_share(*method["found, by kind"][kind]) for kind in KINDS]
@@ -73,15 +75,16 @@ def _learned(methods: Mapping[str, Any]) -> Iterator[str]:
         return _share(*methods[name]["found, by kind"][kind])
 
     yield "\n## What we learned\n\n"
-    yield "- **Saturation is what gradients stumble over.** `gpt2-smooth` and `gpt2-soft` have the "
+    yield "- **Gradients fail where heads have decided.** `gpt2-smooth` and `gpt2-soft` have the "
     yield "same circuits and differ only in how soft their heads and gates are. EAP's AUROC is "
     yield f"{on('eap', 'gpt2-smooth')} on the sharp ones and {on('eap', 'gpt2-soft')} on the soft "
     yield "ones.\n"
-    yield "- **Where a head looks is found worst.** Edges into queries and keys decide that. EAP "
+    yield "- **The edges that decide where a head looks are found worst.** They are the edges into "
+    yield "queries and keys. EAP "
     yield f"finds {into('eap', 'q')} and {into('eap', 'k')} of them, EAP-IG {into('eap-ig', 'q')} "
     yield f"and {into('eap-ig', 'k')}, AtP\\* {into('atp-star', 'q')} and {into('atp-star', 'k')}. "
-    yield "No method that uses gradients is good at every kind of edge: into feed-forwards EAP-IG "
-    yield f"finds {into('eap-ig', 'm')}, EAP {into('eap', 'm')} and AtP\\* "
+    yield "No method that uses gradients is good at every kind of edge. Of those into "
+    yield f"feed-forwards EAP-IG finds {into('eap-ig', 'm')}, EAP {into('eap', 'm')} and AtP\\* "
     yield f"{into('atp-star', 'm')}.\n"
     yield "- **Integrated gradients help.** EAP-IG has the best marks of the gradient methods: "
     yield f"R-precision {overall('eap-ig', 'R-precision')} against "
@@ -126,25 +129,27 @@ def _directions(methods: Mapping[str, Any]) -> Iterator[str]:
 
     own = methods["sparse-autoencoder"]
     levels = " and ".join(map(str, own["levels"]))
-    yield f"\n## Directions\n\nOn the {own['models']} disguised models of levels {levels}, with "
-    yield f"{own['seeds']} seeds each ([what is marked](exam.md#directions)).\n\n"
+    yield "\n## Directions\n\nThese methods look for directions "
+    yield "([what is marked](exam.md#directions)). "
+    yield f"They ran on the {own['models']} disguised models of levels {levels}, with "
+    yield f"{own['seeds']} seeds each.\n\n"
     yield _marks(methods, DIRECTION_MEASURES)
     yield "\n- **A sparse autoencoder gets nearer to the stored directions than random ones are, "
-    yield f"but not to them.** Its MCC is {overall('sparse-autoencoder', 'MCC')}: on GPT-2 "
+    yield f"but does not reach them.** Its MCC is {overall('sparse-autoencoder', 'MCC')}: on GPT-2 "
     yield f"{on('sparse-autoencoder', 'gpt2', 'MCC')}, on Llama "
     yield f"{on('sparse-autoencoder', 'llama', 'MCC')}. That of random directions is "
     yield f"{overall('random-directions', 'MCC')}. A likely reason, not tested: many "
     yield "bits are true at about half of the places, so they are not sparse.\n"
     yield "- **A probe can be right everywhere and point elsewhere.** The linear probe's F1 is "
-    yield f"{overall('linear-probe', 'F1')}, its MCC {overall('linear-probe', 'MCC')}: where a "
-    yield "bit is a linear function of others, several directions read it. The difference of "
-    yield f"means has F1 {overall('difference-of-means', 'F1')} and MCC "
+    yield f"{overall('linear-probe', 'F1')}, but its MCC is {overall('linear-probe', 'MCC')}: "
+    yield "where a bit is a linear function of others, several directions read it. The "
+    yield f"difference of means has F1 {overall('difference-of-means', 'F1')} and MCC "
     yield f"{overall('difference-of-means', 'MCC')}, because it also holds what goes along with a "
     yield "bit.\n"
     yield "- **Not shown:** other autoencoders, sizes and penalties. This one has as many features "
     yield "as the stream has dimensions, so its uniqueness would be low even if it found all bits. "
     yield "Its penalty was chosen by the MCC on three models of the paper, which favours it. "
-    yield "Probes are told what to look for, autoencoders are not.\n"
+    yield "Probes are told what to look for. Autoencoders are not.\n"
 
 
 def _marks(methods: Mapping[str, Any], measures: Sequence[str]) -> str:

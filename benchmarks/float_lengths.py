@@ -95,15 +95,20 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Lengths in floats",
         "",
-        "To which length is a simulation of the gallery proved right in a number format, and at",
-        "which length does a search first find a word on which it is wrong? Written by",
-        "`python benchmarks/float_lengths.py --page` from `benchmarks/float_lengths.json`. The",
+        "This page compares two lengths for each model of the [gallery](gallery.md) and each",
+        "number format. The first is the length to which its simulation is proved right. The",
+        "second is the length at which a search first finds a word on which it is wrong. The",
         "theorem is in [temperature laws](theory/temperature.md). Simulations are for every",
-        "length, made with room for the format. The search is not exhaustive: a failure that it",
-        "does not find may be there. It ends at 4,194,304 symbols, or at 8 times what is proved",
-        "(at 20,000 at least); at 6,000 where two layers score, since all rows of the first are",
-        "needed there, and at 1,000 where more than four heads do. All rows together took",
-        f"{minutes:.0f} minutes of one processor.",
+        "length, made with room for the format.",
+        "",
+        "The search is not exhaustive: there may be a failure that it does not find. It goes to",
+        "8 times the proved length, but at least to 20,000 and at most to 4,194,304 symbols.",
+        "Where two layers score it goes to 6,000 at most, since all rows of the first layer are",
+        "needed there. Where more than four heads score in them, it goes to 1,000 at most.",
+        "",
+        "`python benchmarks/float_lengths.py --page` writes this page from",
+        f"`benchmarks/float_lengths.json`. All rows together took {minutes:.0f} minutes of one",
+        "processor.",
     ]
     for dtype, epsilon in EPSILON.items():
         lines += ["", f"## {dtype}, ε = {epsilon}", ""]

@@ -15,7 +15,7 @@ def at_scores(head: At, wide: bool, wiring: Wiring) -> HeadScores:
     sinks puts all but n·e^-C + 2e^(-C/2) on the positions with i's code, and if there is none all
     but n·e^(-C/2) on the sinks, where the value is 0: every digit that differs costs C, and the
     sinks stand C/2 below a match and C/2 above one digit. So C = 2 ln(64 N) leaks at most 1/64.
-    Where all codes differ n·e^-C is at most (1 + e^-C)^B - 1, hardly more for more positions.
+    Where all codes differ (1 + e^-C)^B - 1 may take the place of n·e^-C: it hardly grows with n.
     Machine-checked: `code_found`, `code_none` and `at_found` of proofs/At.v."""
     pairs = [
         RowPair({at: 0.5 * w for at, w in _digit(query).items()}, _digit(key))
